@@ -31,7 +31,7 @@ from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
 from dynsim.integrators.fixed_step.stochastic import chosen_for_all, of_members
-from dynsim.integrators.lanes.observed import Ways
+from dynsim.integrators.in_lanes import Ways
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder

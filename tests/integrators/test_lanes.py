@@ -11,9 +11,9 @@ import pytest
 
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax
+from dynsim.integrators.in_lanes import Ways, ways
 from dynsim.integrators.lanes import kernel, plain
 from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, begun, stepped, within
-from dynsim.integrators.lanes.observed import Ways, ways
 from dynsim.integrators.lanes.recorded import recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble

@@ -3,7 +3,8 @@
 from types import SimpleNamespace
 
 from analysis.dynamics.flow_maps import time_map
-from dynsim.integrators.lanes import kernel, observed, plain
+from dynsim.integrators import in_lanes
+from dynsim.integrators.lanes import kernel, plain
 
 
 def as_if_kernels(monkeypatch) -> list[int]:
@@ -15,8 +16,8 @@ def as_if_kernels(monkeypatch) -> list[int]:
         return plain.solved(programs, starts, *rest)
 
     gpu = SimpleNamespace(platform="gpu")
-    monkeypatch.setattr(observed, "current", lambda: gpu)
+    monkeypatch.setattr(in_lanes, "current", lambda: gpu)
     monkeypatch.setattr(time_map, "current", lambda: gpu)
-    monkeypatch.setattr(observed, "kernels_on", lambda: True)
+    monkeypatch.setattr(in_lanes, "kernels_on", lambda: True)
     monkeypatch.setattr(kernel, "solved", solved)
     return calls

@@ -23,7 +23,7 @@ from dynsim._core.placement import carried, current, placed
 from dynsim._core.types import State
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.embedded import solve_within
-from dynsim.integrators.lanes.observed import Ways
+from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.switched_field import SwitchedField
 from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import breakpoints, longest_step
