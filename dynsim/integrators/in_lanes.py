@@ -16,30 +16,30 @@ from dynsim.errors import Outcome
 from dynsim.integrators.base import Stats, masked, stacked
 from dynsim.integrators.lanes import kernel, plain
 from dynsim.integrators.lanes.method import DONE, SPENT, Settings, suits
-from dynsim.integrators.lanes.recorded import Recorded, in_type, recorded
+from dynsim.integrators.lanes.recorded import Form, Recorded, form_of, in_type, recorded
 from dynsim.kernels import kernels_on
 from dynsim.programs import ProgramError
 from dynsim.systems.base import AbstractFlow
 
-SHORT = 1500
-"""Most operations of a step for lanes in JAX; compiling more takes longer than many ensembles."""
+LARGEST = 20
+"""Most entries of a state for lanes in JAX; of larger ones, members that share a loop of stages are as fast."""
 
 
 class Ways(eqx.Module):
-    """How the lanes of some flows are solved: the recorded steps, in JAX or by a kernel, and the longest step."""
+    """How the members of an ensemble are solved in lanes: in JAX, or by a kernel from the recorded steps."""
 
-    programs: Recorded = eqx.field(static=True)
-    by_kernel: bool = eqx.field(static=True)
+    solver: Any = eqx.field(static=True)
+    form: Form = eqx.field(static=True)
+    programs: Recorded | None = eqx.field(static=True)
     longest: np.ndarray
 
     def __repr__(self) -> str:
         """Say in a line how the members are solved."""
-        steps = f"{len(self.programs.step.operations)} operations a step"
-        return f"in lanes, {'by a kernel' if self.by_kernel else 'in JAX'}, {steps}"
+        return f"in lanes, {'in JAX' if self.programs is None else 'by a kernel'}"
 
 
 def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf) -> Ways | str:
-    """Find out how members of a flow can be solved in lanes, or say in a sentence why not.
+    """Find out how members of a flow can be solved in lanes, or say why not.
 
     Args:
         solver: a solver of diffrax.
@@ -49,23 +49,26 @@ def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf) -> Way
     """
     if not suits(solver):
         return f"{type(solver).__name__} is no explicit Runge-Kutta method with one tableau"
-    try:
-        programs = recorded(solver, flow, y0)
-    except ProgramError as error:
-        return f"the field uses {error.uses}"
-    by_kernel = current().platform == "gpu" and kernels_on() and _has_kernel(programs)
-    count = len(programs.step.operations)
-    if count > SHORT and not by_kernel:
-        return f"a step has {count:,} operations, more than {SHORT:,}"
-    return Ways(programs, by_kernel, np.asarray(longest))
+    size = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(y0))
+    if size > max(LARGEST, kernel.LARGEST):
+        return f"a state has {size:,} entries, more than {LARGEST}"
+    form = form_of(flow, y0)
+    if isinstance(form, str):
+        return form
+    programs = _for_kernel(solver, form) if current().platform == "gpu" and kernels_on() else None
+    if size > LARGEST and programs is None:
+        return f"a state has {size:,} entries, more than {LARGEST}"
+    return Ways(solver, form, programs, np.asarray(longest))
 
 
-def _has_kernel(programs: Recorded) -> bool:
+def _for_kernel(solver: Any, form: Form) -> Recorded | None:
+    """Record the steps if a kernel can be made of them."""
     try:
-        kernel.kernel(programs, (False,) * programs.numbers)
+        programs = recorded(solver, form)
+        kernel.kernel(programs, (False,) * form.numbers)
     except ProgramError:
-        return False
-    return True
+        return None
+    return programs
 
 
 def observe(
@@ -84,32 +87,28 @@ def observe(
 
 @eqx.filter_jit
 def _observed(ways, flow, axes, y0s, ts, given, fn):
-    programs = ways.programs
-    dtype = programs.dtype
-    leaves, structure = jax.tree.flatten(y0s)
+    form = ways.form
+    leaves = jax.tree.leaves(y0s)
     members = leaves[0].shape[0]
     starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
     rtol, atol, longest, max_steps = given
-    real = lambda a: jnp.asarray(a, dtype)
-    settings = Settings(ts[0].astype(dtype), ts[-1].astype(dtype), real(rtol), real(atol), real(longest), max_steps)
-    arguments = (starts, tuple(settings), _numbers(flow, axes, dtype), ts[1:].astype(dtype))
-    found = (kernel if ways.by_kernel else plain).solved(programs, *arguments)
-
-    def state(column: Array) -> State:
-        sizes = [math.prod(leaf.shape[1:]) for leaf in leaves]
-        parts = jnp.split(column, np.cumsum(sizes)[:-1].tolist())
-        shaped = [part.reshape(leaf.shape[1:]) for part, leaf in zip(parts, leaves, strict=True)]
-        return jax.tree.unflatten(structure, shaped)
+    real = lambda a: jnp.asarray(a, form.dtype)
+    settings = Settings(real(ts[0]), real(ts[-1]), real(rtol), real(atol), real(longest), max_steps)
+    if ways.programs is None:
+        found = plain.solved(ways.solver, form.velocity, flow, axes, starts, settings, real(ts[1:]))
+    else:
+        numbers = _numbers(flow, axes, form.dtype)
+        found = kernel.solved(ways.programs, starts, settings, numbers, real(ts[1:]))
 
     def one(flow, y0, saved, final, last, counts):
-        seen = jax.vmap(lambda t, y: fn(t, flow.space.project(state(y))))(ts[1:], saved)
+        seen = jax.vmap(lambda t, y: fn(t, flow.space.project(form.restored(y))))(ts[1:], saved)
         values = jax.tree.map(lambda a, b: jnp.concatenate([jnp.asarray(a, b.dtype)[None], b]), fn(ts[0], y0), seen)
-        stats = _stats(counts, last, flow.space.defect(state(final)))
-        final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), flow.space.project(state(final)))
+        final = form.restored(final)
+        stats = _stats(counts, last, flow.space.defect(final))
+        final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), flow.space.project(final))
         return masked(values, ts, stats), final, stats
 
-    axes = (axes, 0, jnp.ndim(found.saved) - 1, 1, 0, 1)
-    return eqx.filter_vmap(one, in_axes=axes)(flow, y0s, *found)
+    return eqx.filter_vmap(one, in_axes=(axes, 0, 2, 1, 0, 1))(flow, y0s, *found)
 
 
 def _numbers(flow: AbstractFlow, axes: Any, dtype: np.dtype) -> list[Array]:

@@ -262,7 +262,7 @@ def ensemble(
         integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
         key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
         chunk: the largest number of members solved together; on a processor all of them take as many steps as the
-            slowest one. By default 256 in lanes and 32 otherwise, or fewer if their states exceed half a megabyte, and
+            slowest one. By default 128 in lanes and 32 otherwise, or fewer if their states exceed half a megabyte, and
             as many as fit on an accelerator; parts are distributed over the cores. Results do not depend on it.
         cost: predicts a member's number of steps, up to a factor, from its initial state; members of similar cost are
             solved together.
@@ -406,7 +406,7 @@ def _starts(work: Work) -> State:
 _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0)))
 
 
-LANES = 256
+LANES = 128
 """Most members in lanes together on a processor, so that their states stay in its cache."""
 
 

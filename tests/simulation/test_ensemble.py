@@ -273,8 +273,8 @@ def test_parts_are_of_nearly_equal_size_and_hold_few_large_states():
         work = Work((BLOW_UP,), Diffrax(solver), np.zeros((members, entries)), jnp.asarray(TS), first)
         return [len(part) for part in module._parts(work, cost, chunk)]
 
-    assert sizes(600, 2) == [200, 200, 200]  # 256 lanes at most
-    assert sizes(256, 2) == [256]
+    assert sizes(300, 2) == [100, 100, 100]  # 128 lanes at most
+    assert sizes(128, 2) == [128]
     assert sizes(70, 2, solver=dfx.Kvaerno5()) == [24, 23, 23]  # 32 at most
     assert sizes(64, 2, solver=dfx.Kvaerno5()) == [32, 32]
     assert sizes(5, 2**15) == [2, 2, 1]  # half a megabyte

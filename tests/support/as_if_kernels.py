@@ -1,23 +1,27 @@
-"""Take the ways of a GPU on a processor: kernels are asked for, and their lanes are those of JAX."""
+"""Take the ways of a GPU on a processor: kernels are asked for, and the host runs their text."""
 
 from types import SimpleNamespace
 
 from analysis.dynamics.flow_maps import time_map
 from dynsim.integrators import in_lanes
-from dynsim.integrators.lanes import kernel, plain
+from dynsim.integrators.lanes import kernel
+from tests.support.cuda_on_host import CalledKernel
 
 
 def as_if_kernels(monkeypatch) -> list[int]:
-    """Patch what asks for the device, and return a list to which each call adds its number of members."""
-    calls = []
+    """Patch what asks for the device, and return a list to which each solve that is traced adds its members."""
+    calls, solved = [], kernel.solved
 
-    def solved(programs, starts, *rest):
+    def counted(programs, starts, *rest):
         calls.append(starts.shape[1])
-        return plain.solved(programs, starts, *rest)
+        return solved(programs, starts, *rest)
 
     gpu = SimpleNamespace(platform="gpu")
     monkeypatch.setattr(in_lanes, "current", lambda: gpu)
     monkeypatch.setattr(time_map, "current", lambda: gpu)
     monkeypatch.setattr(in_lanes, "kernels_on", lambda: True)
-    monkeypatch.setattr(kernel, "solved", solved)
+    monkeypatch.setattr(kernel, "Kernel", CalledKernel)
+    monkeypatch.setattr(kernel, "_kernels", {})
+    monkeypatch.setattr(kernel, "THREADS", 2)
+    monkeypatch.setattr(kernel, "solved", counted)
     return calls

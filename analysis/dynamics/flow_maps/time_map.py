@@ -233,7 +233,7 @@ def _by_kernel(time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.nd
             return None
         starts = jnp.asarray(xs / sizes)
         lanes = solver.lanes((flow,), starts, ts)
-        if not (isinstance(lanes, Ways) and lanes.by_kernel):
+        if not (isinstance(lanes, Ways) and lanes.programs is not None):
             return None
         values, _, stats = solver.observe((flow,), starts, jnp.asarray(ts), _state, lanes=lanes)
         states = _projected(time_map, values)

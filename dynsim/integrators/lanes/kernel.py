@@ -31,7 +31,7 @@ def kernel(programs: Recorded, own: tuple[bool, ...]) -> Any:
     """
     known = _kernels.setdefault(programs.step, {})
     if own not in known:
-        if programs.size > LARGEST:
+        if programs.form.size > LARGEST:
             raise ProgramError(f"a state of more than {LARGEST} numbers, the most for a kernel")
         known[own] = Kernel(text(programs, own), "lanes")
     return known[own]
@@ -39,7 +39,7 @@ def kernel(programs: Recorded, own: tuple[bool, ...]) -> Any:
 
 def text(programs: Recorded, own: tuple[bool, ...]) -> str:
     """Write the C++ text of the kernel; sizes are arguments, so that it does not depend on the number of members."""
-    real, d = type_name(programs.dtype), programs.size
+    real, d = type_name(programs.form.dtype), programs.form.size
     stages = len(programs.inside.dtypes) and (programs.inside.num_inputs - 4 - 2 * d) // d
     types = programs.step.types
     lane = [f"lane{k}" for k in range(7 + 2 * d)]

@@ -1,11 +1,11 @@
-"""The scalar operations of a method's steps for one flow: recorded once, evaluated on lanes or written as a kernel."""
+"""The field of a flow for flat states, and the scalar operations of steps, from which kernels are written."""
 
+import dataclasses
 import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,113 +16,156 @@ from dynsim.programs import Program, ProgramError, scalar_program
 from dynsim.systems.base import AbstractFlow
 
 LIMIT = 6000
-"""Most scalar operations of a step: more take longer to compile than the lanes save."""
+"""Most scalar operations of a step: more take longer to compile than a kernel saves."""
 
 
-class Recorded(NamedTuple):
-    """The programs of a method for one flow, and the shapes of their inputs.
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """What a flow is but for the numbers in its arrays, with the shapes and the type of its state; forms compare.
 
     Attributes:
-        begin: from a start (d,), the settings and the parameters to a `Lane`.
-        step: from a `Lane`, the settings and the parameters to the next `Lane` and the `TrialStep`.
-        inside: from a `TrialStep` and a time to the state (d,).
-        size: number d of entries of the state.
-        numbers: number of entries of the parameters.
-        dtype: the type of the state.
+        tree: structure of the arrays of the flow.
+        arrays: shape and type of each.
+        rest: structure of its other parts.
+        others: these parts, and their types.
+        state: structure of a state.
+        shapes: the shapes of its arrays.
+        dtype: their type.
     """
 
-    begin: Program
-    step: Program
-    inside: Program
-    size: int
-    numbers: int
+    tree: Any
+    arrays: tuple[Any, ...]
+    rest: Any
+    others: tuple[Any, ...]
+    state: Any
+    shapes: tuple[tuple[int, ...], ...]
     dtype: np.dtype
 
+    @property
+    def size(self) -> int:
+        """Number of entries of a state."""
+        return sum(map(math.prod, self.shapes))
 
-def recorded(solver: dfx.AbstractERK, flow: AbstractFlow, y0: Any) -> Recorded:
-    """Record the steps of a method for a flow, with the arrays of the flow as inputs; equal flows share the record.
+    @property
+    def numbers(self) -> int:
+        """Number of entries of the arrays."""
+        return sum(math.prod(shape) for shape, _ in self.arrays)
+
+    def flow(self, leaves: Sequence[Any]) -> AbstractFlow:
+        """Make the flow with these arrays."""
+        rest = jax.tree.unflatten(self.rest, [value for value, _ in self.others])
+        return eqx.combine(jax.tree.unflatten(self.tree, list(leaves)), rest)
+
+    def restored(self, y: Any) -> Any:
+        """Make the state of a flat one (d,)."""
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1].tolist()
+        parts = jnp.split(y, ends)
+        return jax.tree.unflatten(self.state, [a.reshape(b) for a, b in zip(parts, self.shapes, strict=True)])
+
+    def velocity(self, flow: AbstractFlow, t: Any, y: Any) -> Any:
+        """Compute the velocity (d,) of a flat state."""
+        return jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(flow.vector_field(t, self.restored(y)))])
+
+
+def form_of(flow: AbstractFlow, y0: Any) -> Form | str:
+    """Take the numbers out of a flow, or say why its forms cannot be compared or its members not stepped in lanes.
 
     Args:
-        solver: an explicit Runge-Kutta method with one tableau.
-        flow: the flow; its floating-point arrays are taken in the type of the state.
+        flow: the flow.
         y0: the shapes and types of a state.
-
-    Raises:
-        ProgramError: for a field that is no list of scalar operations, or too long a list, or whose state or arrays
-            have several types.
     """
     arrays, rest = eqx.partition(flow, eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)
     others, form = jax.tree.flatten(rest)
     starts, structure = jax.tree.flatten(y0)
-    described = tuple((leaf.shape, np.dtype(leaf.dtype)) for leaf in starts)
+    types = {np.dtype(leaf.dtype) for leaf in starts}
+    if len(types) != 1 or next(iter(types)).name not in ("float32", "float64"):
+        return f"the state has the types {', '.join(sorted(t.name for t in types))}"
     given = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-    key = (solver, tree, given, form, tuple(others), tuple(map(type, others)), structure, described)
+    typed = tuple((value, type(value)) for value in others)
+    found = Form(tree, given, form, typed, structure, tuple(leaf.shape for leaf in starts), types.pop())
     try:
-        hash(key)
+        hash(found)
     except TypeError as error:
-        raise ProgramError(f"a part that cannot be compared ({error})") from None
-    found = _recorded(*key)
+        return f"the flow has a part that cannot be compared ({error})"
+    return _refused(found) or found
+
+
+@functools.lru_cache(256)
+def _refused(form: Form) -> str:
+    """Say what is wrong with the velocity, or ""."""
+    shaped = jax.ShapeDtypeStruct
+    arrays = [shaped(shape, kind) for shape, kind in form.arrays]
+    look = lambda leaves, t, y: form.velocity(form.flow(leaves), t, y)
+    try:
+        found = jax.eval_shape(look, arrays, shaped((), form.dtype), shaped((form.size,), form.dtype))
+    except Exception as error:  # noqa: BLE001  (of the user's field: whoever solves it in another way says more)
+        return f"the field cannot be traced ({type(error).__name__})"
+    if found.shape != (form.size,) or found.dtype != form.dtype:
+        return f"the velocity has shape {found.shape} and type {found.dtype}"
+    return ""
+
+
+class Recorded(NamedTuple):
+    """The programs of a method for one form of a flow.
+
+    Attributes:
+        begin: from a start (d,), the settings and the arrays of the flow to a `Lane`.
+        step: from a `Lane`, the settings and the arrays to the next `Lane` and the `TrialStep`.
+        inside: from a `TrialStep` and a time to the state (d,).
+        form: the form.
+    """
+
+    begin: Program
+    step: Program
+    inside: Program
+    form: Form
+
+
+def recorded(solver: Any, form: Form) -> Recorded:
+    """Record the steps of a method for a form of a flow, once for equal ones.
+
+    Args:
+        solver: an explicit Runge-Kutta method with one tableau.
+        form: the form; its floating-point arrays are taken in the type of the state.
+
+    Raises:
+        ProgramError: for a field that is no list of scalar operations, or too long a list, or arrays of other types.
+    """
+    found = _recorded(solver, form)
     if isinstance(found, ProgramError):
         raise found
     return found
 
 
 @functools.lru_cache(64)
-def _recorded(solver: Any, tree: Any, given: Any, form: Any, others: Any, kinds: Any, structure: Any, starts: Any):
-    """Record the steps, or return why they cannot be; the arguments are those parts of a flow that can be compared."""
-    del kinds
-    types = {dtype for _, dtype in starts}
-    if len(types) != 1 or next(iter(types)).name not in ("float32", "float64"):
-        return ProgramError(f"a state of types {', '.join(sorted(t.name for t in types))}")
-    dtype = next(iter(types))
-    if any(kind != dtype and kind.kind not in "fib" for _, kind in map(_plain, given)):
-        return ProgramError("an array of another type than the state's, such as complex numbers or random keys")
-    sizes, stages = [math.prod(shape) for shape, _ in starts], solver.tableau.num_stages
-    if sum(sizes) * stages * stages > LIMIT:  # already the sums over stages
+def _recorded(solver: Any, form: Form) -> Recorded | ProgramError:
+    stages, size, dtype = solver.tableau.num_stages, form.size, form.dtype
+    if size * stages * stages > LIMIT:  # already the sums over stages
         return ProgramError(f"more than {LIMIT:,} operations in a step")
-    ends = np.cumsum(sizes)[:-1].tolist()
-    rest = jax.tree.unflatten(form, others)
-
-    def field(leaves: Sequence[Any], t: Any, y: Any) -> Any:
-        flow = eqx.combine(jax.tree.unflatten(tree, list(leaves)), rest)
-        parts = [part.reshape(shape) for part, (shape, _) in zip(jnp.split(y, ends), starts, strict=True)]
-        found = [
-            jnp.ravel(part) for part in jax.tree.leaves(flow.vector_field(t, jax.tree.unflatten(structure, parts)))
-        ]
-        if not all(jnp.issubdtype(part.dtype, jnp.floating) for part in found):
-            raise ProgramError("a velocity that is not real")
-        return jnp.concatenate(found).astype(dtype)
-
-    shaped, size = jax.ShapeDtypeStruct, sum(sizes)
+    if not all(isinstance(kind, np.dtype) and kind.kind in "fib" for _, kind in form.arrays):
+        return ProgramError("arrays of complex numbers or random keys")
+    shaped = jax.ShapeDtypeStruct
     number, whole, flag = shaped((), dtype), shaped((), np.int32), shaped((), np.bool_)
     vector, ks = shaped((size,), dtype), shaped((stages, size), dtype)
     settings = Settings(number, number, number, number, number, whole)
-    arrays = [shaped(shape, in_type(kind, dtype)) for shape, kind in given]
+    arrays = [shaped(shape, in_type(kind, dtype)) for shape, kind in form.arrays]
     lane = Lane(number, number, vector, vector, whole, whole, whole, flag, whole)
     trial = TrialStep(flag, number, number, vector, vector, ks)
-    of = lambda leaves: functools.partial(field, leaves)
+    field = lambda leaves: functools.partial(form.velocity, form.flow(leaves))
+    begin = lambda y, settings, leaves: begun(solver, field(leaves), y, settings)
+    step = lambda lane, settings, leaves: stepped(solver, field(leaves), lane, settings)
     try:
         return Recorded(
-            scalar_program(lambda y, s, leaves: begun(solver, of(leaves), y, s), vector, settings, arrays, limit=LIMIT),
-            scalar_program(lambda x, s, leaves: stepped(solver, of(leaves), x, s), lane, settings, arrays, limit=LIMIT),
-            scalar_program(lambda step, t: within(solver, step, t), trial, number, limit=LIMIT),
-            size,
-            sum(math.prod(shape) for shape, _ in given),
-            dtype,
+            scalar_program(begin, vector, settings, arrays, limit=LIMIT),
+            scalar_program(step, lane, settings, arrays, limit=LIMIT),
+            scalar_program(lambda trial, t: within(solver, trial, t), trial, number, limit=LIMIT),
+            form,
         )
     except ProgramError as error:
         return error
-    except Exception as error:  # noqa: BLE001  (of the user's field; who asked for lanes solves without, and tells)
-        return ProgramError(f"what cannot be traced ({type(error).__name__})")
-
-
-def _plain(described: Any) -> tuple[Any, Any]:
-    """Give random keys, whose type NumPy lacks, a type that is refused."""
-    shape, dtype = described
-    return shape, np.dtype(dtype) if isinstance(dtype, np.dtype) else np.dtype(complex)
 
 
 def in_type(given: Any, dtype: np.dtype) -> np.dtype:
-    """Type in which an array of a flow is used: floating-point numbers have the type of the state."""
+    """Type in which a kernel uses an array of a flow: floating-point numbers have the type of the state."""
     return dtype if np.dtype(given).kind == "f" else np.dtype(given)
