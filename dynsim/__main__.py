@@ -1,10 +1,11 @@
 """Entry point of the command line `dynsim`: import the module of the chosen command, and run it."""
 
+import contextlib
 import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from dynsim._runtime import interrupts
@@ -43,7 +44,11 @@ def usage() -> str:
     """Build the help text of the command line."""
     rows = "\n".join(f"  {command:<12}{text}" for command, text in COMMANDS.items())
     more = "`dynsim COMMAND --help` lists the options of a command, `dynsim --version` prints the version."
-    return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n{more}"
+    where = (
+        "Every command takes `--device cpu` or `gpu`, where it computes; by default large work runs on a GPU if there\n"
+        "is one, and small work does not. `dynsim --version --verbose` lists the devices."
+    )
+    return f"usage: dynsim COMMAND [OPTIONS]\n\n{rows}\n\n{more}\n{where}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,6 +70,13 @@ def _run(words: list[str]) -> int:
         from importlib.metadata import version
 
         print(f"dynsim {version('dynsim')}")
+        if "--verbose" in words[1:]:
+            from dynsim._core.placement import report
+            from dynsim.kernels import why_no_kernels
+
+            print(report())
+            why = why_no_kernels()
+            print("CUDA kernels are used." if why is None else f"CUDA kernels are not used: {why}.")
         return 0
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
@@ -76,14 +88,14 @@ def _run(words: list[str]) -> int:
 
 
 def _answered(command: str, rest: list[str]) -> int:
-    """Run a command, and report errors that the user can fix in one sentence."""
+    """Run a command where `--device` says, and report errors that the user can fix in one sentence."""
     from dynsim._core.siblings import SIBLINGS, HiddenPackageError, check_not_hidden
     from dynsim.cli.parsing.solvers import advising_options
 
     try:
         check_not_hidden(*SIBLINGS)  # before a user's file of the same name would be imported in place of ours
         module = importlib.import_module(f"dynsim.cli.{MODULES.get(command, command)}")
-        with advising_options(command, rest):
+        with advising_options(command, rest), _placed(command, rest) as rest:
             return module.main(rest)
     except KeyboardInterrupt as stop:
         return _refuse(str(stop) or interrupts.message(), interrupts.INTERRUPTED)
@@ -102,6 +114,41 @@ def _answered(command: str, rest: list[str]) -> int:
         if not sentence:
             raise
         return _refuse(sentence)
+
+
+@contextlib.contextmanager
+def _placed(command: str, words: list[str]) -> Iterator[list[str]]:
+    """Take `--device` out of the arguments, and compute there; in this context, also in other processes.
+
+    Without it commands run on the host, apart from experiments, which train networks, and from large work, which
+    `simulate` and `ensemble` place by its size.
+
+    Raises:
+        ValueError: for a device that is not here.
+    """
+    rest = [part for word in words for part in (word.split("=", 1) if word.startswith("--device=") else (word,))]
+    if command == "list" or "--help" in rest or "-h" in rest:
+        yield words  # without importing JAX
+        return
+    from dynsim._core.placement import VARIABLE, as_device, placed
+    from dynsim.errors import ArgumentError
+
+    before = os.environ.get(VARIABLE)
+    if "--device" in rest:
+        at = rest.index("--device")
+        if at + 1 == len(rest):
+            raise ArgumentError("--device", "be followed by a device, such as `cpu` or `gpu`", "is not")
+        as_device("--device", rest[at + 1])
+        os.environ[VARIABLE] = rest[at + 1]
+        words = [*rest[:at], *rest[at + 2 :]]
+    try:
+        with contextlib.nullcontext() if command == "experiment" else placed(0, None):
+            yield words
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
 
 
 def _sentence(error: Exception) -> str:

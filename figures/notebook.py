@@ -67,7 +67,7 @@ def _orbits(found: OrbitDiagram) -> Figure | None:
         return None
     with settings():
         drawn, (ax,) = canvas()
-        orbit_diagram(ax, found.parameters, found.values, labels=("parameter", "state"))
+        orbit_diagram(ax, found.parameters, found.values, labels=(axis_label(found.name), "state"))
         return drawn
 
 
@@ -119,9 +119,9 @@ def _branch(found: Branch) -> Figure:
     states: Any = found.states
     if hasattr(states, "period"):
         values = np.asarray(states.period)[:, None], np.array([[b.state.period] for b in found.bifurcations])
-        drawn = diagrams.Drawn(Diagram("parameter", (found,), (1,)), ((found, False),), (values,))
+        drawn = diagrams.Drawn(Diagram(found.name, (found,), (1,)), ((found, False),), (values,))
         return diagrams.drawing(drawn, "period")
-    return diagrams.drawing(diagrams.measured(Diagram("parameter", (found,), (1,))), axis_label("x_1"))
+    return diagrams.drawing(diagrams.measured(Diagram(found.name, (found,), (1,))), axis_label("x_1"))
 
 
 def _basins(found: Basins) -> Figure | None:
@@ -129,7 +129,7 @@ def _basins(found: Basins) -> Figure | None:
 
 
 def _fractions(found: FractionCurves) -> Figure:
-    return basins.shares(found, "parameter")
+    return basins.shares(found, axis_label(found.name))
 
 
 DRAWINGS: dict[type, Callable[[Any], Figure | None]] = {

@@ -58,7 +58,6 @@ from .lyapunov import LyapunovSpectrum as LyapunovSpectrum
 from .lyapunov import kaplan_yorke_dimension as kaplan_yorke_dimension
 from .lyapunov import lyapunov_spectrum as lyapunov_spectrum
 from .periodic_orbits.limit_cycles import limit_cycles as limit_cycles
-from .periodic_orbits.maps import periodic_points as periodic_points
 from .periodic_orbits.shooting import PeriodicOrbit as PeriodicOrbit
 from .periodic_orbits.shooting import periodic_orbit as periodic_orbit
 from .poincare import OrbitDiagram as OrbitDiagram

@@ -42,6 +42,8 @@ def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: 
     Values after a transient are used, up to the first that is not above `floor`. The standard error is computed from
     the slopes in five windows, so that it includes a systematic change of the slope.
 
+    >>> import numpy as np
+    >>> from analysis.dynamics import decay_rate
     >>> ts = np.linspace(0.0, 10.0, 101)
     >>> fit = decay_rate(ts, 3.0 * np.exp(-2.0 * ts))
     >>> round(fit.rate, 6), fit.law
@@ -75,6 +77,7 @@ def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: 
 def observed_order(step_sizes: ArrayLike, errors: ArrayLike) -> Fit:
     """Estimate the order p of errors proportional to h^p, from the slopes between successive step sizes.
 
+    >>> from analysis.dynamics import observed_order
     >>> fit = observed_order([0.1, 0.05, 0.025], [1e-2, 2.5e-3, 6.25e-4])
     >>> round(fit.rate, 6)
     2.0
@@ -141,8 +144,21 @@ class Increase(NamedTuple):
 def reference_solution(path: Trajectory, integrator: AbstractIntegrator = Scipy()) -> Trajectory:
     """Recompute a trajectory with another integrator: same flow, initial state and times.
 
+    Args:
+        path: the trajectory of a flow.
+        integrator: the other integrator; the default is SciPy's DOP853.
+
     Raises:
         ValueError: for the trajectory of a map, which has no integration error.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import reference_solution
+        >>> run = ds.simulate(ds.catalogue.VanDerPol(mu=1.0), [2.0, 0.0], [0.0, 5.0])
+        >>> again = reference_solution(run)  # by SciPy's DOP853
+        >>> float(np.abs(run.final - again.final).max()) < 1e-7
+        True
     """
     if not isinstance(path.system, AbstractFlow):
         raise ArgumentError("path", "come from a flow", "comes from a map, which has no integration error")
@@ -164,6 +180,16 @@ def worst_increase(
 
     Raises:
         ValueError: unless the energy is one finite number at every time.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import worst_increase
+        >>> run = ds.simulate(ds.FunctionFlow(lambda t, x: -x), [1.0, 2.0], np.linspace(0.0, 3.0, 31))
+        >>> increase = worst_increase(run, lambda x: jnp.sum(x**2))
+        >>> increase.nonincreasing
+        True
     """
     values = np.asarray(path.along(energy), float)
     if values.ndim != 1 or not np.all(np.isfinite(values)):

@@ -21,6 +21,7 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
@@ -120,6 +121,7 @@ def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
     return flat_states(states)[:, component]
 
 
+@on_host_by_default
 def bifurcation_diagram(
     parameter: Parameter,
     starts: Sequence[State] | np.ndarray,
@@ -139,6 +141,14 @@ def bifurcation_diagram(
 
     Raises:
         ValueError: for bad input, or a start that leads to no equilibrium.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import bifurcation_diagram
+        >>> flow = ds.FunctionFlow(lambda t, x, a=-1.0: a * x - x**3, parameters={"a": -1.0})
+        >>> diagram = bifurcation_diagram(ds.Parameter(flow, "a", -1.0, 1.0), [[0.0]])
+        >>> len(diagram.branches), [one.kind for one in diagram.branches[0].bifurcations]
+        (3, ['branch point'])
     """
     depth = integer("levels", levels, least=0)
     found: list[tuple[Branch, int]] = []
@@ -237,6 +247,7 @@ class _Passing(NamedTuple):
         return rows / np.append(self.units.flat(state), self.units.parameters[0])
 
 
+@on_host_by_default
 def with_orbits(
     diagram: Diagram,
     parameter: Parameter,
@@ -248,6 +259,26 @@ def with_orbits(
     """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`.
 
     A family that leads from one Hopf point to another is one branch. Orbits that the diagram has already stay.
+
+    Args:
+        diagram: the result of `bifurcation_diagram` for a flow.
+        parameter: its parameter.
+        segments: number of nodes of the orbits.
+        steps: the steps along each branch of orbits.
+        max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import Steps, bifurcation_diagram, with_orbits
+        >>> def hopf(t, z, a=-0.5):
+        ...     x, y = z
+        ...     return jnp.stack([a * x - y - x * (x**2 + y**2), x + a * y - y * (x**2 + y**2)])
+        >>> a = ds.Parameter(ds.FunctionFlow(hopf, parameters={"a": -0.5}), "a", -0.5, 0.5)
+        >>> diagram = with_orbits(bifurcation_diagram(a, [[0.0, 0.0]]), a, segments=3, steps=Steps(first=0.2))
+        >>> [(branch.kinds[-1], round(float(branch.states.period[-1]) / np.pi, 4)) for branch in diagram.orbits]
+        [('stable', 2.0)]
     """
     points = [at for one in diagram.branches for at in one.bifurcations if at.kind == "Hopf point"]
     found: list[tuple[Bifurcation, Branch]] = []
@@ -287,6 +318,7 @@ def _shrinks_to(orbits: Branch, hopf: Bifurcation) -> bool:
     return bool(around and near and abs(float(states.period[-1]) - turn) <= CLOSE * turn)
 
 
+@on_host_by_default
 def with_curves(
     diagram: Diagram,
     parameters: tuple[Parameter, Parameter],
@@ -298,8 +330,23 @@ def with_curves(
 
     Curves that it has already, such as those read from a file, go on to the ends of the ranges.
 
+    Args:
+        diagram: the result of `bifurcation_diagram`, with or without orbits.
+        parameters: the parameter of the diagram, and a second one of the same system.
+        steps: the steps along each curve; see `critical_curve`.
+        max_period: the period at which a curve of periodic orbits ends.
+
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import bifurcation_diagram, with_curves
+        >>> flow = ds.FunctionFlow(lambda t, x, a=0.0, b=1.0: a + b * x - x**3, parameters={"a": 0.0, "b": 1.0})
+        >>> a, b = ds.Parameter(flow, "a", -1.0, 1.0), ds.Parameter(flow, "b", -1.0, 2.0)
+        >>> diagram = with_curves(bifurcation_diagram(a, [[1.0]]), (a, b))
+        >>> [(curve.kind, [one.kind for one in curve.degeneracies]) for curve in diagram.curves]
+        [('fold', ['cusp'])]
     """
     second = plane_of(parameters)[1].name
     if diagram.curves and diagram.second != second:
@@ -348,8 +395,24 @@ def _extend_diagram(
 def save_diagram(path: str | Path, diagram: Diagram) -> None:
     """Write a diagram to an npz file with a JSON header, without pickle.
 
+    Args:
+        path: the file to write.
+        diagram: the result of `bifurcation_diagram`, `with_orbits` or `with_curves`.
+
     Raises:
         ValueError: if the argument is no diagram, or the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import bifurcation_diagram, load_diagram, save_diagram
+        >>> flow = ds.FunctionFlow(lambda t, x, a=1.0: a - x**2, parameters={"a": 1.0})
+        >>> diagram = bifurcation_diagram(ds.Parameter(flow, "a", -1.0, 1.0), [[1.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_diagram(f"{folder}/fold.npz", diagram)
+        ...     again = load_diagram(f"{folder}/fold.npz")
+        >>> again.parameter, [one.kind for one in again.branches[0].bifurcations]
+        ('a', ['fold'])
     """
     arrays: dict[str, np.ndarray] = {}
     alone = instance("diagram", diagram, Diagram, "a diagram")._replace(of=None)
@@ -367,6 +430,18 @@ def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
 
     Raises:
         ValueError: for a file that holds no diagram, or is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import bifurcation_diagram, load_diagram, save_diagram
+        >>> flow = ds.FunctionFlow(lambda t, x, a=1.0: a - x**2, parameters={"a": 1.0})
+        >>> diagram = bifurcation_diagram(ds.Parameter(flow, "a", -1.0, 1.0), [[1.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_diagram(f"{folder}/fold.npz", diagram)
+        ...     again = load_diagram(f"{folder}/fold.npz")
+        >>> again.parameter, [one.kind for one in again.branches[0].bifurcations]
+        ('a', ['fold'])
     """
     arrays = read_arrays(path)
     must = "be a file that `save_diagram` wrote"

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._core.orientation import TIE, basis_of_range
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, SymmetryGenerator, Time
 from dynsim.errors import ArgumentError
@@ -50,11 +51,23 @@ def _projection(space: AbstractSpace, x: State) -> jax.Array:
     return jax.jacfwd(along)(jnp.zeros_like(flat))
 
 
+@on_host_by_default
 def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
     """Compute the Jacobian of a flow at `x` in `tangent_basis`, (dimension, dimension), per time unit.
 
     Normal directions are left out: `vector_field` is constant along the fibres of the retraction, so that the ambient
     Jacobian vanishes on them. NumPy: not for `jit`.
+
+    Args:
+        flow: the system.
+        x: a state.
+        t: time at which the field is evaluated.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import tangent_jacobian
+        >>> tangent_jacobian(ds.catalogue.VanDerPol(mu=1.0), [0.0, 0.0]).tolist()
+        [[0.0, 1.0], [-1.0, 1.0]]
     """
     x = double_state("x", x)
     basis = tangent_basis(flow.space, x)
@@ -183,6 +196,7 @@ def is_centre(values: ArrayLike, tolerance: float) -> bool:
     )
 
 
+@on_host_by_default
 def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequence[SymmetryGenerator] = ()) -> Spectrum:
     """Compute the spectrum of an equilibrium, without the zero eigenvalues due to its symmetries.
 
@@ -196,6 +210,15 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
 
     Raises:
         ValueError: if a velocity is not in the kernel; either it generates no symmetry, or `x` is no equilibrium.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import spectrum
+        >>> found = spectrum(ds.FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] - 0.2 * x[1]])), [0.0, 0.0])
+        >>> found.kind, np.round(found.values.real, 6).tolist()
+        ('stable', [-0.1, -0.1])
     """
     x = double_state("x", x)
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
@@ -272,8 +295,14 @@ def rotations(d: int, *matrices: ArrayLike) -> list[SymmetryGenerator]:
     For the token flow the matrices are P, U and W, each (d, d). Without matrices all rotations are given. States are
     arrays (..., d). Discrete symmetries, such as reflections and permutations, have no generators.
 
+    >>> import numpy as np
+    >>> from analysis.dynamics import rotations
     >>> len(rotations(3)), len(rotations(3, np.diag([1.0, 1.0, 2.0])))
     (3, 1)
+
+    Args:
+        d: dimension of the tokens.
+        *matrices: matrices (d, d) with which the rotations must commute.
 
     Raises:
         ValueError: for a matrix of another shape, or one that is not finite.

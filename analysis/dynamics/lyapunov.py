@@ -17,6 +17,7 @@ from analysis.dynamics.flow_maps.variational import Linearised, solver_of, toler
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import room_for
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
@@ -120,6 +121,7 @@ class LyapunovSpectrum(NamedTuple):
         ]  # fmt: skip
 
 
+@on_host_by_default
 def lyapunov_spectrum(
     system: Any,  # checked here, in one sentence
     start: State,
@@ -163,6 +165,14 @@ def lyapunov_spectrum(
     Raises:
         ValueError: for bad input.
         IntegrationError: if the integration of a flow fails.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import lyapunov_spectrum
+        >>> found = lyapunov_spectrum(ds.FunctionMap(lambda t, x: 4.0 * x * (1.0 - x)), [0.3], 4000)
+        >>> bool(abs(found.exponents[0] - np.log(2.0)) < 0.02)  # the exact exponent is log 2
+        True
     """
     is_map = isinstance(system, AbstractMap)
     if not is_map and not isinstance(system, AbstractFlow):
@@ -425,6 +435,7 @@ def kaplan_yorke_dimension(exponents: Any) -> float:
     Here j is the largest number of leading exponents with a nonnegative sum. The dimension is 0 if the largest exponent
     is negative, and the number of exponents if their total sum is not negative.
 
+    >>> from analysis.dynamics import kaplan_yorke_dimension
     >>> round(kaplan_yorke_dimension([0.9056, 0.0, -14.5723]), 4)
     2.0621
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
 from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.host import filled, room_for
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
@@ -101,6 +102,7 @@ def least_period(values: Float[np.ndarray, "steps n"], tolerance: float) -> int:
     return next((p for p in shifts if np.max(np.abs(back - back[places % p])) <= tolerance), 0)
 
 
+@on_host_by_default
 def poincare_section(
     flow: AbstractFlow,
     start: State,
@@ -131,6 +133,16 @@ def poincare_section(
     Raises:
         ValueError: for bad input, or if the trajectory never crosses the surface.
         IntegrationError: if the integration fails.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import poincare_section
+        >>> circle = ds.FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
+        >>> section = poincare_section(circle, [1.0, 0.0], lambda t, x: x[0], 3)
+        >>> np.round(section.times / np.pi, 6).tolist()
+        [1.5, 3.5, 5.5]
     """
     check_flow(flow)
     check_integrator(integrator)
@@ -236,10 +248,14 @@ def _surface(surface: Callable, ts: Array, xs: State) -> Array:
 
 
 class OrbitDiagram(NamedTuple):
-    """Long-term orbits along a parameter: `values` (parameters, kept) for each of `parameters`; NaN after escape."""
+    """Long-term orbits along a parameter: `values` (parameters, kept) for each of `parameters`; NaN after escape.
+
+    `name` is that of the parameter.
+    """
 
     parameters: Float[np.ndarray, " parameters"]
     values: Float[np.ndarray, "parameters kept"]
+    name: str = "parameter"
 
     __repr__ = one_line
 
@@ -256,6 +272,7 @@ class OrbitDiagram(NamedTuple):
         return np.array([least_period(values[:, None], tolerance) for values in self.values], int)
 
 
+@on_host_by_default
 def orbit_diagram(
     parameter: Parameter,
     values: ArrayLike,
@@ -267,8 +284,10 @@ def orbit_diagram(
 ) -> OrbitDiagram:
     """Compute a coordinate along orbits of a map after a transient, for each value of a parameter.
 
+    >>> import dynsim as ds
+    >>> from analysis.dynamics import orbit_diagram
     >>> from dynsim.catalogue import Logistic
-    >>> found = orbit_diagram(Parameter(Logistic(), "r", 2.5, 4.0), [2.8, 3.2, 3.5], [0.3])
+    >>> found = orbit_diagram(ds.Parameter(Logistic(), "r", 2.5, 4.0), [2.8, 3.2, 3.5], [0.3])
     >>> found.periods().tolist()
     [1, 2, 4]
 
@@ -297,7 +316,7 @@ def orbit_diagram(
     _check_number("coordinate", coordinate, x)
     before, after = integer("transient", transient, least=0), integer("kept", kept, least=1)
     found = _orbits(system, parameter.take, jnp.asarray(places), x, coordinate, jnp.asarray(before), after)
-    return OrbitDiagram(places, np.asarray(found))
+    return OrbitDiagram(places, np.asarray(found), parameter.name)
 
 
 @eqx.filter_jit

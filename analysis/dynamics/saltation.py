@@ -12,6 +12,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.linearisation import tangent_basis
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
@@ -28,6 +29,7 @@ TOUCHES = 1e-6
 Rules = Sequence[Transition] | Callable[[AbstractFlow], Sequence[Transition]]
 
 
+@on_host_by_default
 def saltation_matrix(
     flow: AbstractFlow,
     transition: Any,  # checked here, in one sentence
@@ -54,6 +56,19 @@ def saltation_matrix(
 
     Raises:
         ValueError: for bad input, or if the guard is only touched.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import saltation_matrix
+        >>> def falling(t, x):
+        ...     return jnp.stack([x[1], -1.0 + 0 * x[1]])
+        >>> def bounce(flow, t, x):
+        ...     return flow, jnp.stack([x[0], -0.5 * x[1]])
+        >>> impact = ds.Transition("impact", ds.Event(lambda t, x: x[0], direction=-1), bounce)
+        >>> np.round(saltation_matrix(ds.FunctionFlow(falling), impact, 0.0, [0.0, -2.0]), 6).tolist()
+        [[-0.5, 0.0], [0.75, -0.5]]
     """
     check_flow(flow)
     if not isinstance(transition, Transition):
@@ -72,11 +87,30 @@ def saltation_matrix(
     return jax.jacfwd(across)(flat)
 
 
+@on_host_by_default
 def fundamental_matrix(run: HybridTrajectory, *, rtol: float = 1e-9) -> Float[np.ndarray, "final initial"]:
     """Compute the derivative of the final state of a hybrid run by its initial state, flattened and ambient.
 
     On a curved space it acts on tangent vectors and is zero on normal ones. For the assumptions and errors see
     `final_state`.
+
+    Args:
+        run: a run of `simulate_hybrid` or `crossings`.
+        rtol: relative tolerance of the solver; the absolute one is a hundredth of it.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import fundamental_matrix
+        >>> def falling(t, x):
+        ...     return jnp.stack([x[1], -1.0 + 0 * x[1]])
+        >>> def bounce(flow, t, x):
+        ...     return flow, jnp.stack([x[0], -0.5 * x[1]])
+        >>> impact = ds.Transition("impact", ds.Event(lambda t, x: x[0], direction=-1), bounce)
+        >>> run = ds.simulate_hybrid(ds.FunctionFlow(falling), [0.5, 0.0], [0.0, 1.5], [impact])
+        >>> (np.round(fundamental_matrix(run), 6) + 0.0).tolist()
+        [[0.25, 0.0], [1.5, 1.0]]
     """
     recipe = _recipe(run)
     flat, restored = ravel_pytree(recipe.start)
@@ -85,6 +119,7 @@ def fundamental_matrix(run: HybridTrajectory, *, rtol: float = 1e-9) -> Float[np
     return np.asarray(jax.jacrev(end)(flat)) @ B @ B.T
 
 
+@on_host_by_default
 def final_state(
     run: HybridTrajectory, flow: AbstractFlow, y0: State, transitions: Rules, *, rtol: float = 1e-9
 ) -> State:
@@ -104,6 +139,23 @@ def final_state(
 
     Raises:
         ValueError: for a run that was built by hand, that touches a guard, or that has a transition at its last time.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import jax
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import final_state
+        >>> def falling(t, x):
+        ...     return jnp.stack([x[1], -1.0 + 0 * x[1]])
+        >>> def bounce(flow, t, x):
+        ...     return flow, jnp.stack([x[0], -0.5 * x[1]])
+        >>> flow = ds.FunctionFlow(falling)
+        >>> impact = ds.Transition("impact", ds.Event(lambda t, x: x[0], direction=-1), bounce)
+        >>> run = ds.simulate_hybrid(flow, [0.5, 0.0], [0.0, 1.5], [impact])  # the ball is at the ground at time 1
+        >>> slope = jax.grad(lambda x: final_state(run, flow, x, [impact])[0])(jnp.array([0.5, 0.0]))
+        >>> (np.round(slope, 6) + 0.0).tolist()
+        [0.25, 0.0]
     """
     tolerance, recipe = jnp.asarray(number("rtol", rtol)), _recipe(run)
     _check_run(run, recipe)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._core.host import has_values, on_host
+from dynsim._core.placement import where
 from dynsim._core.printing import one_line, report
 from dynsim._core.shared_functions import shared
 from dynsim._core.types import Scalar, State, Time, Times
@@ -65,7 +66,10 @@ class Stats(eqx.Module):
         rejected = f"{int(self.num_rejected)} of them rejected"
         if outcome is Outcome.FINISHED:
             twice = f" A solution with a tenth of the tolerance differs by at most {self.max_error:.2g}."
-            return f"The integration finished: it {reached}, {rejected}." + (twice if self.error is not None else "")
+            place = f" It ran on {device}." if (device := where(self.outcome)) else ""
+            return f"The integration finished: it {reached}, {rejected}.{place}" + (
+                twice if self.error is not None else ""
+            )
         if outcome is Outcome.MAX_STEPS and math.isfinite(begin) and taken > 0:
             rejected += f", the others {(float(self.last_time) - begin) / taken:.3g} long on average"
         return f"The integration only {reached}, {rejected}: {outcome.sentence}: {outcome.advice}."

@@ -45,6 +45,7 @@ from dynsim.integrators.events import (
     signs,
 )
 from dynsim.integrators.explicit import by_entry
+from dynsim.integrators.in_lanes import Ways, observe, ways
 from dynsim.integrators.save_times import in_order, request, times_of
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.systems.base import AbstractFlow, in_precision_of
@@ -123,15 +124,34 @@ class Diffrax(AbstractIntegrator):
         fn: Callable[[Time, State], Any],
         *,
         coordinates: Coordinates = unchanged,
+        lanes: Ways | str | None = None,
     ) -> tuple[Any, State, Stats]:
-        """Evaluate `fn(t, x)` at `ts` for each initial state in one compiled call, with final states and statistics."""
-        one = jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
-        times = [_time_structure(self, flow, one, ts) for flow in flows]
-        limits = [limit for _, limit in times if limit is not None]
-        jumps = np.unique(np.concatenate([jumps for jumps, _ in times]))
-        limit = min(limits) if limits else None
-        flow, axes = stacked([program_form(flow) for flow in flows])
+        """Evaluate `fn(t, x)` at `ts` for each initial state in one compiled call, with final states and statistics.
+
+        Explicit methods solve members in lanes if the field is a list of scalar operations: `lanes` is what the method
+        of this name returned, if it was called before.
+        """
+        forms = [program_form(flow) for flow in flows]
+        if coordinates is unchanged and isinstance(found := lanes or self.lanes(flows, y0s, ts), Ways):
+            return observe(found, self, forms, y0s, ts, fn)
+        jumps, limit = self._structures(flows, y0s, ts)
+        flow, axes = stacked(forms)
         return _observe(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates)
+
+    def lanes(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times) -> Ways | str:
+        """Find out how `observe` solves members in lanes, each with its own steps, or say in a sentence why not."""
+        if isinstance(ts, Tracer) or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s))):
+            return "it is part of another JAX program"
+        jumps, limit = self._structures(flows, y0s, ts)
+        if jumps.size:
+            return "the field jumps at given times"
+        return ways(self.solver, program_form(flows[0]), _one(y0s), np.inf if limit is None else limit)
+
+    def _structures(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times) -> tuple[np.ndarray, Any]:
+        """Get the breakpoints of all flows, and their least step limit."""
+        times = [_time_structure(self, flow, _one(y0s), ts) for flow in flows]
+        limits = [limit for _, limit in times if limit is not None]
+        return np.unique(np.concatenate([jumps for jumps, _ in times])), min(limits) if limits else None
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
@@ -145,6 +165,11 @@ class Diffrax(AbstractIntegrator):
         check_begin(start)
         check_end(found)
         return ys, stats, float(found.end), y, events_at(given, flow.space, found, y, velocity)
+
+
+def _one(y0s: State) -> Any:
+    """Shapes and types of the state of one member."""
+    return jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
 
 
 class _StatesAt(eqx.Module):

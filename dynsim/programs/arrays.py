@@ -86,6 +86,7 @@ NUMPY: Mapping[str, Callable[..., Any]] = {
     "clamp": lambda low, a, high: np.minimum(np.maximum(a, low), high),
     "sqrt": np.sqrt, "rsqrt": lambda a: a.dtype.type(1) / np.sqrt(a), "cbrt": np.cbrt,
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p,
+    "log2": np.log2, "one_minus_square": lambda a: (1 - a) * (1 + a),
     "logistic": lambda a: a.dtype.type(1) / (a.dtype.type(1) + np.exp(-a)),
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,

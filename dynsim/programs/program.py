@@ -11,6 +11,7 @@ from dynsim.errors import ArgumentError, counted
 COMPARING = ("lt", "le", "gt", "ge", "eq", "ne")
 SMOOTH = (
     "add", "add_any", "sub", "mul", "div", "neg", "square", "integer_pow", "exp", "exp2", "expm1", "log", "log1p",
+    "log2", "one_minus_square",
     "logistic", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "erf", "erfc", "lgamma", "digamma",
 )  # fmt: skip
 """Operations that have all derivatives where they are defined; roots have none at zero, and `sqrt(x * x)` is |x|."""

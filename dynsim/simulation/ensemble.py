@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 import re
@@ -20,15 +21,17 @@ import numpy as np
 from jaxtyping import Array, PyTree, Real
 
 from dynsim._core.host import filled, has_values, on_host
+from dynsim._core.placement import carried, current, memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar, State, Time, TimesLike
 from dynsim._core.validation import function, integer, returned
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError, Outcome
-from dynsim.integrators import AbstractIntegrator, Stats
+from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
 from dynsim.integrators.fixed_step.stochastic import chosen_for_all, of_members
+from dynsim.integrators.in_lanes import Ways
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
@@ -64,6 +67,7 @@ class Work(eqx.Module):
     ts: Array
     fn: Observable
     numbers: np.ndarray | None = None
+    way: Ways | str | None = None  # None: not asked yet, as in another process
 
     @property
     def members(self) -> int:
@@ -99,9 +103,12 @@ def kept_values(work: Work) -> Any:
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
+    known: Any = {"lanes": work.way} if isinstance(work.integrator, Diffrax) else {}
+    if len(part) == work.members == width and (part[1:] > part[:-1]).all():  # all, where they are
+        return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn, **known)
     padded = filled(part, width)
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
-    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn)
+    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn, **known)
     return found if len(part) == width else jax.tree.map(lambda a: np.asarray(a)[: len(part)], found)
 
 
@@ -186,7 +193,17 @@ class Ensemble(eqx.Module):
     Trajectories are not kept. A member that failed is NaN from its failure on, including its final state;
     `stats.succeeded` and `stats.outcome` say which members failed and why. `stats.error`, if requested, is the
     estimated error of every value and final state, as `Kept`, and NaN for members that fail at either tolerance. `flow`
-    is one flow, or a tuple with one for each member.
+    is one flow, or a tuple with one for each member. `solved` says how the members were solved: in lanes, by a kernel
+    or in JAX, or why not.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> runs = ds.ensemble(ds.catalogue.Lorenz(), np.ones((4, 3)), [0.0, 1.0], lambda t, x: x[2])
+        >>> print(runs)
+        4 of 4 members finished.
+        >>> runs.solved.startswith("in lanes")
+        True
     """
 
     ts: Real[Array | np.ndarray, " times"]
@@ -196,6 +213,7 @@ class Ensemble(eqx.Module):
     stats: Stats
     flow: AbstractFlow | tuple[AbstractFlow, ...]
     integrator: AbstractIntegrator
+    solved: str = eqx.field(static=True, default="")
 
     __repr__ = one_line
 
@@ -227,12 +245,14 @@ def ensemble(
     executor: Executor | None = None,
     shown: bool | None = None,
     error_estimate: bool = False,
+    device: Any = None,
 ) -> Ensemble:
     """Integrate a flow from many initial states, and keep `fn(t, x)` at `ts`, both end states and statistics.
 
     With `Diffrax`, one flow, or flows that differ only in numbers, are solved `chunk` members at a time, each member
-    with its own steps. With `Scipy`, or for flows of several kinds, members are solved one by one. A member that fails
-    does not affect the others.
+    with its own steps. Explicit methods solve small systems in lanes: each member also has its own clock and end, and
+    on a GPU of NVIDIA a thread of its own; `solved` of the result says whether and why not. With `Scipy`, or for flows
+    of several kinds, members are solved one by one. A member that fails does not affect the others.
 
     Args:
         flow: the system of all members, or a sequence with one system for each.
@@ -241,9 +261,9 @@ def ensemble(
         fn: the observable, a function of time and state in JAX.
         integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
         key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
-        chunk: the largest number of members solved together; all of them take as many steps as the slowest one. By
-            default 32, or fewer if their states exceed half a megabyte (256 on an accelerator); parts are distributed
-            over the cores.
+        chunk: the largest number of members solved together; on a processor all of them take as many steps as the
+            slowest one. By default 256 in lanes and 32 otherwise, or fewer if their states exceed half a megabyte, and
+            as many as fit on an accelerator; parts are distributed over the cores. Results do not depend on it.
         cost: predicts a member's number of steps, up to a factor, from its initial state; members of similar cost are
             solved together.
         folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
@@ -251,10 +271,12 @@ def ensemble(
         shown: whether to show a progress bar; by default on terminals only.
         error_estimate: solve all members again with a tenth of the tolerance (in the folder `finer` of `folder`), and
             store the difference of every value and final state in `stats.error`; see `simulate`.
+        device: where it is solved, see `simulate`; by default small ensembles on the host's processor.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, a folder that is not writable, in use, or holds
-            another run, an executor that ends too early, and an error estimate for noise without a `path_resolution`.
+            another run, a device that is not here or whose memory does not suffice, an executor that ends too early,
+            and an error estimate for noise without a `path_resolution`.
         KeyboardInterrupt: on Ctrl-C, with a sentence that says which members are kept.
 
     Example:
@@ -268,10 +290,38 @@ def ensemble(
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     if not flows:
         raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
-    solver = chosen_for_all(flows, integrator, key)
-    work = _checked(flows, solver, y0s, ts, function("fn", fn, "(t, x)", 2))
+    fn = function("fn", fn, "(t, x)", 2)
+    count = functools.partial(_numbers, flows[0], y0s)
+    with placed(count, (flows, y0s, integrator, key), device) as (here, y0s, integrator, key), memory_explained("y0s"):
+        solver = chosen_for_all(here, integrator, key)
+        work = _checked(here, solver, y0s, ts, fn)
+        values, final, stats = _solved_all(work, cost, chunk, folder, executor, shown, error_estimate)
+    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
+    how = f"{work.way!r}" if isinstance(work.way, Ways) else f"not in lanes, because {work.way}"
+    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver, how)
+
+
+def _numbers(flow: AbstractFlow, y0s: Any) -> int:
+    """Count the numbers of a step of all members."""
+    y0s = as_state("y0s", y0s)
+    members = max((np.shape(y)[0] for y in jax.tree.leaves(y0s) if np.ndim(y)), default=1)
+    one = jax.tree.map(lambda y: np.zeros(np.shape(y)[1:], y.dtype), y0s)
+    return members * step_numbers(lambda x: flow.vector_field(jnp.zeros(()), x), one)
+
+
+def _solved_all(
+    work: Work,
+    cost: Callable[[State], Scalar] | None,
+    chunk: int | None,
+    folder: str | Path | None,
+    executor: Executor | None,
+    shown: bool | None,
+    error_estimate: bool,
+) -> Part:
+    """Solve all members, twice for an estimate of the error."""
+    solver = work.integrator
     finer = dataclasses.replace(work, integrator=solver.tightened()) if error_estimate else None
-    together = solver.batched and _alike(flows)
+    together = solver.batched and _alike(work.flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     solve = solve_together if together else solve_alone
     values, final, stats = _run(solve, work, parts, folder, executor, shown)
@@ -279,8 +329,7 @@ def ensemble(
         below = None if folder is None else Path(folder) / "finer"
         again = _run(solve, finer, parts, below, executor, shown)
         stats = with_error(stats, Kept(values, final), Kept(*again[:2]))
-    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
-    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver)
+    return values, final, stats
 
 
 def _run(
@@ -301,6 +350,8 @@ def _run(
             done = _solved(solve, work, parts, checkpoints, shown)
         else:
             done = _solved_on(as_executor(executor), solve, work, parts, checkpoints, shown)
+    if len(parts) == 1 and (parts[0][1:] > parts[0][:-1]).all():
+        return done[0]
     back = np.argsort(np.concatenate(parts), kind="stable")
     # Joined on the host to avoid compilation; a checkpoint has no weak types.
     return on_host(lambda xp, *pieces: xp.concatenate(pieces)[back], *done)
@@ -322,6 +373,7 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
     work = Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)
+    work = dataclasses.replace(work, way=way(work))
     return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
 
 
@@ -335,14 +387,16 @@ def _starts(work: Work) -> State:
             finite, defects, starts = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *seen)
     except (TypeError, ValueError) as error:
         raise ArgumentError("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
-    defects = np.asarray(defects)
-    bad = np.flatnonzero(~(np.asarray(finite) & (defects < OFF_SPACE)))
-    if bad.size:
+    sound = finite & (defects < OFF_SPACE)
+    if not sound.all():
+        defects, bad = np.asarray(defects), np.flatnonzero(~np.asarray(sound))
         known = np.asarray(finite)[bad[0]]
         off = f"member {bad[0]} is {f'off it by {defects[bad[0]]:.3g}' if known else 'not finite'}"
         raise ArgumentError("y0s", "be finite and lie on the space of the flow", off)
     check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member
+    if isinstance(work.way, Ways):  # the field has been traced, and is real
+        return starts
     if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
         raise not_traceable()
     check_real(work.flow(0), work.start(0), np.asarray(work.ts)[0])
@@ -352,16 +406,30 @@ def _starts(work: Work) -> State:
 _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0)))
 
 
+LANES = 256
+"""Most members in lanes together on a processor, so that their states stay in its cache."""
+
+
+def way(work: Work) -> Ways | str:
+    """Find out how the members are solved in lanes, or say in a sentence why they are not."""
+    if not isinstance(work.integrator, Diffrax):
+        return f"the integrator is {type(work.integrator).__name__}"
+    return work.integrator.lanes(work.flows, work.y0s, work.ts)
+
+
 def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
     """Divide the members into parts, sorted by cost and nearly equal in size, so that one program serves all."""
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
-        host = jax.default_backend() == "cpu"
-        chunk = int(np.clip((2**19 if host else 2**28) / size, 1, 32 if host else work.members))
+        lanes = isinstance(work.way or way(work), Ways)
+        if current().platform == "cpu":
+            chunk = int(np.clip(2**19 / size, 1, LANES if lanes else 32))
+        else:  # with the saved states of a part
+            chunk = int(np.clip(2**32 / (size * len(work.ts)) if lanes else 2**28 / size, 1, work.members))
     chunk = integer("chunk", chunk, least=1)
-    costs = np.zeros(work.members)
-    if cost is not None:
-        costs = np.asarray(eqx.filter_vmap(function("cost", cost, "the start"))(work.y0s), float)
+    if cost is None:
+        return np.array_split(np.arange(work.members), -(-work.members // chunk))
+    costs = np.asarray(eqx.filter_vmap(function("cost", cost, "the start"))(work.y0s), float)
     if costs.shape != (work.members,) or np.isnan(costs).any():
         raise ArgumentError("cost", "return one number for a start", f"returns shape {costs.shape[1:]} or NaN")
     return np.array_split(np.argsort(costs, kind="stable"), -(-work.members // chunk))
@@ -376,6 +444,11 @@ def _solved(
 ) -> list[Part]:
     """Solve all parts; those with a checkpoint are loaded instead."""
     width = max(len(part) for part in parts)
+    if len(parts) == 1 and checkpoints is None:
+        with progress(work.members, "ensemble", unit="members", shown=shown) as bar:
+            found = jax.block_until_ready(solve(work, parts[0], width))
+            bar.update(work.members)
+        return [found]
     workers = cores() if solve is solve_together else 1
     done: list[Part] = []
     compiled = threading.Event()  # set when the first call has compiled and started, or failed
@@ -394,7 +467,7 @@ def _solved(
             if index < len(parts) and not (checkpoints is not None and checkpoints.has(index)):
                 if running:
                     compiled.wait()
-                running[index] = pool.submit(solved, index)
+                running[index] = pool.submit(carried(solved), index)
 
         try:
             for index, part in enumerate(parts):
@@ -433,7 +506,7 @@ def _solved_on(
 
 def cores() -> int:
     """Number of parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
-    if jax.default_backend() != "cpu":
+    if current().platform != "cpu":
         return 1
     free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     told = os.environ.get("OMP_NUM_THREADS", "")

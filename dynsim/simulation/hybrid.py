@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._core.host import on_host
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, TimesLike
 from dynsim._core.validation import function, integer
 from dynsim.errors import ArgumentError, shown
@@ -123,6 +124,7 @@ class HybridRecipe(AbstractRecipe):
         )
 
 
+@on_host_by_default
 def simulate_hybrid(
     flow: AbstractFlow,
     y0: State,
@@ -252,6 +254,7 @@ def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajecto
     return dataclasses.replace(run, phases=tuple(phases), jumps=tuple(jumps))
 
 
+@on_host_by_default
 def crossings(
     flow: AbstractFlow,
     y0: State,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from dynsim._core.placement import beside, current
 from dynsim._core.types import Key
 from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError, IntegrationError, reason
@@ -81,7 +82,7 @@ def save(path: str | Path, run: "Run", *, key: Key | None = None, seed: int | No
         "seed": None if seed is None else int(seed),
         "key": None if key is None else _key(key),
         "dtype": str(_dtype(run)),
-        "versions": versions(),
+        "versions": versions(getattr(run, "ys", run.initial)),
         "environment": {name: os.environ[name] for name in KERNELS if name in os.environ},
         "run": {"class": f"{type(run).__module__}:{type(run).__name__}", "fields": parts},
     }
@@ -296,7 +297,8 @@ def to_xarray(run: Any) -> "xarray.Dataset":  # the type is checked here, with o
     states = {name: ((first, *_axes(name, np.ndim(y) - 1)), np.asarray(y)) for name, y in parts.items()}
     stats = {name: np.asarray(value).item() for name, value in vars(run.stats).items() if name != "error"}
     stats["succeeded"] = int(stats["succeeded"])
-    attributes = {"system": type(run.system).__name__, **stats, **{f"version_{k}": v for k, v in versions().items()}}
+    known = {f"version_{k}": v for k, v in versions(run.ys).items()}
+    attributes = {"system": type(run.system).__name__, **stats, **known}
     coordinates: dict[str, Any] = {first: np.asarray(run.ts)} | _labels(
         run.system, np.shape(jax.tree.leaves(run.ys)[0]) if not hasattr(run.ys, "_asdict") else ()
     )
@@ -318,10 +320,11 @@ def _labels(system: AbstractFlow | AbstractMap, shape: tuple[int, ...]) -> dict[
     return {"coordinate": list(known.names), **units}
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that determine the bits of a run."""
+def versions(states: Any = None) -> dict[str, str]:
+    """Versions of Python and of the packages that determine the bits of a run, and the device on which states lie."""
     found = {name: importlib.metadata.version(name) for name in PACKAGES}
-    return {**found, "python": platform.python_version(), "device": jax.devices()[0].device_kind}
+    with beside(states):
+        return {**found, "python": platform.python_version(), "device": current().device_kind}
 
 
 def _axes(name: str, ndim: int) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim._core.host import on_host
+from dynsim._core.placement import memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import integer
@@ -71,6 +72,7 @@ def simulate(
     key: Key | None = None,
     throw: bool = True,
     error_estimate: bool = False,
+    device: Any = None,
 ) -> Trajectory:
     """Integrate a flow from an initial state, and return its trajectory at the given times.
 
@@ -91,9 +93,14 @@ def simulate(
             so that it does not step over the same pulses; shorter ones that are not found by themselves need `breaks`
             of the flow, or `longest_step` of the integrator. Meaningless where both solutions share the error, for
             example in chaotic flows over long times.
+        device: where it is solved: "cpu", "gpu", or a device of JAX. By default a small system is solved on the host's
+            processor even if JAX has a GPU, and its states lie there; a large one, of about 2,000 numbers a step, on
+            JAX's default device. A start that you put on a device is solved there. The environment variable
+            DYNSIM_DEVICE overrules this.
 
     Raises:
-        ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span.
+        ValueError: for an initial state off the space, unsorted times, or a schedule shorter than the time span, and
+            for a device that is not here or whose memory does not suffice.
         IntegrationError: if the final time is not reached, with the cause and what to try.
 
     Example:
@@ -102,9 +109,17 @@ def simulate(
         >>> round(float(decay.final[0]), 6)
         0.367879
     """
-    solver = chosen(flow, integrator, key)
-    y0, times = _checked(flow, y0, ts, solver)
-    with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
+    with placed(_field_numbers(flow, y0), (flow, y0, integrator, key), device) as (here, y0, integrator, key):
+        solver = chosen(flow, integrator, key)
+        y0, times = _checked(here, y0, ts, solver)
+        ys, stats = _simulated(solver, here, y0, times, throw, error_estimate)
+    return Trajectory(times, ys, flow, stats, solver)
+
+
+def _simulated(
+    solver: AbstractIntegrator, flow: AbstractFlow, y0: State, times: Any, throw: bool, error_estimate: bool
+) -> tuple[State, Stats]:
+    with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         ys, stats, why = _solved(solver, flow, y0, times)
         if throw and why:
             raise IntegrationError(why, outcome=Outcome(int(stats.outcome)))
@@ -114,7 +129,12 @@ def simulate(
             if not isinstance(flow, NoisyFlow):  # noise has another path in another precision
                 y0, times = as_double((y0, times))
             stats = with_error(stats, ys, _solved(confirming(solver, flow, y0, times), flow, y0, times)[0])
-    return Trajectory(times, ys, flow, stats, solver)
+    return ys, stats
+
+
+def _field_numbers(flow: Any, y0: Any) -> Callable[[], int]:
+    """A function that counts the numbers of a step of a flow from a start."""
+    return lambda: step_numbers(lambda x: flow.vector_field(jnp.zeros(()), x), y0)
 
 
 def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: Any) -> tuple[State, Stats, str]:
@@ -141,6 +161,7 @@ def simulate_until(
     events: Sequence[Event],
     *,
     integrator: AbstractIntegrator = Diffrax(),
+    device: Any = None,
 ) -> Stop:
     """Integrate a flow up to the first of several events, or up to the final time.
 
@@ -155,6 +176,7 @@ def simulate_until(
         ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
         events: the events, each with its direction.
         integrator: `Diffrax()` or `Scipy()`.
+        device: where it is solved, as for `simulate`.
 
     Raises:
         ValueError: as for `simulate`, and for an event that is not a real number, or not finite at the start.
@@ -171,18 +193,27 @@ def simulate_until(
     check_events(events)
     if not events:
         raise ArgumentError("events", "hold at least one event", "is empty")
+    with placed(_field_numbers(flow, y0), (flow, y0, integrator), device) as (here, y0, integrator):
+        return _located(flow, here, y0, ts, events, integrator)
+
+
+def _located(
+    given: AbstractFlow, flow: AbstractFlow, y0: State, ts: TimesLike, events: Sequence[Event],
+    integrator: AbstractIntegrator,
+) -> Stop:  # fmt: skip
+    """Integrate up to the first event; the path keeps the flow that was given."""
     y0, times = _checked(flow, y0, ts, integrator)
-    with waiting("simulate"), shapes_explained(flow, "y0", y0, times):
+    with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
     others = functools.partial(_causes, flow, integrator, times, stats, ys)
     raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or others())
     end = np.asarray(t, times.dtype)
     kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
-    return Stop(Trajectory(reached, ys, flow, stats), fired[0] if fired else -1, fired)
+    return Stop(Trajectory(reached, ys, given, stats), fired[0] if fired else -1, fired)
 
 
-def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> Trajectory:
+def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1, device: Any = None) -> Trajectory:
     """Apply a map repeatedly and return every `every`-th state; `ts` are step numbers, and the start is step 0.
 
     A map in JAX is scanned and works under `jit`, `vmap` and `grad`. A map on the host (`on_host`) is applied in a
@@ -193,6 +224,7 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
         x0: the initial state, a point of the space.
         num_steps: number of steps.
         every: number of steps between two states that are returned.
+        device: where a map in JAX is applied, as for `simulate`.
 
     Raises:
         ValueError: for an initial state that is not finite or that the map does not accept, or a complex step.
@@ -211,14 +243,15 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1) -> T
     ts = np.arange(0, num_steps + 1, every)
     if map.on_host:
         return _looped(map, x0, ts, every)
-    x0 = as_state("x0", x0)
-    check_finite("x0", x0)
-    check_names(map, x0)
-    with step_explained(map, x0):
-        ys, defect, ok = _scanned(map, x0, num_steps // every, every)
-    return Trajectory(
-        jnp.asarray(ts), ys, map, map_stats(ok if isinstance(ok, Tracer) else bool(ok), num_steps, defect)
-    )
+    numbers = lambda: step_numbers(lambda x: map.step(jnp.asarray(0), x), x0)
+    with placed(numbers, (map, x0), device) as (here, x0):
+        x0 = as_state("x0", x0)
+        check_finite("x0", x0)
+        check_names(map, x0)
+        with step_explained(map, x0), memory_explained("x0"):
+            ys, defect, ok = _scanned(here, x0, num_steps // every, every)
+        stats = map_stats(ok if isinstance(ok, Tracer) else bool(ok), num_steps, defect)
+        return Trajectory(jnp.asarray(ts), ys, map, stats)
 
 
 @eqx.filter_jit

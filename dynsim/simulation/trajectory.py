@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Int, PyTree, Real
 
 from dynsim._core.host import has_values
+from dynsim._core.placement import beside
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function
@@ -23,8 +24,8 @@ class Trajectory(eqx.Module, Pictured):
 
     `integrator` is the one that a rerun needs; None for a map, and for a path cut at an event.
 
-    `along` evaluates a function of one state at every time. In a notebook a trajectory of numbers, vectors, or named
-    tuples of these is shown as a picture.
+    `along` evaluates a function of one state at every time, on the device on which the states lie. In a notebook a
+    trajectory of numbers, vectors, or named tuples of these is shown as a picture.
     """
 
     ts: Real[Array | np.ndarray, " times"]
@@ -67,14 +68,16 @@ class Trajectory(eqx.Module, Pictured):
                 fn(t, jax.tree.map(lambda y, k=k: y[k], self.ys)) for k, t in enumerate(np.asarray(self.ts))
             ]
             return jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *values)
-        return jax.vmap(fn)(jnp.asarray(self.ts), self.ys)
+        with beside(self.ys):
+            return jax.vmap(fn)(jnp.asarray(self.ts), self.ys)
 
 
 def _at(ys: PyTree, k: int) -> State:
     """The k-th state, by one program for all k; states on the host stay there."""
     if any(isinstance(y, np.ndarray) for y in jax.tree.leaves(ys)):
         return jax.tree.map(lambda y: y[k], ys)
-    return _indexed(ys, k)
+    with beside(ys):
+        return _indexed(ys, k)
 
 
 @jax.jit

@@ -194,6 +194,7 @@ def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys
         ("lorenz --start 1 2 3", "`parameters` must be given, such as `--beta 1 2 4`"),
         ("lorenz --rho 1 --start 1", "`start` must have 3 numbers, one for each component, but has 1."),
         ("logistic --r 1 --end 2.5", "`end` must be a whole number of steps for a map, but is 2.5."),
+        ("mine.py:decay --rate 1 2 --start 1 --show x_last --figure a.pdf", "`x_last`, did you mean `x_1_least`?"),
         ("--function mine.py:level --beta 1 --end 3", "`end` must be left out with `--function`, on which it"),
         ("--function mine.py:level", "`parameters` must be given, such as `--beta 1 2 4`"),
         ("--function mine.py:level --beta", "`beta` must be given with values"),

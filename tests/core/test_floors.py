@@ -14,6 +14,7 @@ LAYERS = {
     "dynsim/_core": 0,
     "dynsim/_runtime": 0,
     "dynsim/io": 0,
+    "dynsim/kernels": 0,
     "dynsim/programs": 0,
     "dynsim/spaces": 1,
     "dynsim/systems": 2,

@@ -36,7 +36,7 @@ from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Pendulum
 from dynsim.systems.named import Components
 from dynsim.systems.parameter import Parameter
-from figures.notebook import DRAWINGS, _basins, _diagram, _plane, _section, png
+from figures.notebook import DRAWINGS, _basins, _branch, _diagram, _plane, _section, png
 from figures.trajectories import drawing
 
 PNG = b"\x89PNG"
@@ -223,6 +223,7 @@ def test_diagrams_branches_basins_planes_and_sections_draw_themselves_with_names
     found = bifurcation_diagram(Parameter(nerve, "a", 0.3, 0.9), [[0.5]], levels=0, steps=Steps(first=0.3, largest=0.3))
     labels = lambda drawn: (drawn.axes[0].get_xlabel(), drawn.axes[0].get_ylabel())
     assert labels(_diagram(found)) == ("$a$", "$v$ (mV)")
+    assert labels(_branch(found.branches[0])) == ("$a$", "$x_{1}$")
     for result in (found, found._replace(of=None), found.branches[0]):
         assert (result._repr_png_() or b"").startswith(PNG)
     corner, none = np.array([[0, 1], [0, 0]]), ((), ())

@@ -8,6 +8,8 @@ from matplotlib.colors import LogNorm
 
 from dynsim import FunctionFlow, sweep
 from dynsim.cli.sweep.command import quantities
+from dynsim.cli.sweep.figure import _of_system
+from dynsim.systems.named import Components
 from figures.sweeps import Quantity, _edges, _geometric, _logarithmic, drawing
 from tests.support.commands import refused, run
 from tests.support.figure_layout import check_layout, overlapping
@@ -97,6 +99,14 @@ def test_scales_are_logarithmic_where_values_and_parameters_ask_for_it():
 def test_what_is_measured_of_a_run_has_the_units_of_the_system():
     flow = FunctionFlow(lambda t, x: -x, names=("v", "w"), units=("mV", ""))
     assert quantities(flow, np.zeros(2))[:2] == (("v", "w"), ("mV", ""))
+
+
+def test_each_number_that_is_kept_of_a_component_can_be_shown():
+    known = Components(("v", "w"), ("mV", ""))
+    assert [one.middle for one in _of_system(known, ())] == ["v_mean", "w_mean"]
+    assert [(one.label, one.middle) for one in _of_system(known, ("w", "v_least"))] == [
+        ("w", "w_mean"), ("v_least", "v_least"),
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

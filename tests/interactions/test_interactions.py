@@ -15,12 +15,13 @@ from dynsim.spaces import Ellipsoid, Euclidean, Sphere
 from dynsim.systems.schedules import Constant, Modulated, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
-from dynsim.systems.tokens.interactions.blocked import Blocked, _means_of_all
-from dynsim.systems.tokens.interactions.choice import DENSE_MOST, SINGLE, Auto, costs
+from dynsim.systems.tokens.interactions.blocked import Blocked, BlockSizes, _means_of_all
+from dynsim.systems.tokens.interactions.choice import DENSE_MOST, TIMES, Auto, costs
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
-from dynsim.systems.tokens.interactions.harmonic import BLOCK, Harmonic, _first, _log_first, needed_degree, reach_of
+from dynsim.systems.tokens.interactions.harmonic import Harmonic, _first, _log_first, needed_degree, reach_of
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full, Window
 from dynsim.systems.tokens.interactions.pairs import means_by_pairs, pairs_suffice
+from dynsim.systems.tokens.interactions.tiles import CHUNK
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 from tests.support.zoo import FLOWS, TOKEN_FLOWS
 
@@ -92,7 +93,7 @@ def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
 def test_means_in_pairs_of_blocks_and_their_derivatives_are_those_of_a_softmax():
     """Of two batches, and derivatives with respect to tokens and to entries of P, two of which share the weights."""
     P, xs = _random("P", 3, 3), Sphere().sample(random_key(3, "x"), (2, 11, 3))
-    in_pairs = lambda P, x: _means_of_all(Blocked(3, 2), P[None], (x @ P)[None], x)[0]
+    in_pairs = lambda P, x: _means_of_all(BlockSizes(3, 2), False, P[None], (x @ P)[None], x)[0]
     dense = lambda P, x: jax.nn.softmax(x @ P @ x.T, axis=-1) @ x
     loss = lambda means: lambda P, x: jnp.sum(jnp.sin(means(P, x)))
     both = lambda means, P, xs: (jax.vmap(means, (None, 0))(P, xs), jax.grad(loss(means), (0, 1))(P, xs[0]))
@@ -215,7 +216,7 @@ def test_the_harmonics_satisfy_the_addition_theorem():
 
 @pytest.mark.parametrize("mask", [Full(), Causal()])
 def test_the_error_of_a_coarse_expansion_is_below_its_reported_bound(mask, monkeypatch):
-    monkeypatch.setitem(BLOCK, 2, 8)
+    monkeypatch.setitem(CHUNK, 2, 8)
     flow = TokenFlow(3 * np.eye(2), mask=mask)
     x = Sphere().sample(random_key(3, "x"), (30, 2))
     coarse = flow.computed_by(Harmonic(1e-3))
@@ -303,7 +304,7 @@ def test_predicted_times_grow_with_pairs_or_with_tokens_and_degrees():
     assert cost(degree=41) / cost() == pytest.approx([1, 4], rel=1e-2)
     assert cost(d=2, degree=41) / cost(d=2) == pytest.approx([1, 2], rel=1e-2)
     assert cost(heads=5) / cost() == pytest.approx([5 / 2, 2], rel=1e-2)
-    assert cost(dtype=np.float32) / cost() == pytest.approx([SINGLE, SINGLE], rel=1e-2)
+    assert cost(dtype=np.float32) / cost() == pytest.approx([TIMES["cpu"].single] * 2, rel=1e-2)
     assert cost(causal=True)[0] / cost()[0] == pytest.approx(1 / 2)
     assert cost(causal=True)[1] > cost()[1]  # pairs within blocks
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
+import diffrax as dfx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -268,12 +269,14 @@ def test_bad_arguments_are_named():
 
 
 def test_parts_are_of_nearly_equal_size_and_hold_few_large_states():
-    def sizes(members, entries, chunk=None, cost=None):
-        work = Work((BLOW_UP,), Diffrax(), np.zeros((members, entries)), jnp.asarray(TS), first)
+    def sizes(members, entries, chunk=None, cost=None, solver=None):
+        work = Work((BLOW_UP,), Diffrax(solver), np.zeros((members, entries)), jnp.asarray(TS), first)
         return [len(part) for part in module._parts(work, cost, chunk)]
 
-    assert sizes(70, 2) == [24, 23, 23]  # 32 at most
-    assert sizes(64, 2) == [32, 32]
+    assert sizes(600, 2) == [200, 200, 200]  # 256 lanes at most
+    assert sizes(256, 2) == [256]
+    assert sizes(70, 2, solver=dfx.Kvaerno5()) == [24, 23, 23]  # 32 at most
+    assert sizes(64, 2, solver=dfx.Kvaerno5()) == [32, 32]
     assert sizes(5, 2**15) == [2, 2, 1]  # half a megabyte
     assert sizes(3, 2**17) == [1, 1, 1]
     assert sizes(7, 2, chunk=3) == [3, 2, 2]

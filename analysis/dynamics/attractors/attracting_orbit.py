@@ -11,6 +11,7 @@ from analysis.dynamics.attractors.search import FATES, NOT_SETTLED, find_attract
 from analysis.dynamics.continuation.orbits import SEGMENTS
 from analysis.dynamics.flow_maps.variational import solver_of
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow, check_start, double_state, shapes_explained
@@ -20,6 +21,7 @@ from dynsim.systems.base import AbstractFlow
 PERIODIC = "periodic orbit"
 
 
+@on_host_by_default
 def attracting_orbit(
     flow: Any,  # checked here, in one sentence
     start: State | Trajectory | LimitSet,
@@ -33,7 +35,7 @@ def attracting_orbit(
     by multiple shooting. `continue_orbits` continues it:
 
     >>> import dynsim as ds
-    >>> from analysis.dynamics import Steps, continue_orbits
+    >>> from analysis.dynamics import Steps, attracting_orbit, continue_orbits
     >>> flow = ds.catalogue.VanDerPol(mu=1.0)
     >>> run = ds.simulate(flow, [0.1, 0.0], [0.0, 50.0])
     >>> orbit = attracting_orbit(flow, run)

@@ -33,6 +33,7 @@ from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from analysis.dynamics.scaling.flat import flat_states, grid_states
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, State
 from dynsim._core.validation import box_sides, integer
@@ -147,6 +148,7 @@ class Basins(NamedTuple):
         return Fit(float(slope[0]), float(np.sqrt(covariance[0, 0])), "algebraic", len(reach))
 
 
+@on_host_by_default
 def basins(
     system: Any,  # checked here, in one sentence
     box: BoxLike,
@@ -174,6 +176,13 @@ def basins(
 
     Raises:
         ValueError: for bad input, or a box in which the system is nowhere defined.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import basins
+        >>> found = basins(ds.FunctionFlow(lambda t, x: x - x**3), [(-2.0, 2.0)], (40,))
+        >>> found.shares
+        {0: 0.5, 1: 0.5}
     """
     sizes = tuple(integer("shape", n, least=2) for n in shape)
     ends = box_sides("box", box, len(sizes)).T

@@ -21,6 +21,7 @@ from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.flat import flat_states
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
@@ -306,6 +307,7 @@ class EdgeState(NamedTuple):
         return words if self.exponents is None else f"{words}; exponents {self.exponents}"
 
 
+@on_host_by_default
 def edge_state(
     system: Any,  # checked here, in one sentence
     one: State,
@@ -332,6 +334,13 @@ def edge_state(
     Raises:
         ValueError: if both starts have the same limit, if the boundary is lost, or if the edge trajectory has neither
             come to an equilibrium or a periodic orbit nor is chaotic beyond doubt, with its exponents.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import edge_state
+        >>> found = edge_state(ds.FunctionFlow(lambda t, x: x - x**3 + 0.1), [-1.0], [1.2])
+        >>> found.unstable_dimension, round(float(found.limit.state[0]), 4)
+        (1, -0.101)
     """
     pair = as_state("one", one), as_state("other", other)
     if jax.tree.map(jnp.shape, pair[0]) != jax.tree.map(jnp.shape, pair[1]):

@@ -16,6 +16,7 @@ from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.attractors.search import FATES, Attractors, attractors_of, held_back
 from analysis.dynamics.flow_maps.time_map import TimeMap
 from analysis.dynamics.scaling.flat import flat_states
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
@@ -58,6 +59,7 @@ class Fractions(NamedTuple):
         return str(self.attractors[label]) if label >= 0 else FATES[label]
 
 
+@on_host_by_default
 def basin_fractions(
     system: Any,  # checked here, in one sentence
     sampler: Callable[[Key], State],
@@ -81,6 +83,17 @@ def basin_fractions(
 
     Raises:
         ValueError: for bad input.
+
+    Example:
+        >>> import jax
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import basin_fractions
+        >>> def uniform(key):
+        ...     return jax.random.uniform(key, (1,), minval=-1.0, maxval=3.0)
+        >>> flow = ds.FunctionFlow(lambda t, x: x - x**3)  # three starts in four are positive
+        >>> found = basin_fractions(flow, uniform, 200, ds.random_key(0, "starts"))
+        >>> found.labels.tolist(), found.counts.tolist(), round(float(found.low[0]), 3), round(float(found.high[0]), 3)
+        ([0, 1], [162, 38], 0.75, 0.858)
     """
     function("sampler", sampler, "a random key")
     starts = jax.vmap(sampler)(jax.random.split(random_key("key", key), integer("count", count, least=1)))
@@ -103,7 +116,7 @@ class FractionCurves(NamedTuple):
 
     Each label is one attractor, matched from value to value: `attractors[i][label]` is that attractor at the value i,
     and is missing where it does not exist. The last labels are negative keys of `FATES`. `is_stiff` is true if it is
-    true in `Attractors` at any value.
+    true in `Attractors` at any value. `name` is that of the parameter.
     """
 
     parameters: Float[np.ndarray, " values"]
@@ -113,6 +126,7 @@ class FractionCurves(NamedTuple):
     high: Float[np.ndarray, "values labels"]
     attractors: tuple[dict[int, LimitSet], ...]
     is_stiff: bool = False
+    name: str = "parameter"
 
     __repr__ = one_line
     __str__ = report
@@ -121,6 +135,7 @@ class FractionCurves(NamedTuple):
         return picture(self)
 
 
+@on_host_by_default
 def continued_fractions(
     parameter: Parameter,
     values: ArrayLike,
@@ -149,6 +164,19 @@ def continued_fractions(
 
     Raises:
         ValueError: for bad input.
+
+    Example:
+        >>> import jax
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import continued_fractions
+        >>> def uniform(key):
+        ...     return jax.random.uniform(key, (1,), minval=-2.0, maxval=2.0)
+        >>> def tilted(t, x, h=0.0):
+        ...     return x - x**3 + h
+        >>> h = ds.Parameter(ds.FunctionFlow(tilted, parameters={"h": 0.0}), "h", -1.0, 1.0)
+        >>> found = continued_fractions(h, [0.0, 0.5], uniform, 50, ds.random_key(0, "starts"))
+        >>> found.shares.round(2).tolist()
+        [[0.5, 0.5], [nan, 1.0]]
     """
     at = np.asarray(reals("values", values), float)
     if at.ndim != 1 or not len(at):
@@ -199,4 +227,4 @@ def _curves(values: np.ndarray, rows: list[tuple[dict[int, LimitSet], Fractions]
     followed = tuple(attractors for attractors, _ in rows)
     shares, low, high = (tables[name] for name in ("shares", "low", "high"))
     is_stiff = any(fractions.is_stiff for _, fractions in rows)
-    return FractionCurves(values, np.array(labels, int), shares, low, high, followed, is_stiff)
+    return FractionCurves(values, np.array(labels, int), shares, low, high, followed, is_stiff, parameter.name)

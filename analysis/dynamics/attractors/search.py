@@ -24,6 +24,7 @@ from analysis.dynamics.attractors.sampling import relieved, suited
 from analysis.dynamics.attractors.surfaces import among_surfaces
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim.errors import counted
@@ -363,6 +364,7 @@ def _largest_exponent(record: TrajectoryRecord) -> float:
     return float(found.exponents[0])
 
 
+@on_host_by_default
 def find_attractors(
     system: Any,  # checked here, in one sentence
     starts: State,
@@ -385,5 +387,13 @@ def find_attractors(
 
     Raises:
         ValueError: for bad input, or a flow that depends on time without a `period`.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import find_attractors
+        >>> found = find_attractors(ds.FunctionFlow(lambda t, x: x - x**3), np.array([[-0.5], [0.3], [2.0]]))
+        >>> [(one.kind, round(float(one.state[0]), 6)) for one in found.attractors], found.labels.tolist()
+        ([('equilibrium', -1.0), ('equilibrium', 1.0)], [0, 1, 1])
     """
     return attractors_of(*set_up(system, starts, search), search)

@@ -30,6 +30,7 @@ from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.normal_forms.flows import crossing_pair, turns
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
@@ -261,6 +262,7 @@ class CriticalCurve(NamedTuple):
         return f"curve of {self.kind}s{self.of}, {len(self.first)} points: {found}; ends: {ends}"
 
 
+@on_host_by_default
 def critical_curve(
     parameters: tuple[Parameter, Parameter],
     at: Bifurcation,
@@ -290,6 +292,17 @@ def critical_curve(
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no such point is found near it.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import continue_equilibria, critical_curve
+        >>> flow = ds.FunctionFlow(lambda t, x, a=0.0, b=1.0: a + b * x - x**3, parameters={"a": 0.0, "b": 1.0})
+        >>> a, b = ds.Parameter(flow, "a", -1.0, 1.0), ds.Parameter(flow, "b", -1.0, 2.0)
+        >>> fold = continue_equilibria(a, [1.0]).bifurcations[0]
+        >>> curve = critical_curve((a, b), fold)  # 27 a^2 = 4 b^3
+        >>> bool(np.allclose(27 * curve.first**2, 4 * curve.second**3)), [one.kind for one in curve.degeneracies]
+        (True, ['cusp'])
     """
     (inner, outer), given = plane_of(parameters), at
     check_kind(inner.system, at)

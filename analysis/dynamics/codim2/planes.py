@@ -21,12 +21,13 @@ from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangen
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.flat import chord_distances, flat_state, flat_states
 from dynsim._core.host import filled, room_for
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.programs import Programmed
-from dynsim.simulation.checks import check_flow
+from dynsim.simulation.checks import as_state, check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
@@ -42,6 +43,7 @@ STAGES, CORRECTIONS = 4, 3
 BLOCK = 256
 
 
+@on_host_by_default
 def critical_curves(
     parameters: tuple[Parameter, Parameter],
     bifurcations: Sequence[Bifurcation],
@@ -57,6 +59,24 @@ def critical_curves(
     Others, such as branch points, are left out. `iterates` are those of the branches on which bifurcations of a map
     lie, by default 1. Curves that are `known` come first and go on to the ends of the ranges; see `extend`. The other
     arguments and the errors are those of `critical_curve`.
+
+    Args:
+        parameters: two parameters of one flow or map, with their ranges; the bifurcations were found in the first.
+        bifurcations: bifurcations of the branches of a diagram; branch points and other kinds are left out.
+        iterates: for each bifurcation of a map the iterate of its branch; the default is 1.
+        known: curves that come first and go on to the ends of the ranges; see `extend`.
+        forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
+        steps: the steps along each curve; see `critical_curve`.
+        max_period: the period at which a curve of periodic orbits ends.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import continue_equilibria, critical_curves
+        >>> flow = ds.FunctionFlow(lambda t, x, a=0.0, b=1.0: a + b * x - x**3, parameters={"a": 0.0, "b": 1.0})
+        >>> a, b = ds.Parameter(flow, "a", -1.0, 1.0), ds.Parameter(flow, "b", -1.0, 2.0)
+        >>> folds = continue_equilibria(a, [1.0]).bifurcations
+        >>> len(folds), len(critical_curves((a, b), folds))  # both folds lie on one curve with a cusp
+        (2, 1)
     """
     first, second = plane_of(parameters)
     flow, low, high = first.system, *second.bounds
@@ -138,6 +158,7 @@ class StabilityMap(NamedTuple):
     __str__ = report
 
 
+@on_host_by_default
 def stability_map(
     parameters: tuple[Parameter, Parameter],
     starts: Sequence[State],
@@ -154,16 +175,32 @@ def stability_map(
     equilibria over the plane is counted wherever a start leads to some part of it. Others may be missed. Equilibria
     that are nearer to each other than `radius` are one; it is in units near the sizes of the states, as all tolerances
     are.
+
+    Args:
+        parameters: two parameters of one flow, with their ranges.
+        starts: states from which Newton's method begins at every grid point.
+        shape: number of values of the first and of the second parameter.
+        radius: largest distance of equilibria that count as one.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import stability_map
+        >>> flow = ds.FunctionFlow(lambda t, x, a=0.0, b=1.0: a + b * x - x**3, parameters={"a": 0.0, "b": 1.0})
+        >>> a, b = ds.Parameter(flow, "a", -1.0, 1.0), ds.Parameter(flow, "b", -1.0, 2.0)
+        >>> found = stability_map((a, b), [[1.0]], shape=(3, 2))
+        >>> found.stable.tolist(), found.found.tolist()
+        ([[1, 1, 1], [2, 2, 2]], [[1, 1, 1], [3, 3, 3]])
     """
     plane = plane_of(parameters)
     check_flow(plane[0].system)
     sizes = [integer("shape", count, least=1) for count in shape]
     ps, qs = (np.linspace(*one.bounds, count) for one, count in zip(plane, sizes, strict=True))
     counts = np.zeros((3, len(qs), len(ps)), int)
-    if starts:
-        units = curve_units(plane, starts[0])
+    states = [as_state("starts", start) for start in starts]
+    if states:
+        units = curve_units(plane, states[0])
         grid = np.stack(np.meshgrid(ps / units.parameters[0], qs / units.parameters[1]), axis=-1)
-        sheets = _Sheets(units.varied, [units.rescaled(start) for start in starts], grid, radius)
+        sheets = _Sheets(units.varied, [units.rescaled(start) for start in states], grid, radius)
         counts = sheets.counts()
     return StabilityMap(ps, qs, *counts)
 

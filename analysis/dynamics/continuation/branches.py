@@ -24,6 +24,8 @@ OPEN = ("bounds", "")
 BEYOND = 1e-2
 # Distance of a bifurcation from the end of a branch, relative to the longest step, that is its error.
 AT_END = 1e-7
+# Error of a located bifurcation, relative to the largest parameter, in units of rounding errors: smaller ones are 0.
+LOCATED = 100
 # Number of errors of a point within which a bifurcation lies at the end of a branch.
 CLOSE = 10
 # Smallest cosine between the tangents at the end of a branch and beyond it.
@@ -43,6 +45,7 @@ class Branch(NamedTuple):
     `undefined at (-55, 0.1)`. `isolated` is false if the solutions are not: the derivative is singular
     along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at one value.
     `undetermined` lists intervals of the parameter in which eigenvalues change so fast that bifurcations may be missed.
+    `name` is that of the parameter.
 
     A bifurcation that lies, up to its error, at an end at the bounds is one of the branch; its arclength is that of the
     end.
@@ -58,6 +61,7 @@ class Branch(NamedTuple):
     isolated: bool = True
     vertical: bool = False
     undetermined: tuple[tuple[float, float], ...] = ()
+    name: str = "parameter"
 
     __repr__ = one_line
 
@@ -74,7 +78,7 @@ class Branch(NamedTuple):
         """Describe the number of points, the parameters, the bifurcations and the ends in one line."""
         values = [*self.parameters.tolist(), *(b.parameter for b in self.bifurcations)]
         low, high = min(values), max(values)
-        size = size_of((low, high))
+        size = LOCATED * size_of((low, high))
         last = (0.0, float(self.arclengths[-1]))
         found = [b.sized(size) + ", at the end" * (b.arclength in last) for b in self.bifurcations]
         said = " and ".join(dict.fromkeys(self.ends)) + (
@@ -107,6 +111,7 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     made = Branch(
         states, parameters, lengths, np.array([p.values for p in points]), kinds, tuple(found), ends,
         isolated=not (len(singular) > 2 and all(singular)), vertical=vertical, undetermined=tuple(gaps),
+        name=curve.parameter.name,
     )  # fmt: skip
     return made if curve.units is None else _in_given_units(curve.units, made)
 
@@ -183,7 +188,7 @@ def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
             jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
             join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
             found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
-            undetermined=found.undetermined + part.undetermined,
+            undetermined=found.undetermined + part.undetermined, name=found.name,
         )  # fmt: skip
     return found._replace(ends=ends)
 

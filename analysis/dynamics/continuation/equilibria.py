@@ -15,6 +15,7 @@ from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.continuation.switching import rays, ways_out
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
@@ -25,6 +26,7 @@ from dynsim.systems.parameter import Parameter
 POINTS = 1000  # of a branch in each direction, by default
 
 
+@on_host_by_default
 def continue_equilibria(
     parameter: Parameter,
     start: State,
@@ -55,6 +57,14 @@ def continue_equilibria(
 
     Raises:
         ValueError: for bad input, or if no equilibrium is found near the start.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import continue_equilibria
+        >>> flow = ds.FunctionFlow(lambda t, x, a=1.0: a - x**2, parameters={"a": 1.0})
+        >>> branch = continue_equilibria(ds.Parameter(flow, "a", -1.0, 1.0), [1.0])
+        >>> [(one.kind, round(float(one.parameter), 6) + 0.0) for one in branch.bifurcations]
+        [('fold', 0.0)]
     """
     state = check_start("start", parameter.system, double_state("start", start))
     curve = equilibrium_curve(parameter, state, iterate, symmetries)
@@ -68,6 +78,7 @@ def continue_equilibria(
     return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
+@on_host_by_default
 def switch(
     parameter: Parameter,
     at: Bifurcation,
@@ -82,8 +93,24 @@ def switch(
     branch, is left out. Where several eigenvalues cross, directions are looked for on a sphere (see `switching.rays`).
     At a period doubling of a map the points of twice the period leave: give the `iterate` of the branch, not twice.
 
+    Args:
+        parameter: the parameter of the branch.
+        at: a branch point, or a period doubling of a map.
+        iterate: of a map, that of the branch on which the bifurcation was found.
+        steps: the steps along the new branches.
+        symmetries: generators of continuous symmetries.
+
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import continue_equilibria, switch
+        >>> flow = ds.FunctionFlow(lambda t, x, a=-1.0: a * x - x**3, parameters={"a": -1.0})
+        >>> a = ds.Parameter(flow, "a", -1.0, 1.0)
+        >>> (pitchfork,) = continue_equilibria(a, [0.0]).bifurcations
+        >>> [round(float(branch.states[-1, 0]), 4) for branch in switch(a, pitchfork)]
+        [1.0, -1.0]
     """
     flips = at.kind == "period doubling" and not isinstance(parameter.system, AbstractFlow)
     if at.kind != "branch point" and not flips:

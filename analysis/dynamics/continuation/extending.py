@@ -42,6 +42,15 @@ def extend(known: Any, parameter: Any, *, steps: Steps = Steps()) -> Any:
 
     Raises:
         ValueError: for bad input, or a result of another system.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import continue_equilibria, extend
+        >>> flow = ds.FunctionFlow(lambda t, x, a=1.0: a - x**2, parameters={"a": 1.0})
+        >>> branch = continue_equilibria(ds.Parameter(flow, "a", 0.5, 1.0), [1.0])
+        >>> longer = extend(branch, ds.Parameter(flow, "a", -1.0, 1.0))
+        >>> len(branch.bifurcations), [one.kind for one in longer.bifurcations]
+        (0, ['fold'])
     """
     del parameter, steps
     raise ArgumentError("known", "be a branch, a curve of bifurcations or a diagram", f"is {shown(known)}")

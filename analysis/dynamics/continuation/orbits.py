@@ -26,6 +26,7 @@ from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_o
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.host import filled
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
 from dynsim._core.validation import function, instance, integer, number
 from dynsim.errors import ArgumentError
@@ -48,6 +49,7 @@ POINTS = 1000
 SEGMENTS = 12
 
 
+@on_host_by_default
 def continue_orbits(
     parameter: Parameter,
     orbit: PeriodicOrbit,
@@ -75,6 +77,15 @@ def continue_orbits(
 
     Raises:
         ValueError: for bad input, or if no orbit is found near the first one.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import Steps, continue_orbits, periodic_orbit
+        >>> flow = ds.catalogue.VanDerPol(mu=1.0)
+        >>> orbit = periodic_orbit(flow, [2.0, 0.0], 6.6, segments=4)
+        >>> cycles = continue_orbits(ds.Parameter(flow, "mu", 0.5, 1.0), orbit, steps=Steps(first=0.5))
+        >>> sorted({*cycles.kinds}), [round(float(period), 3) for period in cycles.states.period[[0, -1]]]
+        (['stable'], [6.381, 6.663])
     """
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
     count = len(jax.tree.leaves(given.nodes)[0])
@@ -89,6 +100,7 @@ def continue_orbits(
     return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
+@on_host_by_default
 def orbits_from_hopf(
     parameter: Parameter,
     at: Bifurcation,
@@ -104,9 +116,10 @@ def orbits_from_hopf(
     parameter. Where another family crosses this vertical one, the branch goes on along that, if possible to stable
     orbits. The crossing is its first branch point, from which `switch_orbits` gives the other direction.
 
-    >>> from analysis.dynamics import continue_equilibria
+    >>> import dynsim as ds
+    >>> from analysis.dynamics import continue_equilibria, orbits_from_hopf
     >>> from dynsim.catalogue import VanDerPol
-    >>> mu = Parameter(VanDerPol(mu=-1.0), "mu", -1.0, 1.0)
+    >>> mu = ds.Parameter(VanDerPol(mu=-1.0), "mu", -1.0, 1.0)
     >>> (hopf,) = continue_equilibria(mu, [0.0, 0.0]).bifurcations
     >>> cycles = orbits_from_hopf(mu, hopf)
     >>> cycles.kinds[-1], round(float(cycles.states.period[-1]), 4)
@@ -211,6 +224,7 @@ def _at_hopf(curve: OrbitCurve, at: Bifurcation) -> CurvePoint:
     return point._replace(tangent=tangent / np.linalg.norm(tangent), spectrum=lambda: ordered)
 
 
+@on_host_by_default
 def switch_orbits(
     parameter: Parameter,
     at: Bifurcation,
@@ -226,8 +240,27 @@ def switch_orbits(
     there is one in each direction; the first branch itself is left out. Where several multipliers are 1, directions
     are looked for on a sphere (see `switching.rays`).
 
+    Args:
+        parameter: the parameter of the branch.
+        at: a branch point or a period doubling of periodic orbits.
+        forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
+        steps: the steps along the new branches.
+        max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
+        rtol: relative tolerance of the solver.
+
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import Steps, continue_orbits, periodic_orbit, switch_orbits
+        >>> flow = ds.catalogue.Roessler(c=2.5)
+        >>> c = ds.Parameter(flow, "c", 2.5, 3.0)
+        >>> orbit = periodic_orbit(flow, [0.0, -3.3, 0.1], 5.75, segments=2)
+        >>> (doubling,) = continue_orbits(c, orbit, steps=Steps(largest=1.0), rtol=1e-8).bifurcations
+        >>> (doubled,) = switch_orbits(c, doubling, steps=Steps(largest=1.0), rtol=1e-8)
+        >>> doubling.kind, round(float(doubling.parameter), 3), round(float(doubled.states.period[0]), 2)
+        ('period doubling', 2.832, 11.54)
     """
     if at.kind not in ("branch point", "period doubling"):
         raise ArgumentError("at", "be a branch point or a period doubling", f"is a {at.kind}")
@@ -252,8 +285,25 @@ def switch_orbits(
     return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
 
 
+@on_host_by_default
 def orbit_of(parameter: Parameter, cycles: Branch, point: int) -> PeriodicOrbit:
-    """Find one of the orbits of a branch of an autonomous flow again, with its multipliers and errors."""
+    """Find one of the orbits of a branch of an autonomous flow again, with its multipliers and errors.
+
+    Args:
+        parameter: the parameter in which the branch was continued.
+        cycles: a branch of periodic orbits of an autonomous flow.
+        point: index of the orbit on the branch.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import Steps, continue_orbits, orbit_of, periodic_orbit
+        >>> flow = ds.catalogue.VanDerPol(mu=1.0)
+        >>> mu = ds.Parameter(flow, "mu", 0.5, 1.0)
+        >>> cycles = continue_orbits(mu, periodic_orbit(flow, [2.0, 0.0], 6.6, segments=4), steps=Steps(first=0.5))
+        >>> last = orbit_of(mu, cycles, -1)
+        >>> last.stability, len(last.nodes)
+        ('stable', 4)
+    """
     states: Any = cycles.states
     moved = parameter.at(cycles.parameters[point])
     start = jax.tree.map(lambda a: jnp.asarray(a[point, 0]), states.nodes)

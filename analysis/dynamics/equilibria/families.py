@@ -13,6 +13,7 @@ from analysis.dynamics.equilibria.newton import Equilibrium, start_units, weak_d
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
 from analysis.dynamics.scaling.flat import chord_distances, flat_state
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim.systems.base import AbstractFlow
@@ -67,6 +68,7 @@ class Family(NamedTuple):
         return f"curve of equilibria {where}{left}: {', '.join(parts)}"
 
 
+@on_host_by_default
 def equilibrium_families(
     flow: AbstractFlow,
     found: Sequence[Equilibrium],
@@ -90,6 +92,18 @@ def equilibrium_families(
         inside: tests whether a state is in the region of interest; curves end where it is not.
         axes: components that vary in a slice of Euclidean space; the default is all.
         t: time at which the field is evaluated.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import equilibria, equilibrium_families
+        >>> def ring(t, x):
+        ...     return x * (1.0 - jnp.sum(x**2))
+        >>> flow, starts = ds.FunctionFlow(ring), np.array([[0.9, 0.2], [-0.1, 1.1], [0.1, 0.1]])
+        >>> alone, curves = equilibrium_families(flow, equilibria(flow, starts), starts, np.array([2.0, 2.0]))
+        >>> len(alone), len(curves), round(float(np.abs(np.linalg.norm(curves[0].points, axis=1) - 1.0).max()), 6)
+        (1, 1, 0.0)
     """
     curve = _Curves(start_units(flow, starts, t, extent), starts, extent, inside, axes, t)
     alone: list[Equilibrium] = []

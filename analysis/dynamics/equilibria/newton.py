@@ -23,6 +23,7 @@ from analysis.dynamics.linearisation import (
 from analysis.dynamics.scaling.flat import count_of, flat_state
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import Units, made_units, power_near
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import number
@@ -82,6 +83,7 @@ class Equilibrium(NamedTuple):
         return ("stable", "saddle", "unstable", "undecided").index(self.kind), self.spectrum.index
 
 
+@on_host_by_default
 def equilibria(
     flow: AbstractFlow,
     starts: State,
@@ -109,6 +111,13 @@ def equilibria(
 
     Raises:
         ValueError: for a radius that is not positive, for starts without a common first axis, or that are not finite.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import equilibria
+        >>> found = equilibria(ds.FunctionFlow(lambda t, x: x - x**3), [[-0.9], [0.1], [1.2]])
+        >>> [(round(float(one.state[0]), 6) + 0.0, one.kind) for one in found]
+        [(-1.0, 'stable'), (1.0, 'stable'), (0.0, 'unstable')]
     """
     starts = jax.tree.map(np.asarray, double_state("starts", starts))
     count_of("starts", starts)
@@ -338,11 +347,27 @@ def weak_directions(rows: FieldRows, x: np.ndarray, axes: slice | list[int] = sl
     return right[sizes <= max(NEAR_ZERO * sizes[0], float(np.linalg.norm(changes, 2)))] @ along.T
 
 
+@on_host_by_default
 def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
     """Sample random points of the flow's space, each of `shape`, stacked along a new first axis.
 
+    Args:
+        flow: the flow on whose space the points lie.
+        key: random key.
+        shape: shape of one point, such as (3,) or (tokens, 3).
+        num_starts: number of points.
+
     Raises:
         ValueError: if `num_starts` is less than one.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import random_starts
+        >>> flow = ds.FunctionFlow(lambda t, x: x * 0, ds.Sphere())
+        >>> starts = random_starts(flow, ds.random_key(0, "starts"), (3,), 5)
+        >>> starts.shape, bool(np.allclose(np.linalg.norm(starts, axis=1), 1.0))
+        ((5, 3), True)
     """
     if num_starts < 1:
         raise ArgumentError("num_starts", "be at least 1", f"is {num_starts}")

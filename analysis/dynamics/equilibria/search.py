@@ -15,6 +15,7 @@ from analysis.dynamics.equilibria.sliding import PseudoEquilibrium, on_surface, 
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import box_sides, function, integer, number, random_key
@@ -86,6 +87,7 @@ class AllEquilibria(NamedTuple):
         )  # fmt: skip
 
 
+@on_host_by_default
 def find_equilibria(
     flow: AbstractFlow,
     key: Key,
@@ -125,6 +127,14 @@ def find_equilibria(
 
     Raises:
         ValueError: for bad input, or a field that is not finite at any start.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import find_equilibria
+        >>> flow = ds.FunctionFlow(lambda t, x: x - x**3)
+        >>> found = find_equilibria(flow, ds.random_key(0, "starts"), box=[[-2.0, 2.0]], num_starts=8)
+        >>> sorted(round(float(one.state[0]), 6) + 0.0 for one in found.found)
+        [-1.0, 0.0, 1.0]
     """
     check_flow(flow)
     random_key("key", key)
@@ -312,6 +322,14 @@ def token_permutations(n: int) -> list[Callable[[Array], Array]]:
 
     Raises:
         ValueError: for another n. For more tokens use an `invariant`, such as the sorted entries of the Gram matrix.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> from analysis.dynamics import token_permutations
+        >>> pair = jnp.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> [swap(pair).tolist() for swap in token_permutations(2)]
+        [[[0.0, 1.0], [1.0, 0.0]]]
     """
     if integer("n", n, least=1) > 6:
         raise ArgumentError("n", "be at most 6 (for more tokens give an `invariant`)", f"is {n}")

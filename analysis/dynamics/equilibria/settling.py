@@ -12,6 +12,7 @@ from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
@@ -66,6 +67,7 @@ class Limit(NamedTuple):
         return self.verdict == "stationary"
 
 
+@on_host_by_default
 def settle(
     flow: AbstractFlow,
     y0: State,
@@ -93,6 +95,13 @@ def settle(
     Raises:
         ValueError: unless 0 < first_time <= max_time.
         IntegrationError: if the integration fails.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import settle
+        >>> limit = settle(ds.FunctionFlow(lambda t, x: x - x**3), [0.1])
+        >>> limit.verdict, round(float(limit.state[0]), 4)
+        ('stationary', 1.0)
     """
     if not 0 < first_time <= max_time:
         raise ArgumentError("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")

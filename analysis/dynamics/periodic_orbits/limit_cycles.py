@@ -13,6 +13,7 @@ from analysis.dynamics.flow_maps.autonomy import fields
 from analysis.dynamics.flow_maps.unit_speed import TIMES, Paced, followed, typical_speed
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
+from dynsim._core.placement import on_host_by_default
 from dynsim.errors import ArgumentError
 from dynsim.integrators.sliding import sliding_paths
 from dynsim.spaces import Euclidean
@@ -38,6 +39,7 @@ HORIZONS = 5
 FAR = 100.0
 
 
+@on_host_by_default
 def limit_cycles(
     flow: AbstractFlow, starts: Array | np.ndarray, horizon: float | None = None, *, backwards: bool = True
 ) -> list[PeriodicOrbit]:
@@ -53,6 +55,14 @@ def limit_cycles(
             times the time needed to cross the range of the starts at their median speed. It grows up to 256-fold for
             trajectories that still move, stay within a hundred ranges of the starts, and do not return.
         backwards: whether repelling orbits are searched, too.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import limit_cycles
+        >>> (cycle,) = limit_cycles(ds.catalogue.VanDerPol(mu=1.0), np.array([[0.1, 0.0]]))
+        >>> cycle.stability, round(cycle.period, 4)
+        ('stable', 6.6633)
     """
     return [orbit for orbit, _ in cycles_with_paths(flow, starts, horizon, backwards=backwards)]
 

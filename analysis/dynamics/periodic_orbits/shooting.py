@@ -20,6 +20,7 @@ from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, r
 from analysis.dynamics.scaling.flat import states_like
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
@@ -90,6 +91,7 @@ class PeriodicOrbit(NamedTuple):
         return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}"
 
 
+@on_host_by_default
 def periodic_orbit(
     flow: AbstractFlow | AbstractMap,
     guess: State,
@@ -107,6 +109,7 @@ def periodic_orbit(
     With a `shift` the orbit closes on a circle, as for rotations of a pendulum: the state after a period is the first
     state plus the shift. Tolerances are relative to the range of the guess's trajectory over one period.
 
+    >>> from analysis.dynamics import periodic_orbit
     >>> from dynsim.catalogue import VanDerPol
     >>> orbit = periodic_orbit(VanDerPol(mu=1.0), [2.0, 0.0], 6.5)
     >>> orbit.stability, round(orbit.period, 4)
@@ -114,6 +117,7 @@ def periodic_orbit(
 
     The period of a map is a number of steps; its orbit is computed by Newton's method from the guess.
 
+    >>> import numpy as np
     >>> from dynsim.catalogue import Logistic
     >>> cycle = periodic_orbit(Logistic(r=3.2), [0.5], 2)
     >>> cycle.stability, np.round(cycle.nodes, 4).ravel().tolist()

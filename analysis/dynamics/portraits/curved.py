@@ -12,6 +12,7 @@ from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
 from dynsim.errors import ArgumentError
@@ -71,6 +72,7 @@ class Portrait(NamedTuple):
         }
 
 
+@on_host_by_default
 def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
     """Compute the phase portrait of a flow on the circle, with states of shape (2,), at equally spaced angles from 0.
 
@@ -83,16 +85,43 @@ def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0,
 
     Raises:
         ValueError: for too few points, a horizon that is not positive, or a flow with states of another shape.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import circle_portrait
+        >>> flow = ds.FunctionFlow(lambda t, x: jnp.array([1.0, 0.0]) - x[0] * x, ds.Sphere())  # towards (1, 0)
+        >>> portrait = circle_portrait(flow, 16)
+        >>> portrait.kinds, (np.round(portrait.equilibrium_points, 4) + 0.0).tolist()
+        (('stable', 'unstable'), [[1.0, 0.0], [-1.0, 0.0]])
     """
     _check(flow, num_points, horizon, 2)
     angles = 2 * np.pi * np.arange(num_points) / num_points
     return _portrait(flow, np.stack([np.cos(angles), np.sin(angles)], axis=1), t, horizon)
 
 
+@on_host_by_default
 def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
     """Compute the phase portrait of a flow on the sphere S^2, with states of shape (3,), on a Fibonacci lattice.
 
     The arguments and errors are the same as for `circle_portrait`.
+
+    Args:
+        flow: the system. A field that depends on time is frozen at `t`.
+        num_points: number of points of the lattice, at least 8; at most 256 of them are starts of Newton's method.
+        t: time at which the field is evaluated.
+        horizon: shortest time, in the flow's time unit, for which points that have not arrived are integrated.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import sphere_portrait
+        >>> flow = ds.FunctionFlow(lambda t, x: jnp.array([0.0, 0.0, 1.0]) - x[2] * x, ds.Sphere())  # to the north pole
+        >>> portrait = sphere_portrait(flow, 50)
+        >>> portrait.kinds, (np.round(portrait.equilibrium_points, 4) + 0.0).tolist()
+        (('stable', 'unstable'), [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]])
     """
     _check(flow, num_points, horizon, 3)
     heights = 1 - (2 * np.arange(num_points) + 1) / num_points

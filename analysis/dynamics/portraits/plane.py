@@ -26,6 +26,7 @@ from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.units import made_units
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Time
 from dynsim._core.validation import box_sides, integer, reals
@@ -247,6 +248,7 @@ class PhasePlane(NamedTuple):
         return "; ".join(listed)
 
 
+@on_host_by_default
 def phase_plane(
     flow: AbstractFlow,
     box: BoxLike,
@@ -277,6 +279,13 @@ def phase_plane(
 
     Raises:
         ValueError: for bad input, or if the field is finite nowhere in the window.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import phase_plane
+        >>> plane = phase_plane(ds.catalogue.VanDerPol(mu=1.0), [(-3.0, 3.0), (-3.0, 3.0)])
+        >>> plane.equilibria[0].kind, plane.cycle_kinds, [round(period, 4) for period in plane.periods]
+        ('unstable', ('stable',), [6.6633])
     """
     low, high = window(box, 2)
     state = np.zeros(2) if at is None else np.asarray(reals("at", at), float)

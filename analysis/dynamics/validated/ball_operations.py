@@ -190,6 +190,7 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
     "sinh": _hyperbolic("sinh", lambda p, m: (p - m) / 2), "cosh": _hyperbolic("cosh", lambda p, m: (p + m) / 2),
     "tanh": _hyperbolic("tanh", lambda p, m: (p - m) / (p + m)), "expm1": _hyperbolic("expm1", lambda p, m: p - 1),
     "log1p": lambda a: (1 + a).log() if is_series(a) else a.log1p(),
+    "log2": lambda a: a.log() / flint().arb(2).log(), "one_minus_square": lambda a: (1 - a) * (1 + a),
     "exp2": lambda a: (a * flint().arb(2).log()).exp(), "logistic": lambda a: 1 / (1 + (-a).exp()),
     "and": _both, "or": _either, "not": _not, "sign": _sign,
     "lt": _compare(operator.lt, operator.ge), "le": _compare(operator.le, operator.gt),

@@ -17,6 +17,7 @@ from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues, ends_of, is_inside
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import box_sides, integer, number, reals
@@ -87,6 +88,7 @@ class CertifiedCount(NamedTuple):
         return f"at least {count} in the box, {len(self.undecided)} undecided boxes; {self.boxes} boxes{cap}"
 
 
+@on_host_by_default
 def certified_equilibrium(
     system: AbstractFlow | AbstractMap, near: ArrayLike, *, period: int = 1
 ) -> CertifiedEquilibrium:
@@ -102,6 +104,14 @@ def certified_equilibrium(
     Raises:
         ValueError: for bad input, a field that cannot be evaluated in balls, or if the proof fails.
         UnavailableError: without python-flint.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import certified_equilibrium
+        >>> proof = certified_equilibrium(ds.FunctionFlow(lambda t, x: x**2 - 2.0), [1.4])
+        >>> proof.kind, abs(float(proof.state[0]) - np.sqrt(2.0)) <= proof.radius < 1e-12
+        ('unstable', True)
     """
     problem = _Problem(system, near, period)
     x = problem.newton(np.asarray(near, float).ravel())
@@ -111,6 +121,7 @@ def certified_equilibrium(
     return found
 
 
+@on_host_by_default
 def certified_count(
     system: AbstractFlow | AbstractMap,
     box: BoxLike,
@@ -134,6 +145,13 @@ def certified_count(
     Raises:
         ValueError: for bad input, or a field that cannot be evaluated in balls.
         UnavailableError: without python-flint.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import certified_count
+        >>> count = certified_count(ds.FunctionFlow(lambda t, x: x - x**3), [(-2.0, 2.0)])
+        >>> count.exact, [round(float(one.state[0]), 6) + 0.0 for one in count.found]
+        (True, [-1.0, 1.0, 0.0])
     """
     sides = box_sides("box", box)
     problem = _Problem(system, sides[0], period)

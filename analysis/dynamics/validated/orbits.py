@@ -22,6 +22,7 @@ from analysis.dynamics.validated.ball_operations import ball, flint
 from analysis.dynamics.validated.balls import Balls, balls, entries
 from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.dynamics.validated.taylor import TaylorSteps, arithmetic
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.validation import instance, number
 from dynsim.errors import ArgumentError
@@ -431,6 +432,7 @@ class CertifiedOrbit(NamedTuple):
         return f"{self.stability} periodic orbit, certified: {least} {period}, multipliers {values}"
 
 
+@on_host_by_default
 def certified_periodic_orbit(
     flow: AbstractFlow, orbit: PeriodicOrbit, *, period: Any = None, shift: Any = None
 ) -> CertifiedOrbit:
@@ -448,6 +450,14 @@ def certified_periodic_orbit(
     Raises:
         ValueError: for bad input, a field that is not smooth or cannot be evaluated in balls, or if the proof fails.
         UnavailableError: without python-flint.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import certified_periodic_orbit, periodic_orbit
+        >>> flow = ds.catalogue.VanDerPol(mu=0.5)
+        >>> proof = certified_periodic_orbit(flow, periodic_orbit(flow, [2.0, 0.0], 6.4))
+        >>> proof.stability, round(float(proof.period), 6), proof.radius < 1e-12
+        ('stable', 6.380676, True)
     """
     check_flow(flow)
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")

@@ -64,7 +64,7 @@ def main(words: Sequence[str]) -> int:
     check_figure(o, grid)
     known = function.components
     if known is not None:
-        check_shown(o, known.names)
+        check_shown(o, [*known.names, *(f"{name}_{kind}" for name in known.names for kind in KINDS)])
         units = {f"{name}_{kind}": unit for name, unit in zip(known.names, known.units, strict=True) if unit
                  for kind in KINDS} | units  # fmt: skip
     with (

@@ -27,12 +27,12 @@ def check_figure(o: Sweep, grid: Mapping[str, Sequence[Any]]) -> None:
         raise ArgumentError("figure", "be given only if one or two parameters have several values", said)
 
 
-def check_shown(o: Sweep, names: Sequence[str], more: Sequence[str] = ()) -> None:
+def check_shown(o: Sweep, names: Sequence[str]) -> None:
     """Raise `ValueError` for results to show that do not exist, or that are too many for the figure."""
     from figures.sweeps import MOST
 
     for name in o.show:
-        if name not in (*names, *more):
+        if name not in names:
             raise ArgumentError("show", f"name results ({', '.join(names)})", f"names `{name}`{nearest(name, names)}")
     if len(o.show) > MOST:
         raise ArgumentError("show", f"name at most {MOST} results", f"names {len(o.show)}")
@@ -45,9 +45,7 @@ def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
     from figures.files import write_figure
     from figures.sweeps import MOST, drawing
 
-    quantities = _of_system(known) if known is not None else _of_function(o, found)
-    if o.show:
-        quantities = [one for name in o.show for one in quantities if name in (one.label, one.middle)]
+    quantities = _of_system(known, o.show) if known is not None else _of_function(o, found)
     if len(quantities) > MOST:
         say(f"the figure shows the first {MOST} of {len(quantities)} results (`--show` chooses)")
     quantities = quantities[:MOST]
@@ -59,11 +57,12 @@ def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
     say(f"figure {o.figure}")
 
 
-def _of_system(known: "Components") -> "list[Quantity]":
-    """List a quantity to draw for each component: its mean over the second half of the run, with its range."""
+def _of_system(known: "Components", shown: Sequence[str]) -> "list[Quantity]":
+    """List a quantity for each component, its mean over the second half of the run with its range, or those shown."""
     from figures.sweeps import Quantity
 
-    return [Quantity(name, f"{name}_mean", f"{name}_least", f"{name}_largest", OF_RUNS) for name in known.names]
+    made = {name: Quantity(name, f"{name}_mean", f"{name}_least", f"{name}_largest", OF_RUNS) for name in known.names}
+    return [made.get(name) or Quantity(name, name) for name in shown or known.names]
 
 
 def _of_function(o: Sweep, found: "xarray.Dataset") -> "list[Quantity]":
@@ -76,4 +75,4 @@ def _of_function(o: Sweep, found: "xarray.Dataset") -> "list[Quantity]":
     if left:
         say(f"the figure leaves out arrays: {', '.join(left)}")
     check_shown(o, numbers)
-    return [Quantity(name, name) for name in numbers]
+    return [Quantity(name, name) for name in o.show or numbers]

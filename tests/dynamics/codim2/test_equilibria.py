@@ -390,7 +390,7 @@ def test_curves_are_saved_with_their_diagram_and_go_on(tmp_path):
 
 
 def test_a_stability_map_counts_equilibria_on_both_sides_of_the_folds():
-    starts = [jnp.asarray([v]) for v in (-1.0, 0.1, 1.0)]
+    starts = [[v] for v in (-1.0, 0.1, 1.0)]
     found = stability_map(
         (Parameter(DoubleWell(), "h", -0.5, 0.1), Parameter(DoubleWell(), "a", -1.0, 0.9)), starts, shape=(3, 2)
     )

@@ -541,3 +541,4 @@ def test_lengths_go_on_where_two_branches_are_joined():
     np.testing.assert_array_equal(whole.states[:, 0], [0, 1, 2, 3])
     np.testing.assert_array_equal(whole.arclengths, [0, 1.5, 3, 5])
     assert ([b.arclength for b in whole.bifurcations], whole.ends, len(whole.kinds)) == ([3.5], ("a", "b"), 4)
+    assert str(part([3.17e-12, 1.0], [0.0, 1.0], ())).startswith("2 points, parameter 0 to 1:")  # an error of location

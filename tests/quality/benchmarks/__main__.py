@@ -1,6 +1,7 @@
 """All races of this machine.
 
-Usage: `python -m tests.quality.benchmarks [--quick] [--only NAME ...] [--json FILE] [--figure FILE]`.
+Usage: `python -m tests.quality.benchmarks [--quick] [--only NAME ...] [--json FILE] [--figure FILE]`, or `--gpu
+[SECTION ...]` for the table of a GPU, within four minutes.
 """
 
 import argparse
@@ -11,6 +12,7 @@ from tests.quality.benchmarks import (
     basins,
     continuation,
     ensemble,
+    gpu,
     growing,
     growth,
     hardmax,
@@ -53,7 +55,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="a file for the numbers")
     parser.add_argument("--figure", type=Path, help="a file for the drawing of `growth`")
+    sections = (*gpu.MODULES, *gpu.SECTIONS)
+    parser.add_argument("--gpu", nargs="*", choices=sections, help="the table of a GPU, or some of its sections")
     options = parser.parse_args()
+    if options.gpu is not None:
+        gpu.everything(tuple(options.gpu))
+        return
     if options.figure and options.figure.suffix not in (".png", ".pdf", ".svg"):
         parser.error(f"argument --figure: must end in .png, .pdf or .svg, but is `{options.figure}`")
     members, d, rounds = (8, 100, 1) if options.quick else (100, 500, options.rounds)

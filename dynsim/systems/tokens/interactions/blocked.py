@@ -10,8 +10,10 @@ from jaxtyping import Array, Bool, Float
 
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import integer
+from dynsim.kernels import kernels_on
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Full
+from dynsim.systems.tokens.interactions.pair_kernel import kernel_fits, means_by_kernel
 from dynsim.systems.tokens.interactions.pairs import (
     LARGEST_EXPONENT,
     Queries,
@@ -22,7 +24,9 @@ from dynsim.systems.tokens.interactions.pairs import (
     pairs_suffice,
 )
 from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
+from dynsim.systems.tokens.interactions.reduced import means_by_reduction
 from dynsim.systems.tokens.interactions.shards import Shard
+from dynsim.systems.tokens.interactions.tiles import block_size, on_gpu
 from dynsim.systems.tokens.interactions.traffic import Traffic
 
 FEWEST_BLOCKS = 4  # with fewer blocks of queries, exploiting symmetry saves less time than its program takes to compile
@@ -51,14 +55,18 @@ class Blocked(AbstractInteraction):
     $|P^\top x_i| \max_j |x_j| - s_{ii}$. Where this bound is too large for the exponential, a separate pass finds the
     row maxima. A reverse pass recomputes the blocks, so its memory is linear in n too. If all tokens attend to all and
     every P is symmetric, each pair of blocks is evaluated only once (`means_by_pairs`).
+
+    Without sizes the machine decides. Blocks have 512 tokens on a processor and 4,096 on a GPU. If all tokens attend to
+    all, a CUDA device sums over all pairs at once, by a kernel where there is one for the dimension.
     """
 
-    rows: int = eqx.field(static=True)
-    columns: int = eqx.field(static=True)
+    rows: int | None = eqx.field(static=True)
+    columns: int | None = eqx.field(static=True)
 
-    def __init__(self, rows: int = 512, columns: int = 512):
-        """Store the numbers of queries and of keys in a block."""
-        self.rows, self.columns = integer("rows", rows, least=1), integer("columns", columns, least=1)
+    def __init__(self, rows: int | None = None, columns: int | None = None):
+        """Store the numbers of queries and of keys in a block; None chooses them for the machine."""
+        self.rows = None if rows is None else integer("rows", rows, least=1)
+        self.columns = None if columns is None else integer("columns", columns, least=1)
 
     def output(self, heads: Heads, t: Time, x: Tokens) -> Tokens:
         """Attention output of all heads, computed one head after another."""
@@ -68,11 +76,12 @@ class Blocked(AbstractInteraction):
         """Attention output for the tokens of this device; tokens of other devices arrive around the ring."""
         x = jnp.asarray(x)
         n = x.shape[0]
-        fitted = Blocked(equal_size(n, self.rows), equal_size(n, self.columns))
+        blocks = BlockSizes(equal_size(n, self.rows or block_size()), equal_size(n, self.columns or block_size()))
         q = heads.query_key.queries(t, x)
-        if shard.devices == 1 and isinstance(heads.mask, Full) and n > (FEWEST_BLOCKS - 1) * fitted.rows:
-            return heads.value.applied(t, _means_of_all(fitted, heads.query_key(t), q, x))
-        return heads.value.applied(t, _means(fitted, q, x, heads.mask, shard))
+        if shard.devices > 1 or not isinstance(heads.mask, Full):
+            return heads.value.applied(t, _means(blocks, q, x, heads.mask, shard))
+        by_machine = self.rows is None and self.columns is None
+        return heads.value.applied(t, _means_of_all(blocks, by_machine, heads.query_key(t), q, x))
 
     def traffic(self, heads: Heads, x: Tokens, shard: Shard) -> Traffic:
         """Bytes received by each device for one vector field: the other devices' tokens and one norm of a token."""
@@ -80,6 +89,13 @@ class Blocked(AbstractInteraction):
         count = x.shape[0] // shard.devices * x.shape[1]
         norm = int(heads.mask.reflexive and others > 0)
         return Traffic(passed=others * count * x.dtype.itemsize, reduced=norm * x.dtype.itemsize)
+
+
+class BlockSizes(NamedTuple):
+    """Numbers of queries and of keys in a block, and sums over such blocks."""
+
+    rows: int
+    columns: int
 
     def add_part(self, sums: Sums, q: Queries, x: Tokens, mask: AbstractMask, place: Place) -> Sums:
         """Add the sums over the tokens `x` to `sums`, for the queries `q` of all heads."""
@@ -161,39 +177,55 @@ class Blocked(AbstractInteraction):
 
 
 @eqx.filter_jit
-def _means(blocked: Blocked, q: Queries, x: Tokens, mask: AbstractMask, shard: Shard) -> Queries:
+def _means(blocks: BlockSizes, q: Queries, x: Tokens, mask: AbstractMask, shard: Shard) -> Queries:
     """Means of all tokens under the weights of each head, for the queries of this device."""
     count = x.shape[0]
     place = lambda owner: Place(count * shard.devices, shard.first(count), owner * count)
-    sums = blocked.add_part(blocked.no_sums(q, x, mask, shard), q, x, mask, place(shard.index))
+    sums = blocks.add_part(blocks.no_sums(q, x, mask, shard), q, x, mask, place(shard.index))
 
     def hop(carry: tuple[Array, Sums], hops: Array) -> tuple[tuple[Array, Sums], None]:
         part, sums = carry
         part = shard.passed_on(part)
-        return (part, blocked.add_part(sums, q, part, mask, place((shard.index - hops) % shard.devices))), None
+        return (part, blocks.add_part(sums, q, part, mask, place((shard.index - hops) % shard.devices))), None
 
     if shard.devices > 1:
         (_, sums), _ = jax.lax.scan(jax.checkpoint(hop), (x, sums), jnp.arange(1, shard.devices))
     return sums.total[..., :-1] / sums.total[..., -1:]
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _means_of_all(blocked: Blocked, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
-    """Means of all tokens under the weights of each head, by pairs of blocks where symmetry allows it.
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _means_of_all(blocks: BlockSizes, by_machine: bool, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
+    """Means of all tokens under the weights of each head, by the fastest way of the device that runs the program.
 
-    Derivatives use blocks of queries and keys, whose memory is linear in n. A batch is evaluated sequentially, because
-    under `vmap` the condition would evaluate both branches.
+    Derivatives use blocks of queries and keys, whose memory is linear in n.
     """
+    if not (by_machine and on_gpu()):
+        return _means_on_host(blocks, P, q, x)
+    at_once = means_by_kernel if kernels_on() and kernel_fits(x) else means_by_reduction
+    one = jax.custom_batching.sequential_vmap(lambda P, q, x: at_once(q, x))
+    return jax.lax.platform_dependent(P, q, x, cuda=one, default=functools.partial(_means_on_host, blocks))
+
+
+def _means_on_host(blocks: BlockSizes, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
+    """Means by pairs of blocks where symmetry allows it.
+
+    A batch is evaluated sequentially, because under `vmap` the condition would evaluate both branches.
+    """
+    if x.shape[0] <= (FEWEST_BLOCKS - 1) * blocks.rows:
+        return _means(blocks, q, x, Full(), Shard())
 
     @jax.custom_batching.sequential_vmap
     def means(P: Array, q: Array, x: Array) -> Array:
-        in_pairs = lambda: means_by_pairs(q, x, blocked.rows)
-        return jax.lax.cond(pairs_suffice(P, q, x), in_pairs, lambda: _means(blocked, q, x, Full(), Shard()))
+        in_pairs = lambda: means_by_pairs(q, x, blocks.rows)
+        return jax.lax.cond(pairs_suffice(P, q, x), in_pairs, lambda: _means(blocks, q, x, Full(), Shard()))
 
     return means(P, q, x)
 
 
 @_means_of_all.defjvp
-def _derivative_of_means(blocked: Blocked, at: tuple[Array, ...], along: tuple[Array, ...]) -> tuple[Array, Array]:
+def _derivative_of_means(
+    blocks: BlockSizes, by_machine: bool, at: tuple[Array, ...], along: tuple[Array, ...]
+) -> tuple[Array, Array]:
     """The means and their derivative; the matrices P enter only through the queries."""
-    return jax.jvp(lambda q, x: _means(blocked, q, x, Full(), Shard()), at[1:], along[1:])
+    del by_machine
+    return jax.jvp(lambda q, x: _means(blocks, q, x, Full(), Shard()), at[1:], along[1:])

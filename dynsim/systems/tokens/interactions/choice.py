@@ -14,13 +14,30 @@ from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense, 
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance
 from dynsim.systems.tokens.interactions.masks import Causal
+from dynsim.systems.tokens.interactions.tiles import device
 
-# Times in nanoseconds on one core of an Intel Xeon, by `python -m tests.quality.benchmarks --only interactions`.
-PAIR, PAIR_PER_DIMENSION = 1.1, 0.06  # blocks take this for each pair of tokens, and a third less where P is symmetric
-SINGLE = 0.38  # single precision takes this fraction of the time of double precision
 DENSE_MOST = 256  # largest number of tokens for `Dense`: below it, blocks save less time than their compilation costs
-TERM = {2: 16.0, 3: 3.5}  # for each token: per degree on the circle, per squared degree on the sphere
-FIXED = 1e5  # in addition, for any number of tokens
+
+
+class Times(NamedTuple):
+    """Measured times of a machine in nanoseconds, in double precision."""
+
+    pair: float  # of exact sums for each pair of tokens; on a processor a third less where P is symmetric
+    pair_per_dimension: float  # in addition for each dimension
+    single: float  # fraction that single precision takes
+    term: dict[int, float]  # of harmonics for each token: per degree on the circle, per squared degree on the sphere
+    fixed: float  # of harmonics in addition, for any number of tokens
+    inside: int  # pairs inside a chunk that causal harmonics sum for each token
+
+
+TIMES = {
+    "cpu": Times(
+        1.1, 0.06, 0.38, {2: 16.0, 3: 3.5}, 1e5, 256
+    ),  # one core of an Intel Xeon, by the benchmark `interactions`
+    "gpu": Times(
+        3e-3, 1e-3, 0.15, {2: 0.03, 3: 0.015}, 1e5, 4096
+    ),  # an H200, by `tests/quality/benchmarks/gpu_fields.py`
+}
 
 
 class Choice(NamedTuple):
@@ -103,7 +120,7 @@ class Auto(AbstractInteraction):
 
 
 class Costs(NamedTuple):
-    """Predicted times of one evaluation of the vector field on one core, in nanoseconds."""
+    """Predicted times of one evaluation of the vector field, in nanoseconds."""
 
     exact: float
     harmonic: float
@@ -111,9 +128,10 @@ class Costs(NamedTuple):
 
 def costs(n: int, d: int, heads: int, degree: int, dtype: type | np.dtype, *, causal: bool) -> Costs:
     """Predict the times of blocks and of harmonics from measured constants."""
-    double = jnp.dtype(dtype) == jnp.float64
-    width = 1.0 if double else SINGLE
-    pairs = n * n * heads * (PAIR + PAIR_PER_DIMENSION * d) * width / (2 if causal else 1)
-    terms = n * (1 + heads) / 2 * TERM[d] * (degree + 1) ** (d - 1) * width
-    inside = n * 256 * heads * PAIR * width if causal else 0.0
-    return Costs(pairs, terms + inside + FIXED)
+    machine = TIMES.get(device().platform, TIMES["cpu"])
+    width = 1.0 if jnp.dtype(dtype) == jnp.float64 else machine.single
+    pair = (machine.pair + machine.pair_per_dimension * d) * width
+    pairs = n * n * heads * pair / (2 if causal else 1)
+    terms = n * (1 + heads) / 2 * machine.term[d] * (degree + 1) ** (d - 1) * width
+    inside = n * machine.inside * heads * machine.pair * width if causal else 0.0
+    return Costs(pairs, terms + inside + machine.fixed)

@@ -1,6 +1,7 @@
 """Attention by harmonics on the circle and the sphere, with moments of the tokens instead of pairs of tokens."""
 
 import copy
+import functools
 import math
 from typing import Any
 
@@ -14,16 +15,18 @@ from jaxtyping import Array, Float
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError
+from dynsim.kernels import kernels_on
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.schedules import AbstractSchedule, Constant, PiecewiseConstant, ScaledIdentity
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Heads
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
+from dynsim.systems.tokens.interactions.harmonic_kernels import kernel_fits, moments_by_kernel, values_by_kernel
 from dynsim.systems.tokens.interactions.masks import Causal, Full
 from dynsim.systems.tokens.interactions.shards import Shard
+from dynsim.systems.tokens.interactions.tiles import chunk_size
 from dynsim.systems.tokens.interactions.traffic import Traffic
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 
-BLOCK = {2: 2048, 3: 256}  # number of tokens in a block, by dimension
 MOST = {2: 4096, 3: 256}  # largest degree, by dimension; beyond it blocks are less work for any n that fits in memory
 ROUNDINGS = 8  # a tolerance of the kernel below this many machine epsilons cannot be met
 TOLD = 4  # a mean weight below this many tolerances of the kernel cannot be distinguished from zero
@@ -132,7 +135,7 @@ def _means(
 ) -> tuple[Array, Array]:
     """Means (heads, n, d), and mean weights relative to the largest possible weight (heads, n)."""
     n, d = u.shape
-    size = min(BLOCK[d], n)
+    size = min(n, chunk_size(d, harmonic.degree, v.shape[0], u.dtype.itemsize, causal=causal))
     blocks = lambda a: jnp.pad(a, [(0, -n % size)] + [(0, 0)] * (a.ndim - 1)).reshape(-1, size, *a.shape[1:])
     keys, queries = blocks(u), blocks(jnp.moveaxis(v, 0, 1))
     parts = (queries, keys, jnp.arange(keys.shape[0]) * size)
@@ -153,13 +156,40 @@ def _means(
 def _complete(degree: int, n: int, parts: Parts, divided: Any, shard: Shard) -> tuple[Array, Array]:
     """Means and relative mean weights over all tokens, by moments; leading axes (blocks, size, heads)."""
     queries, keys, firsts = parts
+    kernels = kernels_on() and kernel_fits(degree, keys)
 
     def block(part: tuple[Array, Array]) -> tuple[Array, Array]:
         q, first = part
-        return divided(_evaluated(degree, q, moments), q, first)
+        return divided(_values_anywhere(degree, q, moments) if kernels else _evaluated(degree, q, moments), q, first)
 
-    moments = shard.total(_summed(degree, n, keys, firsts))
+    summed = _summed_anywhere(degree, n, keys, firsts) if kernels else _summed(degree, n, keys, firsts)
+    moments = shard.total(summed)
     return jax.lax.map(jax.checkpoint(block), (queries, firsts))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def _summed_anywhere(degree: int, n: int, keys: Array, firsts: Array) -> Array:
+    """Moments by a kernel on a CUDA device; derivatives are those of `_summed`."""
+    by_kernel = lambda keys, firsts: moments_by_kernel(degree, keys.reshape(-1, keys.shape[-1])[:n])
+    return jax.lax.platform_dependent(keys, firsts, cuda=by_kernel, default=functools.partial(_summed, degree, n))
+
+
+@_summed_anywhere.defjvp
+def _derivative_of_moments(degree: int, n: int, at: Any, along: Any) -> tuple[Array, Array]:
+    return jax.jvp(lambda keys: _summed(degree, n, keys, at[1]), at[:1], along[:1])
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _values_anywhere(degree: int, queries: Array, moments: Array) -> Array:
+    """Sums for a block of queries by a kernel on a CUDA device; derivatives are those of `_evaluated`."""
+    d = queries.shape[-1]
+    by_kernel = lambda q, moments: values_by_kernel(degree, q.reshape(-1, d), moments).reshape(*q.shape[:-1], d + 1)
+    return jax.lax.platform_dependent(queries, moments, cuda=by_kernel, default=functools.partial(_evaluated, degree))
+
+
+@_values_anywhere.defjvp
+def _derivative_of_values(degree: int, at: Any, along: Any) -> tuple[Array, Array]:
+    return jax.jvp(functools.partial(_evaluated, degree), at, along)
 
 
 def _running(degree: int, n: int, parts: Parts, divided: Any, shard: Shard) -> tuple[Array, Array]:

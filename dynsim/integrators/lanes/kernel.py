@@ -1,0 +1,115 @@
+"""Lanes as a CUDA kernel: one thread for a member, its state in registers, written from the recorded steps."""
+
+import math
+import weakref
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from dynsim.integrators.lanes.method import RUNNING
+from dynsim.integrators.lanes.plain import Solved
+from dynsim.integrators.lanes.recorded import Recorded
+from dynsim.kernels import Kernel
+from dynsim.programs import ProgramError
+from dynsim.programs.c_text import statements, type_name
+
+LARGEST = 32
+"""Most entries of a state: more do not fit into the registers of a thread, and JAX is faster."""
+THREADS = 64  # of a block: few, so that one slow member keeps few others from ending
+
+_kernels: weakref.WeakKeyDictionary[Any, dict[Any, Kernel]] = weakref.WeakKeyDictionary()
+
+
+def kernel(programs: Recorded, own: tuple[bool, ...]) -> Any:
+    """Write the kernel of recorded steps; `own` says which entries of the parameters each member has for itself.
+
+    Raises:
+        ProgramError: for a state too large for a thread, or an operation that kernels do not have.
+    """
+    known = _kernels.setdefault(programs.step, {})
+    if own not in known:
+        if programs.size > LARGEST:
+            raise ProgramError(f"a state of more than {LARGEST} numbers, the most for a kernel")
+        known[own] = Kernel(text(programs, own), "lanes")
+    return known[own]
+
+
+def text(programs: Recorded, own: tuple[bool, ...]) -> str:
+    """Write the C++ text of the kernel; sizes are arguments, so that it does not depend on the number of members."""
+    real, d = type_name(programs.dtype), programs.size
+    stages = len(programs.inside.dtypes) and (programs.inside.num_inputs - 4 - 2 * d) // d
+    types = programs.step.types
+    lane = [f"lane{k}" for k in range(7 + 2 * d)]
+    settings = ["t0", "t1", "rtol", "atol", "longest", "max_steps"]
+    own_at, shared_at = _numbered(own), _numbered([not mine for mine in own])
+    numbers = [f"p{k}" for k in range(len(own))]
+    step = ["accepted", "begin", "end", *(f"y{k}" for k in range(d)), *(f"z{k}" for k in range(d))]
+    step += [f"k{j}_{k}" for j in range(stages) for k in range(d)]
+    kinds = [type_name(types[k]) for k in range(len(lane))]
+    number_types = [type_name(dtype) for dtype in types[len(lane) + len(settings) :][: len(own)]]
+    read = [
+        f"const {kind} {name} = ({kind}) " + (f"own[{own_at[k]} * n + i];" if mine else f"shared[{5 + shared_at[k]}];")
+        for k, (name, kind, mine) in enumerate(zip(numbers, number_types, own, strict=True))
+    ]
+    states = range(2, 2 + d)
+    status, counts = lane[-1], (lane[2 + 2 * d], lane[3 + 2 * d], lane[5 + 2 * d], lane[6 + 2 * d])
+    lines = [
+        f'extern "C" __global__ void lanes(const {real}* __restrict__ starts, const {real}* __restrict__ own,',
+        f"    const {real}* __restrict__ shared, const {real}* __restrict__ times, const long long* sizes,",
+        f"    {real}* saved, {real}* final, {real}* last, int* counts) {{",
+        "const long long n = sizes[0], m = sizes[1];",
+        "const long long i = (long long) blockIdx.x * blockDim.x + threadIdx.x;",
+        "if (i >= n) return;",
+        *(f"const {real} {name} = shared[{k}];" for k, name in enumerate(settings[:5])),
+        "const int max_steps = (int) sizes[2];",
+        *read,
+        *(f"{kind} {name};" for kind, name in zip(kinds, lane, strict=True)),
+        *(f"const {real} start{k} = starts[{k} * n + i];" for k in range(d)),
+        statements(programs.begin, [*(f"start{k}" for k in range(d)), *settings, *numbers], lane),
+        "long long index = 0;",
+        f"{real} due = times[0];",
+        f"while ({status} == {RUNNING}) {{",
+        "bool accepted;",
+        *(f"{real} {name};" for name in step[1:]),
+        statements(programs.step, [*lane, *settings, *numbers], [*lane, *step]),
+        "while (accepted && due <= end) {",
+        *(f"{real} w{k};" for k in range(d)),
+        statements(programs.inside, [*step, "due"], [f"w{k}" for k in range(d)]),
+        *(f"saved[(index * {d} + {k}) * n + i] = w{k};" for k in range(d)),
+        f"index += 1; due = index < m ? times[index] : ({real}) INFINITY;",
+        "}",
+        "}",
+        *(f"final[{j} * n + i] = lane{k};" for j, k in enumerate(states)),
+        "last[i] = lane0;",
+        *(f"counts[{j} * n + i] = (int) {name};" for j, name in enumerate(counts)),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _numbered(chosen: Any) -> dict[int, int]:
+    """Number the chosen places one after another."""
+    return {k: j for j, k in enumerate(np.flatnonzero(chosen).tolist())}
+
+
+def solved(programs: Recorded, starts: Array, settings: Any, numbers: Any, times: Array) -> Solved:
+    """Integrate all members as `plain.solved` does, on a CUDA device."""
+    d, members = starts.shape
+    dtype, m = starts.dtype, times.shape[0]
+    own = tuple(jnp.ndim(a) > 0 for a in numbers)
+    work = kernel(programs, own)
+    typed = lambda parts: [jnp.asarray(a).astype(dtype) for a in parts]
+    columns = typed(a for a, mine in zip(numbers, own, strict=True) if mine)
+    mine = jnp.stack(columns) if columns else jnp.zeros((1, 1), dtype)
+    shared = jnp.stack(typed([*settings[:5], *(a for a, mine in zip(numbers, own, strict=True) if not mine)]))
+    sizes = jnp.stack([jnp.asarray(members), jnp.asarray(m), jnp.asarray(settings[5]).astype(int)])
+    shape = jax.ShapeDtypeStruct
+    results = (
+        shape((m, d, members), dtype), shape((d, members), dtype), shape((members,), dtype),
+        shape((4, members), np.dtype("int32")),
+    )  # fmt: skip
+    grid = (math.ceil(members / THREADS),)
+    return Solved(*work(starts, mine, shared, times, sizes, results=results, grid=grid, block=(THREADS,)))

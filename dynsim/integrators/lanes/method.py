@@ -1,0 +1,164 @@
+"""One step of an explicit Runge-Kutta method with its step control, for one member: what all lanes do.
+
+The functions are recorded as lists of scalar operations, from which the lanes of JAX and the text of a kernel are made.
+Steps are those of diffrax with its default controller, up to rounding.
+"""
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import diffrax as dfx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
+SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # diffrax's bounds on the factor between a step and the next
+RUNNING, DONE, STUCK, SPENT = 0, 1, 2, 3  # what became of a member
+
+
+class Lane(NamedTuple):
+    """State of a member between two steps.
+
+    `t` and `end` are the ends of the next step, `y` and `f` the state and the field at `t` as (d,) arrays, `steps` and
+    `rejected` counts, `in_a_row` the rejections since the last accepted step, `finite` whether the last trial step was
+    finite, and `status` what became of the member.
+    """
+
+    t: Any
+    end: Any
+    y: Any
+    f: Any
+    steps: Any
+    rejected: Any
+    in_a_row: Any
+    finite: Any
+    status: Any
+
+
+class Settings(NamedTuple):
+    """What all members share: the ends of the integration, the tolerances, the longest step, and the cap on steps."""
+
+    t0: Any
+    t1: Any
+    rtol: Any
+    atol: Any
+    longest: Any
+    max_steps: Any
+
+
+class TrialStep(NamedTuple):
+    """A trial step: whether it is accepted, its ends, the state at both, and the stages times its length (s, d)."""
+
+    accepted: Any
+    t: Any
+    end: Any
+    y: Any
+    y1: Any
+    ks: Any
+
+
+Field = Callable[[Any, Any], Any]
+"""The right-hand side f(t, y) for a state (d,)."""
+
+
+def suits(solver: Any) -> bool:
+    """Whether a solver of diffrax is an explicit Runge-Kutta method with one tableau, which lanes can step with."""
+    plain = isinstance(solver, dfx.AbstractERK) and type(solver).step is dfx.AbstractERK.step
+    return plain and isinstance(solver.tableau, dfx.ButcherTableau) and type(solver).func is dfx.AbstractERK.func
+
+
+def begun(solver: dfx.AbstractERK, field: Field, y: Array, settings: Settings) -> Lane:
+    """Start a member; the first step is that of Hairer, Norsett and Wanner (Solving ODEs I, Section II.4)."""
+    kind = y.dtype.type
+    t0, t1, rtol, atol, longest, _ = settings
+    f = field(t0, y)
+    scale = atol + jnp.abs(y) * rtol
+    d0, d1 = _rms(y / scale), _rms(f / scale)
+    small = (d0 < 1e-5) | (d1 < 1e-5)
+    h0 = jnp.where(small, kind(1e-6), kind(0.01) * (d0 / jnp.where(small, kind(1), d1)))
+    d2 = _rms((field(t0 + h0, y + h0 * f) - f) / scale) / h0
+    largest = jnp.maximum(d1, d2)
+    order = _order(solver)
+    h1 = _power(kind(0.01) / largest, 1 / order)
+    h1 = jnp.where(largest <= 1e-15, jnp.maximum(kind(1e-6), h0 * kind(1e-3)), h1)
+    h = jnp.minimum(jnp.minimum(kind(100) * h0, h1), longest)
+    h = jnp.where(jnp.isfinite(h), h, kind(1e-6))  # a field not finite at the start
+    none = jnp.zeros((), np.int32)
+    status = jnp.where(t0 < t1, np.int32(RUNNING), np.int32(DONE))
+    return Lane(t0, jnp.minimum(t0 + h, t1), y, f, none, none, none, jnp.asarray(True), status)
+
+
+def stepped(solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Settings) -> tuple[Lane, TrialStep]:
+    """Take a trial step, accept or reject it, and choose the next one; a member that has ended stays as it is."""
+    tableau: Any = solver.tableau
+    t, end, y, f = lane.t, lane.end, lane.y, lane.f
+    kind, h = y.dtype.type, end - t
+    ks, last, y1 = [h * f], f, y
+    for row, share in zip(tableau.a_lower, tableau.c, strict=True):
+        y1 = y + _combined(row, ks)
+        last = field(end if share == 1 else t + kind(share) * h, y1)
+        ks.append(h * last)
+    if not tableau.ssal:
+        y1 = y + _combined(tableau.b_sol, ks)
+    error = _combined(tableau.b_error, ks)
+    finite = jnp.all(jnp.isfinite(y1)) & jnp.all(jnp.isfinite(error))
+    bound = settings.atol + jnp.maximum(jnp.abs(y), jnp.abs(y1)) * settings.rtol
+    scaled = jnp.where(finite, _rms(error / bound), kind(np.inf))
+    active = lane.status == RUNNING
+    keep = active & (scaled < 1)
+    factor = kind(SAFETY) * _power(jnp.maximum(scaled, kind(1e-30)), -1 / _order(solver))
+    factor = jnp.clip(factor, jnp.where(keep, kind(1), kind(LEAST)), jnp.where(keep, kind(MOST), kind(SAFETY)))
+    step = TrialStep(keep, t, end, y, y1, jnp.stack(ks))
+    new_t = jnp.where(keep, end, t)
+    new_end = new_t + jnp.minimum(h * factor, settings.longest)
+    eps = np.finfo(kind).eps
+    floor = settings.t1 - kind(100 * eps) * jnp.maximum(jnp.abs(settings.t0), jnp.abs(settings.t1))
+    clipped = jnp.where(keep, settings.t1, new_t + kind(0.5) * (settings.t1 - new_t))
+    new_end = jnp.where(new_end > floor, clipped, new_end)
+    one = np.int32(1)
+    in_a_row = jnp.where(keep, np.int32(0), lane.in_a_row + one)
+    shortest = kind(10 * eps) * jnp.maximum(jnp.abs(t), np.finfo(kind).tiny)
+    stuck = (in_a_row >= MOST_REJECTIONS) | (~keep & (h < shortest))
+    steps = lane.steps + one
+    status = jnp.where(steps >= settings.max_steps, np.int32(SPENT), np.int32(RUNNING))
+    status = jnp.where(stuck, np.int32(STUCK), status)
+    status = jnp.where(keep & (new_t >= settings.t1), np.int32(DONE), status)
+    if not tableau.fsal:
+        last = field(end, y1)
+    new = Lane(
+        new_t, new_end, jnp.where(keep, y1, y), jnp.where(keep, last, f), steps,
+        jnp.where(keep, lane.rejected, lane.rejected + one), in_a_row, finite, status,
+    )  # fmt: skip
+    return Lane(*(jnp.where(active, a, b) for a, b in zip(new, lane, strict=True))), step
+
+
+def within(solver: dfx.AbstractERK, step: TrialStep, t: Any) -> Array:
+    """The state at a time within a step, by the method's own interpolant; exactly the computed state at its end."""
+    path: Any = solver.interpolation_cls
+    inside = path(t0=step.t, t1=step.end, y0=step.y, y1=step.y1, k=step.ks).evaluate(t)
+    return jnp.where(t == step.end, step.y1, inside)
+
+
+def _order(solver: dfx.AbstractERK) -> float:
+    """Order of the error estimate, from which the exponent of the step control follows."""
+    order = solver.error_order(dfx.ODETerm(lambda t, y, args: y))  # pyright: ignore[reportArgumentType]
+    return float(order if order is not None else solver.order(None))  # pyright: ignore[reportArgumentType]
+
+
+def _rms(x: Array) -> Array:
+    return jnp.sqrt(jnp.sum(x * x) * x.dtype.type(1 / x.shape[0]))
+
+
+def _power(x: Array, exponent: float) -> Array:
+    """A power in single precision, which decides about a step's length well enough and is cheap everywhere."""
+    single = np.float32
+    return jnp.exp2(single(exponent) * jnp.log2(x.astype(single))).astype(x.dtype)
+
+
+def _combined(row: Any, ks: list[Array]) -> Array:
+    """Linear combination of stages with the entries of a row that are not zero."""
+    parts = [k.dtype.type(a) * k for a, k in zip(np.asarray(row, float), ks, strict=False) if a]
+    return functools.reduce(operator.add, parts)

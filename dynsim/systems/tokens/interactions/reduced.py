@@ -1,0 +1,90 @@
+"""Exact sums over all pairs of tokens in plain JAX for a GPU: one reduction, or products with all tokens at once."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from dynsim._core.types import Tokens
+from dynsim.systems.tokens.interactions.pairs import LARGEST_EXPONENT, Queries, equal_size, own_scores, padded
+from dynsim.systems.tokens.interactions.powers import LOG2_E
+from dynsim.systems.tokens.interactions.tiles import tile_size
+
+FEW = 8  # largest dimension for one reduction, whose numbers stay in registers
+SPLIT = jax.lax.DotAlgorithmPreset.BF16_BF16_F32_X6  # products of float32 by tensor cores, accurate to 2^-22
+
+SHORTEST = 8  # axis of such a product; smaller ones take no time
+
+
+def means_by_reduction(q: Queries, x: Tokens) -> Queries:
+    r"""Compute the means of all tokens under the weights of each head, without blocks of keys.
+
+    Each weight is $e^{s_{ij} - s_{ii}}$, or relative to the largest score of a query where that may overflow, as in
+    `Blocked`. XLA's code for a GPU keeps no score of the one reduction in memory.
+
+    Args:
+        q: the queries P^T x_i of each head, shape (heads, n, d).
+        x: the tokens, shape (n, d).
+    """
+    longest = jnp.sqrt(jnp.max(jnp.sum(x * x, axis=1)))
+    few = x.shape[1] <= FEW
+
+    def head(q: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        own = own_scores(q[None], x)[0]
+        far = ~(jnp.sqrt(jnp.sum(q * q, axis=1)) * longest - own <= LARGEST_EXPONENT)
+        largest = lambda: jnp.where(far, (_largest_by_columns if few else _largest_by_tiles)(q, x), own)
+        shift = jax.lax.cond(jnp.any(far), largest, lambda: own)
+        return (_by_columns if few else _by_tiles)(LOG2_E * q, LOG2_E * shift, x)
+
+    return jax.lax.map(head, q)
+
+
+def _scores_by_columns(q: Array, shift: Array, x: Tokens) -> Array:
+    scores = -shift[:, None]
+    for c in range(x.shape[1]):
+        scores = scores + q[:, c, None] * x[None, :, c]
+    return scores
+
+
+def _by_columns(q: Array, shift: Array, x: Tokens) -> Array:
+    """Sum weights and weighted tokens in one reduction, by multiply-adds of columns."""
+    d = x.shape[1]
+    w = jnp.exp2(_scores_by_columns(q, shift, x))
+    terms = (*(w * x[None, :, c] for c in range(d)), w)
+    added = lambda a, b: tuple(u + v for u, v in zip(a, b, strict=True))
+    sums = jax.lax.reduce(terms, (jnp.zeros((), x.dtype),) * (d + 1), added, (1,))
+    return jnp.stack([total / sums[d] for total in sums[:d]], axis=1)
+
+
+def _largest_by_columns(q: Array, x: Tokens) -> Array:
+    return jnp.max(_scores_by_columns(q, jnp.zeros_like(q[:, 0]), x), axis=1)
+
+
+def _by_tiles(q: Array, shift: Array, x: Tokens) -> Array:
+    """Sum weights and weighted tokens for some queries at a time, by products with all tokens."""
+    ones = jnp.concatenate([x, jnp.ones_like(x[:, :1])], axis=1)
+
+    def tile(part: tuple[Array, Array]) -> Array:
+        sums = _product(jnp.exp2(_product(part[0], x.T) - part[1][:, None]), ones)
+        return sums[:, :-1] / sums[:, -1:]
+
+    return _over_tiles(tile, (q, shift), x.shape[0])
+
+
+def _largest_by_tiles(q: Array, x: Tokens) -> Array:
+    return _over_tiles(lambda part: jnp.max(_product(part[0], x.T), axis=1), (q,), x.shape[0])
+
+
+def _over_tiles(work, parts: tuple[Array, ...], n: int) -> Array:
+    size = equal_size(n, min(n, tile_size(n, parts[0].dtype.itemsize)))
+    tiles = tuple(padded(a, size).reshape(-1, size, *a.shape[1:]) for a in parts)
+    found = jax.lax.map(work, tiles)
+    return found.reshape(-1, *found.shape[2:])[:n]
+
+
+def _product(a: Array, b: Float[Array, "m d"] | Tokens) -> Array:
+    """Multiply matrices with the accuracy of float32, by several products of shorter numbers.
+
+    Where an axis has length one XLA makes one product of short numbers of it, which is wrong by a thousandth.
+    """
+    split = a.dtype == jnp.float32 and min(*a.shape, *b.shape) >= SHORTEST
+    return jnp.dot(a, b, precision=SPLIT if split else "highest")

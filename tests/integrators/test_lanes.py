@@ -1,0 +1,229 @@
+"""Members in lanes: beside one member at a time and beside the kernel's text on the host; ends, saves, refusals."""
+
+import re
+from typing import Any, NamedTuple
+
+import diffrax as dfx
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.errors import Outcome
+from dynsim.integrators import Diffrax
+from dynsim.integrators.in_lanes import Ways, ways
+from dynsim.integrators.lanes import kernel, plain
+from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, begun, stepped, within
+from dynsim.integrators.lanes.recorded import recorded
+from dynsim.programs import ProgramError
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.simulate import simulate
+from dynsim.spaces import Ellipsoid
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.oscillators import VanDerPol
+from tests.support.cuda_on_host import COMPILER, WHY_NOT, HostKernel
+
+TS = np.array([0.0, 0.3, 0.31, 0.315, 1.0, 1.7])
+STARTS = np.array([[2.0, 0.0], [0.1, -0.2], [-1.5, 3.0], [4.0, 4.0], [0.0, 0.0]])
+FLOWS = [VanDerPol(mu) for mu in (0.3, 1.1, 2.7, 5.9, 1.0)]
+state = lambda t, x: x
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+def growth(power):
+    """The equation x' = x^power, whose solution from x leaves every bound at t = x^(1 - power)/(power - 1)."""
+    return FunctionFlow(lambda t, x: x**power)
+
+
+def test_members_with_parameters_of_their_own_are_what_simulate_gives():
+    found = ensemble(FLOWS, STARTS, TS, state, integrator=Diffrax(rtol=1e-10, atol=1e-12))
+    assert isinstance(Diffrax().lanes(FLOWS, STARTS, TS), Ways)
+    for k, flow in enumerate(FLOWS):
+        alone = simulate(flow, STARTS[k], TS, integrator=Diffrax(rtol=1e-10, atol=1e-12))
+        np.testing.assert_allclose(found.values[k], alone.ys, atol=2e-9)
+        np.testing.assert_allclose(found.final[k], alone.ys[-1], atol=2e-9)
+        assert abs(int(found.stats.num_steps[k]) - int(alone.stats.num_steps)) <= max(
+            5, 0.01 * int(alone.stats.num_steps)
+        )
+    np.testing.assert_array_equal(
+        found.values[:, -1], found.final
+    )  # the end is a computed state, not an interpolated one
+    np.testing.assert_array_equal(found.values[:, 0], STARTS)
+    assert re.fullmatch(r"in lanes, in JAX, \d+ operations a step", found.solved)
+
+
+@pytest.mark.parametrize(
+    "solver", [dfx.Dopri5(), dfx.Dopri8(), dfx.Bosh3(), dfx.Heun()], ids=lambda s: type(s).__name__
+)
+def test_other_explicit_methods(solver):
+    """With and without the first stage at the end of the last step, with several kinds of interpolants."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] + 0.2 * jnp.cos(3 * t)]))
+    work = Diffrax(solver, rtol=1e-7, atol=1e-9)
+    found = ensemble(flow, STARTS[:2], TS, state, integrator=work)
+    for k in range(2):
+        exact = simulate(flow, STARTS[k], TS, integrator=Diffrax(rtol=1e-12, atol=1e-13)).ys
+        np.testing.assert_allclose(found.values[k], exact, atol=2e-5)
+        assert int(found.stats.num_steps[k]) > 3
+
+
+def test_each_member_has_its_own_end():
+    """One escapes at t = 1, one never does, one starts at rest: each keeps its own outcome and last time."""
+    starts = np.array([[1.0], [0.1], [0.0], [4.0]])
+    ts = [0.0, 0.2, 0.5, 2.0]
+    found = ensemble(growth(2), starts, ts, lambda t, x: x[0])
+    assert found.stats.succeeded.tolist() == [False, True, True, False]
+    assert {Outcome(k) for k in np.asarray(found.stats.outcome)[[0, 3]]} <= {Outcome.NON_FINITE, Outcome.STEP_UNDERFLOW}
+    np.testing.assert_allclose(found.stats.last_time, [1.0, 2.0, 2.0, 0.25], rtol=1e-6)
+    exact = starts / (1 - starts * np.array(ts))
+    np.testing.assert_allclose(found.values[:, :2], exact[:, :2], rtol=1e-8)
+    np.testing.assert_allclose(found.values[1:3, 2:], exact[1:3, 2:], rtol=1e-8)
+    assert np.isnan(np.asarray(found.values)[[0, 3, 3], [3, 2, 3]]).all()
+    assert np.isnan(np.asarray(found.final)[[0, 3]]).all()
+    spent = ensemble(growth(2), starts[:2], ts, lambda t, x: x[0], integrator=Diffrax(max_steps=30))
+    assert [Outcome(k) for k in spent.stats.outcome.tolist()] == [Outcome.MAX_STEPS, Outcome.FINISHED]
+    assert int(spent.stats.num_steps[0]) == 30
+
+
+def test_results_do_not_depend_on_the_company():
+    flow, starts = VanDerPol(3.0), np.random.default_rng(0).normal(size=(37, 2)) * 2
+    whole = ensemble(flow, starts, TS, state)
+    for chunk in (1, 5, 16):
+        part = ensemble(flow, starts, TS, state, chunk=chunk)
+        np.testing.assert_array_equal(part.values, whole.values)
+        np.testing.assert_array_equal(part.stats.num_steps, whole.stats.num_steps)
+        np.testing.assert_array_equal(part.stats.num_rejected, whole.stats.num_rejected)
+
+
+def test_states_of_several_arrays_on_spaces_and_in_single_precision():
+    starts = Pair(np.arange(12.0).reshape(2, 3, 2) / 10, np.ones((2, 1, 3)))
+    flow = FunctionFlow(lambda t, x: Pair(-x.a * x.b[0].sum(), 0.1 * x.b - x.a[:, :1].T))
+    product = lambda t, x: x.b @ x.a
+    found = ensemble(flow, starts, [0.0, 0.4, 1.0], product)
+    assert isinstance(Diffrax().lanes((flow,), starts, TS), Ways)
+    for k, start in enumerate((Pair(starts.a[0], starts.b[0]), Pair(starts.a[1], starts.b[1]))):
+        alone = simulate(flow, start, [0.0, 0.4, 1.0])
+        np.testing.assert_allclose(found.final.b[k], alone.ys.b[-1], atol=1e-9)
+        np.testing.assert_allclose(found.values[k], jax.vmap(product, (None, 0))(0.0, alone.ys), atol=1e-9)
+    single = ensemble(
+        Lorenz(), np.ones((2, 3), np.float32), [0.0, 0.5], state, integrator=Diffrax(rtol=1e-5, atol=1e-7)
+    )
+    assert {leaf.dtype for leaf in jax.tree.leaves((single.values, single.final))} == {np.dtype("float32")}
+    double = ensemble(Lorenz(), np.ones((2, 3)), [0.0, 0.5], state)
+    np.testing.assert_allclose(single.values, double.values, rtol=2e-3)
+
+
+def test_a_state_stays_on_its_space():
+    turn = np.array([[0.0, -1.0, 0.3], [1.0, 0.0, -2.0], [-0.3, 2.0, 0.0]])
+    flow = FunctionFlow(lambda t, x: jnp.asarray(turn) @ x, space=Ellipsoid(np.eye(3)))
+    starts = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]])
+    found = ensemble(flow, starts, [0.0, 2.0, 9.0], state)
+    np.testing.assert_allclose(jnp.linalg.norm(found.values, axis=-1), 1.0, atol=1e-15)
+    assert 0 < float(found.stats.max_defect[0]) < 1e-6
+
+
+def test_why_members_are_not_solved_in_lanes():
+    said = lambda flow, start=STARTS[0], solver=None: Diffrax(solver).lanes((flow,), start[None], TS)
+    assert said(VanDerPol(1.0), solver=dfx.Kvaerno5()) == "Kvaerno5 is no explicit Runge-Kutta method with one tableau"
+    assert said(FunctionFlow(lambda t, x: jnp.sort(-x))) == "the field uses `sort`"
+    assert said(FunctionFlow(lambda t, x: -x), np.ones(300)) == "the field uses more than 6,000 operations in a step"
+    assert "operations, more than 1,500" in said(FunctionFlow(lambda t, x: -x), np.ones(60))
+    assert said(FunctionFlow(lambda t, x: -x, breaks=[0.5])) == "the field jumps at given times"
+    jumping = ensemble(FunctionFlow(lambda t, x: -x, breaks=[0.5]), STARTS[:1], TS, state)
+    assert jumping.solved == "not in lanes, because the field jumps at given times"
+    inside = []
+    jax.make_jaxpr(lambda y: inside.append(Diffrax().lanes((VanDerPol(1.0),), y, TS)) or y)(STARTS)
+    assert inside == ["it is part of another JAX program"]
+
+
+def test_functions_that_fail_say_so_as_before():
+    with pytest.raises(ValueError, match="real"):
+        ensemble(FunctionFlow(lambda t, x: x.astype(complex)), STARTS, TS, state)
+    with pytest.raises(ValueError, match="NumPy"):
+        ensemble(FunctionFlow(lambda t, x: np.sin(x)), STARTS, TS, state)
+
+
+def test_a_new_value_of_a_parameter_or_a_tolerance_records_nothing_anew():
+    one = jax.ShapeDtypeStruct((2,), np.float64)
+    assert recorded(dfx.Tsit5(), VanDerPol(1.0), one) is recorded(dfx.Tsit5(), VanDerPol(2.0), one)
+    assert recorded(dfx.Tsit5(), VanDerPol(1.0), one) is not recorded(dfx.Dopri5(), VanDerPol(1.0), one)
+    assert recorded(dfx.Tsit5(), growth(2), one) is not recorded(dfx.Tsit5(), growth(3), one)
+
+
+def test_steps_of_one_member():
+    """A rejected step keeps the state, an accepted one moves it, and an ended member stays as it is."""
+    solver, field = dfx.Tsit5(), lambda t, y: -50 * y
+    settings = Settings(0.0, 1.0, 1e-6, 1e-8, np.inf, np.int32(5))
+    lane = begun(solver, field, jnp.ones(2), settings)
+    assert 0 < lane.end < 0.1
+    assert int(lane.status) == RUNNING
+    far, step = stepped(solver, field, lane._replace(end=jnp.asarray(1.0)), settings)
+    assert not step.accepted
+    assert (float(far.t), int(far.steps), int(far.rejected), int(far.in_a_row)) == (0.0, 1, 1, 1)
+    np.testing.assert_allclose(far.end, 0.2, rtol=1e-6)  # the least factor
+    np.testing.assert_array_equal(far.y, lane.y)
+    near, step = stepped(solver, field, far._replace(end=jnp.asarray(0.004)), settings)
+    assert step.accepted
+    assert (float(near.t), int(near.steps), int(near.rejected), int(near.in_a_row)) == (0.004, 2, 1, 0)
+    np.testing.assert_allclose(near.y, np.exp(-0.2), rtol=1e-7)
+    np.testing.assert_allclose(within(solver, step, jnp.asarray(0.002)), np.exp(-0.1), rtol=1e-5)
+    done = near._replace(status=np.int32(DONE))
+    for a, b in zip(stepped(solver, field, done, settings)[0], done, strict=True):
+        np.testing.assert_array_equal(a, b)
+    capped = stepped(solver, field, near._replace(steps=np.int32(4)), settings)[0]
+    assert int(capped.status) == SPENT
+    stuck = stepped(solver, lambda t, y: y / 0, near._replace(in_a_row=np.int32(99)), settings)[0]
+    assert (int(stuck.status), bool(stuck.finite)) == (STUCK, False)
+    assert int(begun(solver, field, jnp.ones(2), settings._replace(t1=0.0)).status) == DONE
+    assert float(begun(solver, field, jnp.ones(2), settings._replace(longest=1e-5)).end) == 1e-5
+
+
+CASES = {
+    "own parameters": (FLOWS, STARTS, np.float64),
+    "shared parameters": ([VanDerPol(2.0)] * 5, STARTS, np.float64),
+    "single precision": (FLOWS, STARTS, np.float32),
+    "members that escape": ([growth(2)] * 3, np.array([[1.0], [0.1], [4.0]]), np.float64),
+}
+
+
+@pytest.mark.skipif(COMPILER is None, reason=WHY_NOT)
+@pytest.mark.parametrize("case", CASES)
+def test_the_kernel_takes_the_steps_of_jax(case, monkeypatch):
+    """The text of the kernel, run by the host on a number of threads that is no multiple of the members."""
+    monkeypatch.setattr(kernel, "Kernel", HostKernel)
+    monkeypatch.setattr(kernel, "_kernels", {})
+    monkeypatch.setattr(kernel, "THREADS", 2)
+    flows, starts, dtype = CASES[case]
+    starts = starts.astype(dtype)
+    programs = recorded(dfx.Tsit5(), flows[0], jax.ShapeDtypeStruct(starts.shape[1:], dtype))
+    rtol = dtype(1e-5 if dtype == np.float32 else 1e-9)
+    settings = Settings(dtype(0), dtype(TS[-1]), rtol, rtol / 100, dtype(0.3), np.int32(5000))
+    columns = [jax.tree.leaves(eqx.filter(flow, eqx.is_array)) for flow in flows]
+    own = flows[0] is not flows[1]
+    numbers = [np.array(c, dtype) if own else dtype(c[0]) for c in zip(*columns, strict=True)]
+    times = TS[1:].astype(dtype)
+    found = kernel.solved(programs, jnp.asarray(starts.T), settings, numbers, jnp.asarray(times))
+    exact = plain.solved(programs, jnp.asarray(starts.T), settings, numbers, jnp.asarray(times))
+    close = {"rtol": 1e-3, "atol": 1e-3} if dtype == np.float32 else {"rtol": 1e-7, "atol": 1e-9}
+    done = np.asarray(exact.counts[3]) == DONE
+    reached = done | (np.asarray(exact.last)[None, None] > 1.01 * times[:, None, None])
+    np.testing.assert_allclose(np.where(reached, found.saved, 0), np.where(reached, exact.saved, 0), **close)
+    np.testing.assert_allclose(np.asarray(found.final)[:, done], np.asarray(exact.final)[:, done], **close)
+    np.testing.assert_allclose(found.last, exact.last, rtol=1e-5)
+    np.testing.assert_array_equal(found.counts[2:], exact.counts[2:])
+    assert (
+        np.abs(np.asarray(found.counts[:2]) - np.asarray(exact.counts[:2])) <= 2 + 0.02 * np.asarray(exact.counts[0])
+    ).all()
+    assert {DONE, STUCK} <= set(exact.counts[3].tolist()) if case == "members that escape" else done.all()
+
+
+def test_states_too_large_for_a_kernel_are_named():
+    programs = recorded(dfx.Bosh3(), FunctionFlow(lambda t, x: -x), jax.ShapeDtypeStruct((40,), np.float64))
+    with pytest.raises(ProgramError, match="a state of more than 32 numbers, the most for a kernel"):
+        kernel.kernel(programs, ())
+    assert isinstance(ways(dfx.Bosh3(), FunctionFlow(lambda t, x: -x), jax.ShapeDtypeStruct((4,), np.float64)), Ways)
