@@ -13,7 +13,7 @@ from jaxtyping import Array
 from dynsim._core.placement import current
 from dynsim._core.types import State, Time, Times
 from dynsim.errors import Outcome
-from dynsim.integrators.base import Stats, masked, stacked
+from dynsim.integrators.base import Stats, least_rtol, masked, stacked
 from dynsim.integrators.lanes import kernel, plain
 from dynsim.integrators.lanes.method import DONE, SPENT, Settings, suits
 from dynsim.integrators.lanes.recorded import Recorded, in_type, recorded
@@ -91,7 +91,8 @@ def _observed(ways, flow, axes, y0s, ts, given, fn):
     starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
     rtol, atol, longest, max_steps = given
     real = lambda a: jnp.asarray(a, dtype)
-    settings = Settings(ts[0].astype(dtype), ts[-1].astype(dtype), real(rtol), real(atol), real(longest), max_steps)
+    rtol = jnp.maximum(real(rtol), least_rtol(y0s))
+    settings = Settings(ts[0].astype(dtype), ts[-1].astype(dtype), rtol, real(atol), real(longest), max_steps)
     arguments = (starts, tuple(settings), _numbers(flow, axes, dtype), ts[1:].astype(dtype))
     found = (kernel if ways.by_kernel else plain).solved(programs, *arguments)
 
