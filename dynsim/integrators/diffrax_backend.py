@@ -48,7 +48,7 @@ from dynsim.integrators.explicit import by_entry
 from dynsim.integrators.in_lanes import Ways, observe, ways
 from dynsim.integrators.save_times import in_order, request, times_of
 from dynsim.integrators.time_structure import breakpoints
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, in_precision_of
 
 DENSE_STEPS = 4096  # that there is room for at first in a dense output; four times as many whenever they do not suffice
 DENSE_NUMBERS = 1_000_000  # in the states of these steps, above which there is room for fewer at first
@@ -219,7 +219,7 @@ def _solve(
     if jumps.shape[0]:
         control = dfx.ClipStepSizeController(control, jump_ts=jnp.asarray(jumps, ts.dtype))
     return dfx.diffeqsolve(
-        dfx.ODETerm(flow.vector_field),  # pyright: ignore[reportArgumentType]
+        dfx.ODETerm(in_precision_of(y0, flow).vector_field),  # pyright: ignore[reportArgumentType]  (cast once)
         wrap(integrator.solver),
         ts[0],
         ts[-1],

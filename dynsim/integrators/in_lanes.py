@@ -13,7 +13,7 @@ from jaxtyping import Array
 from dynsim._core.placement import current
 from dynsim._core.types import State, Time, Times
 from dynsim.errors import Outcome
-from dynsim.integrators.base import Stats, masked, stacked
+from dynsim.integrators.base import Stats, least_rtol, masked, stacked
 from dynsim.integrators.lanes import kernel, plain
 from dynsim.integrators.lanes.method import DONE, SPENT, Settings, suits
 from dynsim.integrators.lanes.recorded import Form, Recorded, form_of, in_type, recorded
@@ -93,7 +93,8 @@ def _observed(ways, flow, axes, y0s, ts, given, fn):
     starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
     rtol, atol, longest, max_steps = given
     real = lambda a: jnp.asarray(a, form.dtype)
-    settings = Settings(real(ts[0]), real(ts[-1]), real(rtol), real(atol), real(longest), max_steps)
+    rtol = jnp.maximum(real(rtol), least_rtol(y0s))
+    settings = Settings(real(ts[0]), real(ts[-1]), rtol, real(atol), real(longest), max_steps)
     if ways.programs is None:
         found = plain.solved(ways.solver, form.velocity, flow, axes, starts, settings, real(ts[1:]))
     else:

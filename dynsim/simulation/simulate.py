@@ -37,7 +37,7 @@ from dynsim.simulation.checks import (
     times_like,
 )
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, in_precision_of
 from dynsim.systems.named import components, listed
 from dynsim.systems.noisy import NoisyFlow
 
@@ -257,6 +257,7 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1, devi
 @eqx.filter_jit
 def _scanned(map: AbstractMap, x0: State, saves: int, every: int) -> tuple[State, Any, Any]:
     """The states, the largest defect, and whether all are finite."""
+    map = in_precision_of(x0, map)  # once, not in every step
 
     def inner(x: State, k: Any) -> tuple[State, None]:
         return map.image(k, x), None

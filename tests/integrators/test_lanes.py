@@ -10,7 +10,7 @@ import pytest
 
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax
-from dynsim.integrators.in_lanes import Ways, ways
+from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.lanes import kernel
 from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, begun, stepped, within
 from dynsim.integrators.lanes.recorded import form_of, recorded

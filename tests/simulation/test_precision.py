@@ -84,6 +84,13 @@ def test_ensembles_and_their_noise_are_in_float32(kind):
         assert types_of((found.values, found.final, found.initial, found.ts, found.stats)) == {"float32"}
 
 
+def test_a_tolerance_below_the_rounding_of_float32_costs_an_ensemble_no_steps():
+    starts = single([[2.0, 0.1], [1.0, 0.3]])
+    fine, floor = (ensemble(FLOW, starts, TS, lambda t, x: x, integrator=Diffrax(rtol=r)) for r in (1e-9, 2e-7))
+    assert np.all(np.asarray(fine.stats.num_steps) <= 20)
+    np.testing.assert_array_equal(fine.final, floor.final)
+
+
 def test_a_sweep_in_float32_stays_there():
     final = lambda mu: simulate(VanDerPol(mu=mu), single(START), TS, integrator=LOOSE).final
     table = sweep(final, {"mu": [0.7, 1.1]})

@@ -28,7 +28,7 @@ from dynsim.integrators.base import (
 )
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, in_precision_of
 from dynsim.systems.noisy import NoisyFlow
 
 OFF_SPACE = 1e-6  # larger defects mean that noise has left the space; the same tolerance as for a start
@@ -234,6 +234,7 @@ def _path(scheme: AbstractStochastic, flow: NoisyFlow, key: Any, y0: State, ts: 
 
 def _solve(scheme: Any, flow: Any, key: Any, y0: State, ts: Array, steps: int, fn: Any) -> tuple[Any, State, Stats]:
     """Evaluate `fn(t, x)` at `ts`; also the final state and statistics."""
+    flow = in_precision_of(y0, flow)  # once, not in every step
     increment = _path(scheme, flow, key, y0, ts)
 
     def one(run: _Run, where: tuple[Any, ...]) -> tuple[_Run, None]:

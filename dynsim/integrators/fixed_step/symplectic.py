@@ -24,7 +24,7 @@ from dynsim.integrators.base import (
 )
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, in_precision_of
 
 OUTER = 1 / (2 - 2 ** (1 / 3))  # first and last of Yoshida's three substeps, relative to the whole step
 SUBSTEPS = {2: (1.0,), 4: (OUTER, 1 - 2 * OUTER, OUTER)}
@@ -144,6 +144,7 @@ def _mixed(flow: AbstractFlow, t: Array, x: Array) -> tuple[Array, Array]:
 
 def _solve(method: Symplectic, flow: AbstractFlow, y0: Array, ts: Array, steps: int, fn: Any) -> tuple[Any, Any, Stats]:
     """Evaluate `fn(t, x)` at `ts`; also the final state and statistics."""
+    flow = in_precision_of(y0, flow)  # once, not in every step
 
     def one(x: Array, ends: tuple[Array, Array]) -> tuple[Array, None]:
         return method.step(flow, ends[0], ends[1] - ends[0], x), None
