@@ -51,7 +51,7 @@ def tokens(n, d, dtype=jnp.float32):
 
 @pytest.mark.parametrize(("n", "dtype", "atol"), [(1, jnp.float32, 1e-6), (1000, jnp.float32, 3e-6),
     (1003, jnp.float64, 1e-13), (100_000, jnp.float32, 3e-6)])  # fmt: skip
-@pytest.mark.parametrize("d", [2, 3, 16, 24, 40])
+@pytest.mark.parametrize("d", [2, 3, 16, 24, 40, 64, 80])
 def test_exact_fields_have_the_means_of_double_precision(n, d, dtype, atol):
     x = tokens(n, d, dtype)
     np.testing.assert_allclose(field(Blocked(), 5 * np.eye(d))(x)[:FEW], exact(x, 5 * np.eye(d)), atol=atol)
