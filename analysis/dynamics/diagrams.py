@@ -134,7 +134,7 @@ def bifurcation_diagram(
 
     Args:
         parameter: the parameter of an autonomous flow, or of a map, and its range.
-        starts: equilibria, or states near them, at the system's own value of the parameter.
+        starts: equilibria, or states near them, at the system's own value of the parameter; converted to float64.
         levels: how often branches are switched: at 0 only the branches through the starts are followed.
         steps: the steps along a branch; see `continue_equilibria`.
         symmetries: generators of continuous symmetries.

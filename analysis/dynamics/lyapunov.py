@@ -146,7 +146,8 @@ def lyapunov_spectrum(
 
     Args:
         system: a flow, or a map in JAX.
-        start: a point of the state space, in the basin of the attractor.
+        start: a point of the state space, in the basin of the attractor. From a float32 start it is computed in
+            float32, unless the field jumps, to a relative tolerance of 1e-6 at best.
         duration: length of the run after the transient, in time units or steps; the default is 500, in rescaled
             time units.
         count: number of exponents; the default is all.

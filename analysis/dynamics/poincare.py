@@ -119,7 +119,7 @@ def poincare_section(
 
     Args:
         flow: the system, on any state space.
-        start: state at time 0.
+        start: state at time 0; float32 stays float32.
         surface: a function of time and state in JAX, zero on the surface, such as `lambda t, x: x[2] - 27`. For a
             forced flow, `lambda t, x: jnp.sin(omega * t / 2)` with both directions samples at multiples of the period 2
             pi / omega.
@@ -294,7 +294,7 @@ def orbit_diagram(
     Args:
         parameter: the parameter of a map in JAX.
         values: the values of the parameter.
-        start: initial state, the same for each value.
+        start: initial state, the same for each value; float32 stays float32.
         coordinate: a function of the state; the default is the first entry.
         transient: length of the transient to discard, in steps.
         kept: number of steps to keep.

@@ -45,7 +45,7 @@ from dynsim.integrators.events import (
     signs,
 )
 from dynsim.integrators.explicit import by_entry
-from dynsim.integrators.lanes.observed import Ways, observe, ways
+from dynsim.integrators.in_lanes import Ways, observe, ways
 from dynsim.integrators.save_times import in_order, request, times_of
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.systems.base import AbstractFlow

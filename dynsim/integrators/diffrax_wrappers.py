@@ -14,6 +14,7 @@ from dynsim._core.types import State
 from dynsim.integrators.adjoint import without_derivative_unless
 from dynsim.integrators.base import Event
 from dynsim.integrators.events import located, untouched
+from dynsim.integrators.lanes.method import MOST_REJECTIONS
 from dynsim.spaces import AbstractSpace
 
 
@@ -38,7 +39,6 @@ class AbstractWrapping(dfx.AbstractAdaptiveStepSizeController):
         return self.controller.norm  # pyright: ignore[reportAttributeAccessIssue]
 
 
-MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
 EVENT = dfx.RESULTS.internal_error  # diffrax forgets the `event_occurred` of a solver, and has no use for this one
 
 

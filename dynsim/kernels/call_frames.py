@@ -35,17 +35,17 @@ class _MetadataExtension(Structure):
     _fields_ = [("base", _Extension), ("metadata", POINTER(_Metadata))]
 
 
-class _Buffer(Structure):
+class _Array(Structure):
     _fields_ = [
         ("size", c_size_t), ("extension", POINTER(_Extension)), ("dtype", c_int), ("data", c_void_p),
         ("rank", c_int64), ("dims", POINTER(c_int64)),
     ]  # fmt: skip
 
 
-class _Buffers(Structure):
+class _ArrayList(Structure):
     _fields_ = [
         ("size", c_size_t), ("extension", POINTER(_Extension)), ("count", c_int64), ("kinds", POINTER(c_int)),
-        ("buffers", POINTER(POINTER(_Buffer))),
+        ("buffers", POINTER(POINTER(_Array))),
     ]  # fmt: skip
 
 
@@ -75,7 +75,7 @@ class _Api(Structure):
 class _CallFrame(Structure):
     _fields_ = [
         ("size", c_size_t), ("extension", POINTER(_Extension)), ("api", POINTER(_Api)), ("context", c_void_p),
-        ("stage", c_int), ("arguments", _Buffers), ("results", _Buffers),
+        ("stage", c_int), ("arguments", _ArrayList), ("results", _ArrayList),
     ]  # fmt: skip
 
 

@@ -29,6 +29,12 @@ CALLS = {
 RECORDED = frozenset((*NUMPY, *MOVES, *CONTRACTIONS, "gather"))
 TOTAL = {"lt_to": "lt", "le_to": "le"}
 """Comparisons in which NaN is the largest number, and those of numbers."""
+EXPANSIONS: dict[str, Callable[..., Any]] = {
+    "one_minus_square": lambda a: 1 - a * a,
+    "log2": lambda a: jnp.log(a) / math.log(2),
+    "polynomial": lambda a, *coefficients: functools.reduce(lambda value, k: value * a + k, coefficients[::-1]),
+}
+"""Primitives of newer versions of JAX as functions of others."""
 EFFECTS = ("callback", "infeed", "outfeed", "rng_uniform")  # parts of the names of primitives with side effects
 
 
@@ -136,6 +142,11 @@ def _recorded(recorder: Recorder, equation: Any, given: list[Any]) -> list[Any]:
         return _walk(recorder, inner.jaxpr if closed else inner, inner.consts if closed else (), given)
     if not any(isinstance(v, Entries) for v in given):
         return _constants(equation, given)
+    # From JAX 0.12 on, functions such as `searchsorted` are primitives that say of what they consist.
+    expansion = params["_prim"].expand if name == "call_hi_primitive" else EXPANSIONS.get(name)
+    if expansion is not None:
+        traced = jax.make_jaxpr(expansion)(*(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars))
+        return _walk(recorder, traced.jaxpr, traced.consts, given)
     if name in LOOPS:
         return LOOPS[name](recorder, params, given)
     if name in TOTAL and recorder.lookups:
@@ -257,8 +268,13 @@ def _looked_up(
 
 def _scanned(recorder: Recorder, params: dict[str, Any], given: list[Any]) -> list[Any]:
     """Unroll a scan, and return its carry and stacked outputs."""
-    inner, fixed, carried = params["jaxpr"], params["num_consts"], params["num_carry"]
-    constants, carry, rows = given[:fixed], given[fixed : fixed + carried], given[fixed + carried :]
+    inner, carried = params["jaxpr"], params.get("num_carry")
+    if carried is None:  # JAX 0.12 and newer
+        constants, carry, rows = map(list, params["ft_in"].update(given).unpack())
+        carried = len(carry)
+    else:
+        fixed = params["num_consts"]
+        constants, carry, rows = given[:fixed], given[fixed : fixed + carried], given[fixed + carried :]
     at = lambda v, k: Entries(np.asarray(v.where[k]), v.dtype) if isinstance(v, Entries) else v[k]
     turns, passes = range(params["length"]), []
     for k in reversed(turns) if params["reverse"] else turns:

@@ -31,7 +31,7 @@ from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import masked
 from dynsim.integrators.fixed_step.stochastic import chosen_for_all, of_members
-from dynsim.integrators.lanes.observed import Ways
+from dynsim.integrators.in_lanes import Ways
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
@@ -193,7 +193,17 @@ class Ensemble(eqx.Module):
     Trajectories are not kept. A member that failed is NaN from its failure on, including its final state;
     `stats.succeeded` and `stats.outcome` say which members failed and why. `stats.error`, if requested, is the
     estimated error of every value and final state, as `Kept`, and NaN for members that fail at either tolerance. `flow`
-    is one flow, or a tuple with one for each member.
+    is one flow, or a tuple with one for each member. `solved` says how the members were solved: in lanes, by a kernel
+    or in JAX, or why not.
+
+    Example:
+        >>> import dynsim as ds
+        >>> import numpy as np
+        >>> runs = ds.ensemble(ds.catalogue.Lorenz(), np.ones((4, 3)), [0.0, 1.0], lambda t, x: x[2])
+        >>> print(runs)
+        4 of 4 members finished.
+        >>> runs.solved.startswith("in lanes")
+        True
     """
 
     ts: Real[Array | np.ndarray, " times"]
@@ -203,6 +213,7 @@ class Ensemble(eqx.Module):
     stats: Stats
     flow: AbstractFlow | tuple[AbstractFlow, ...]
     integrator: AbstractIntegrator
+    solved: str = eqx.field(static=True, default="")
 
     __repr__ = one_line
 
@@ -240,8 +251,8 @@ def ensemble(
 
     With `Diffrax`, one flow, or flows that differ only in numbers, are solved `chunk` members at a time, each member
     with its own steps. Explicit methods solve small systems in lanes: each member also has its own clock and end, and
-    on a GPU of NVIDIA a thread of its own; `way(runs)` says whether and why not. With `Scipy`, or for flows of several
-    kinds, members are solved one by one. A member that fails does not affect the others.
+    on a GPU of NVIDIA a thread of its own; `solved` of the result says whether and why not. With `Scipy`, or for flows
+    of several kinds, members are solved one by one. A member that fails does not affect the others.
 
     Args:
         flow: the system of all members, or a sequence with one system for each.
@@ -285,9 +296,9 @@ def ensemble(
         solver = chosen_for_all(here, integrator, key)
         work = _checked(here, solver, y0s, ts, fn)
         values, final, stats = _solved_all(work, cost, chunk, folder, executor, shown, error_estimate)
-    return Ensemble(
-        work.ts, values, work.y0s, final, stats, flows[0] if isinstance(flow, AbstractFlow) else flows, solver
-    )
+    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
+    how = f"{work.way!r}" if isinstance(work.way, Ways) else f"not in lanes, because {work.way}"
+    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver, how)
 
 
 def _numbers(flow: AbstractFlow, y0s: Any) -> int:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, TimesLike
 from dynsim._core.validation import instance, integer
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
@@ -34,6 +35,7 @@ def growing_transitions(flow: AbstractFlow) -> tuple[Transition, ...]:
     )
 
 
+@on_host_by_default
 def simulate_growing(
     flow: GrowingFlow,
     y0: State,
@@ -61,6 +63,7 @@ def simulate_growing(
     return simulate_hybrid(flow, y0, ts, growing_transitions, max_transitions=max_transitions, integrator=integrator)
 
 
+@on_host_by_default
 def descend(
     flow: GrowingFlow,
     y0: State,

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._core.host import on_host
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, TimesLike
 from dynsim._core.validation import function, integer
 from dynsim.errors import ArgumentError, shown
@@ -123,6 +124,7 @@ class HybridRecipe(AbstractRecipe):
         )
 
 
+@on_host_by_default
 def simulate_hybrid(
     flow: AbstractFlow,
     y0: State,
@@ -252,6 +254,7 @@ def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajecto
     return dataclasses.replace(run, phases=tuple(phases), jumps=tuple(jumps))
 
 
+@on_host_by_default
 def crossings(
     flow: AbstractFlow,
     y0: State,
@@ -364,7 +367,7 @@ def _phase(
         if end == wanted[-1]:
             return waited, ()
         y, begin = waited.final, end
-    at_once = tuple(k for k, rule in enumerate(rules) if rule.immediate and _holds(rule.guard, begin, y))
+    at_once = tuple(k for k, rule in enumerate(rules) if rule.immediate and _holds(rule.guard, float(begin), y))
     if at_once:
         return waited, at_once[:1]
     rest = np.append(begin, wanted[wanted > begin])
@@ -389,8 +392,8 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
     Where floats are not dense enough, no times are added.
     """
     widest = int(np.argmax(np.diff(times)))
-    extra = np.linspace(*times[[widest, widest + 1]], count - len(times) + 2, dtype=times.dtype)[1:-1]
-    filled = np.insert(times, widest + 1, extra)
+    between = np.linspace(times[widest], times[widest + 1], count - len(times) + 2)[1:-1]
+    filled = np.insert(times, widest + 1, between.astype(times.dtype))
     return filled if np.all(np.diff(filled) > 0) else times
 
 

@@ -82,7 +82,7 @@ def simulate(
     Args:
         flow: the system; `velocity` is evaluated at the projected point and made tangent.
         y0: the initial state, a point of the space (an array, nested sequences of numbers, or a named tuple of these);
-            float32 stays float32.
+            float32 stays float32, and parameters are cast to it.
         ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
         integrator: `Diffrax()`, the default, or `Scipy()`. For a `NoisyFlow` a fixed-step scheme, by default
             `EulerMaruyama()` for Ito noise and `EulerHeun()` for Stratonovich noise.
@@ -360,4 +360,5 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
     times = as_times(ts)
     start = check_start("y0", flow, y0)
     flow.check_horizon(float(times[0]), float(times[-1]))
-    return start, jnp.asarray(times_like(times, start))
+    rounded = times_like(times, start)
+    return start, jnp.asarray(rounded, rounded.dtype)  # a given dtype compiles nothing

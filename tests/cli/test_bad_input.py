@@ -1,6 +1,7 @@
 """Bad input of every kind: one sentence on stderr that names the argument, exit status 2, and no traceback."""
 
 import importlib
+import importlib.metadata
 import io
 import json
 import os
@@ -211,7 +212,7 @@ def test_fractions_are_read_from_every_csv_file(capsys, folder):
 
 
 def test_the_version_is_printed(capsys):
-    assert run(capsys, "--version") == (0, "dynsim 0.1.0\n", "")
+    assert run(capsys, "--version") == (0, f"dynsim {importlib.metadata.version('dynsim')}\n", "")
 
 
 def test_closed_and_ascii_streams_are_no_error(tmp_path):

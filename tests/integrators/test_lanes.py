@@ -1,5 +1,6 @@
 """Members in lanes: beside one member at a time and beside the kernel's text on the host; ends, saves, refusals."""
 
+import re
 from typing import Any, NamedTuple
 
 import diffrax as dfx
@@ -11,9 +12,9 @@ import pytest
 
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax
+from dynsim.integrators.in_lanes import Ways, ways
 from dynsim.integrators.lanes import kernel, plain
 from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, begun, stepped, within
-from dynsim.integrators.lanes.observed import Ways, ways
 from dynsim.integrators.lanes.recorded import recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
@@ -54,6 +55,7 @@ def test_members_with_parameters_of_their_own_are_what_simulate_gives():
         found.values[:, -1], found.final
     )  # the end is a computed state, not an interpolated one
     np.testing.assert_array_equal(found.values[:, 0], STARTS)
+    assert re.fullmatch(r"in lanes, in JAX, \d+ operations a step", found.solved)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +134,8 @@ def test_why_members_are_not_solved_in_lanes():
     assert said(FunctionFlow(lambda t, x: -x), np.ones(300)) == "the field uses more than 6,000 operations in a step"
     assert "operations, more than 1,500" in said(FunctionFlow(lambda t, x: -x), np.ones(60))
     assert said(FunctionFlow(lambda t, x: -x, breaks=[0.5])) == "the field jumps at given times"
+    jumping = ensemble(FunctionFlow(lambda t, x: -x, breaks=[0.5]), STARTS[:1], TS, state)
+    assert jumping.solved == "not in lanes, because the field jumps at given times"
     inside = []
     jax.make_jaxpr(lambda y: inside.append(Diffrax().lanes((VanDerPol(1.0),), y, TS)) or y)(STARTS)
     assert inside == ["it is part of another JAX program"]

@@ -15,7 +15,7 @@ from dynsim.spaces import Ellipsoid, Euclidean, Sphere
 from dynsim.systems.schedules import Constant, Modulated, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense
-from dynsim.systems.tokens.interactions.blocked import Blocked, Blocks, _means_of_all
+from dynsim.systems.tokens.interactions.blocked import Blocked, BlockSizes, _means_of_all
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST, TIMES, Auto, costs
 from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, _first, _log_first, needed_degree, reach_of
@@ -93,7 +93,7 @@ def test_blocks_of_any_size_have_the_dense_answer_and_its_derivatives(mask):
 def test_means_in_pairs_of_blocks_and_their_derivatives_are_those_of_a_softmax():
     """Of two batches, and derivatives with respect to tokens and to entries of P, two of which share the weights."""
     P, xs = _random("P", 3, 3), Sphere().sample(random_key(3, "x"), (2, 11, 3))
-    in_pairs = lambda P, x: _means_of_all(Blocks(3, 2), False, P[None], (x @ P)[None], x)[0]
+    in_pairs = lambda P, x: _means_of_all(BlockSizes(3, 2), False, P[None], (x @ P)[None], x)[0]
     dense = lambda P, x: jax.nn.softmax(x @ P @ x.T, axis=-1) @ x
     loss = lambda means: lambda P, x: jnp.sum(jnp.sin(means(P, x)))
     both = lambda means, P, xs: (jax.vmap(means, (None, 0))(P, xs), jax.grad(loss(means), (0, 1))(P, xs[0]))

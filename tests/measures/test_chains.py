@@ -282,7 +282,7 @@ def test_reversibility_names_the_edge_of_the_worst_cycle():
     assert CYCLE[one_way.edge] == 1
     with pytest.raises(ValueError, match=r"be reversible for the tree method, but violates detailed balance by inf"):
         stationary_distribution(CYCLE, method="tree")
-    two = scipy.sparse.block_diag([SWAP, 2 * SWAP], format="csc")
+    two = scipy.sparse.block_diag([scipy.sparse.csc_array(SWAP), 2 * SWAP], format="csc")
     assert reversibility(two).reversible
 
 

@@ -221,7 +221,7 @@ def test_nothing_moves_without_rates_or_time():
     start = np.array([0.25, 0.75])
     np.testing.assert_array_equal(relaxation(np.zeros((2, 2)), start, [1.0, 5.0]).probabilities, [start, start])
     np.testing.assert_array_equal(relaxation(SWAP, start, 0.0).final, start)
-    apart = scipy.sparse.block_diag([SWAP] * 30, format="csc")
+    apart = scipy.sparse.block_diag([scipy.sparse.csc_array(SWAP)] * 30, format="csc")
     start = np.eye(60)[10]
     found = relaxation(apart, start, [50.0], method="shift-invert")
     assert found.final[10] == pytest.approx(0.5)

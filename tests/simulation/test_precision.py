@@ -31,10 +31,13 @@ BOUNCE = Transition(
 )
 
 
-def test_a_hybrid_run_keeps_its_times_and_its_precision():
-    runs = [simulate_hybrid(FALL, x, TS, [BOUNCE], integrator=LOOSE) for x in (single([1.0, 0.0]), [1.0, 0.0])]
+@pytest.mark.parametrize("dwell", [0.0, 0.1])
+def test_a_hybrid_run_keeps_its_times_and_its_precision(dwell):
+    options = {"dwell": dwell, "integrator": LOOSE, "error_estimate": True}
+    runs = [simulate_hybrid(FALL, x, TS, [BOUNCE], **options) for x in (single([1.0, 0.0]), [1.0, 0.0])]
     for rough, exact in zip(*(run.phases for run in runs), strict=True):
         assert types_of((rough.ys, rough.ts, rough.stats)) == {"float32"}
+        assert 0 < rough.stats.max_error < 1e-3
         np.testing.assert_allclose(rough.ts, exact.ts, rtol=1e-5)
         np.testing.assert_allclose(rough.ys, exact.ys, atol=1e-4)
     assert types_of([(jump.before, jump.after) for jump in runs[0].jumps]) == {"float32"}

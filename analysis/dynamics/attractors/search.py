@@ -382,7 +382,7 @@ def find_attractors(
 
     Args:
         system: a flow, or a map in JAX.
-        starts: states, on the first axis of every array.
+        starts: states, on the first axis of every array; they are converted to float64.
         search: the options of the search.
 
     Raises:

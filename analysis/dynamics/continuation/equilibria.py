@@ -50,7 +50,7 @@ def continue_equilibria(
 
     Args:
         parameter: the parameter of a flow that is autonomous at both ends of its range, or of a map.
-        start: a state near an equilibrium at the system's own value of the parameter.
+        start: a state near an equilibrium at the system's own value of the parameter; it is converted to float64.
         iterate: of a map, how often it is applied: fixed points of its iterate, periodic points of the map.
         steps: the steps along the curve.
         symmetries: generators of continuous symmetries, along whose orbits equilibria are not isolated.

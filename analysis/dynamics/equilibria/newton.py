@@ -100,7 +100,8 @@ def equilibria(
 
     Args:
         flow: the system; a time-dependent field is frozen at `t`.
-        starts: initial points, on the first axis of every array, such as `random_starts(flow, key, shape, num_starts)`.
+        starts: initial points, on the first axis of every array, such as `random_starts(flow, key, shape, num_starts)`;
+            they are converted to float64.
         t: the time at which the field is evaluated.
         symmetries: generators of symmetries, whose zero eigenvalues are left out of the spectra; see `spectrum`.
         invariant: a function of the state; two equilibria are identified if its values differ by at most `radius` in

@@ -19,13 +19,16 @@ from analysis.dynamics.scaling.flat import flat_state, states_like
 from analysis.dynamics.scaling.samples import norms
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
-from dynsim._core.placement import carried
+from dynsim._core.placement import carried, current, placed
 from dynsim._core.types import State
+from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.embedded import solve_within
+from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.switched_field import SwitchedField
 from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import breakpoints, longest_step
 from dynsim.simulation.ensemble import cores
+from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 # Number of intervals in one call; a fixed number lets one compiled program serve all.
@@ -173,7 +176,10 @@ def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
         found = np.full((WINDOW, *xs.shape), np.nan)
         found[:, here] = _moved(time_map, xs[here], begun) if np.any(here) else np.nan
         return found
-    width, times = max(FEW, NUMBERS // max(1, xs.shape[1])), time_map._times(begun)
+    times = time_map._times(begun)
+    if (states := _by_kernel(time_map, xs, times)) is not None:
+        return states
+    width = max(FEW, NUMBERS // max(1, xs.shape[1]))
     if len(xs) <= 4 * FEW:
         width = FEW
     parts = [np.arange(k, min(k + width, len(xs))) for k in range(0, len(xs), width)]
@@ -186,6 +192,63 @@ def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
         for part, states in zip(parts, solved, strict=True):
             found[:, part] = states
     return found
+
+
+class _Rescaled(AbstractFlow):
+    """The flow of a time map in units of `sizes`, which stands still out of bounds."""
+
+    time_map: TimeMap
+    longest: float
+
+    @property
+    def space(self) -> Euclidean:
+        """All flattened states."""
+        return Euclidean()
+
+    def velocity(self, t: Any, x: Array) -> Array:
+        """Compute the velocity of a flattened state."""
+        y = x * self.time_map.sizes
+        moved = velocity_of(self.time_map)(jnp.asarray(t, float), y)
+        return _frozen(self.time_map, y[:, None], moved[:, None], 0.0)[:, 0] / self.time_map.sizes
+
+    def step_limit(self) -> float:
+        """The limit of the flow."""
+        return self.longest
+
+
+def _by_kernel(time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray | None:
+    """Do the same as `_moved` where a GPU has a kernel for the flow, each state with its own steps; otherwise None.
+
+    A processor is not faster so: there the states solved together share their steps, whose control costs nothing.
+    """
+    begin, jumps, longest = times
+    if jumps.size or time_map.is_map or time_map.switched is not None or time_map.solver is not None:
+        return None
+    atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
+    flow = _Rescaled(time_map, math.inf if longest is None else float(longest))
+    solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=WINDOW * STEPS)
+    sizes, ts = np.asarray(time_map.sizes), np.asarray(begin + float(time_map.interval) * np.arange(WINDOW + 1.0))
+    with placed(xs.size, ()):
+        if current().platform == "cpu":
+            return None
+        starts = jnp.asarray(xs / sizes)
+        lanes = solver.lanes((flow,), starts, ts)
+        if not (isinstance(lanes, Ways) and lanes.by_kernel):
+            return None
+        values, _, stats = solver.observe((flow,), starts, jnp.asarray(ts), _state, lanes=lanes)
+        states = _projected(time_map, values)
+        return np.where(np.asarray(stats.succeeded)[None, :, None], np.asarray(states), np.nan)
+
+
+def _state(t: Any, x: Array) -> Array:
+    del t
+    return x
+
+
+@compiled
+def _projected(time_map: TimeMap, values: Array) -> Array:
+    """Scale states (members, times, n) back, project them to the space, and leave out the first."""
+    return jnp.stack([_on(time_map, ys.T * time_map.sizes[:, None]).T for ys in jnp.swapaxes(values, 0, 1)[1:]])
 
 
 def _part(time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:

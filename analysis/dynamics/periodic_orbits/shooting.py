@@ -125,7 +125,7 @@ def periodic_orbit(
 
     Args:
         flow: the system.
-        guess: a state near the orbit. Its trajectory supplies the nodes of the other segments.
+        guess: a state near the orbit, converted to float64. Its trajectory supplies the nodes of the other segments.
         period: a guess of the period; for a forced flow the exact period, a multiple of that of the forcing.
         segments: number of segments of multiple shooting; use more for orbits with large multipliers.
         forced: whether the period is fixed, for a flow that depends on time.

@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dynsim.integrators.diffrax_wrappers import MOST_REJECTIONS
-
+MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # diffrax's bounds on the factor between a step and the next
 RUNNING, DONE, STUCK, SPENT = 0, 1, 2, 3  # what became of a member
 
@@ -50,7 +49,7 @@ class Settings(NamedTuple):
     max_steps: Any
 
 
-class Step(NamedTuple):
+class TrialStep(NamedTuple):
     """A trial step: whether it is accepted, its ends, the state at both, and the stages times its length (s, d)."""
 
     accepted: Any
@@ -92,7 +91,7 @@ def begun(solver: dfx.AbstractERK, field: Field, y: Array, settings: Settings) -
     return Lane(t0, jnp.minimum(t0 + h, t1), y, f, none, none, none, jnp.asarray(True), status)
 
 
-def stepped(solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Settings) -> tuple[Lane, Step]:
+def stepped(solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Settings) -> tuple[Lane, TrialStep]:
     """Take a trial step, accept or reject it, and choose the next one; a member that has ended stays as it is."""
     tableau: Any = solver.tableau
     t, end, y, f = lane.t, lane.end, lane.y, lane.f
@@ -112,7 +111,7 @@ def stepped(solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Setting
     keep = active & (scaled < 1)
     factor = kind(SAFETY) * _power(jnp.maximum(scaled, kind(1e-30)), -1 / _order(solver))
     factor = jnp.clip(factor, jnp.where(keep, kind(1), kind(LEAST)), jnp.where(keep, kind(MOST), kind(SAFETY)))
-    step = Step(keep, t, end, y, y1, jnp.stack(ks))
+    step = TrialStep(keep, t, end, y, y1, jnp.stack(ks))
     new_t = jnp.where(keep, end, t)
     new_end = new_t + jnp.minimum(h * factor, settings.longest)
     eps = np.finfo(kind).eps
@@ -136,7 +135,7 @@ def stepped(solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Setting
     return Lane(*(jnp.where(active, a, b) for a, b in zip(new, lane, strict=True))), step
 
 
-def within(solver: dfx.AbstractERK, step: Step, t: Any) -> Array:
+def within(solver: dfx.AbstractERK, step: TrialStep, t: Any) -> Array:
     """The state at a time within a step, by the method's own interpolant; exactly the computed state at its end."""
     path: Any = solver.interpolation_cls
     inside = path(t0=step.t, t1=step.end, y0=step.y, y1=step.y1, k=step.ks).evaluate(t)

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.integrators.lanes.method import Lane, Settings, Step, begun, stepped, within
+from dynsim.integrators.lanes.method import Lane, Settings, TrialStep, begun, stepped, within
 from dynsim.programs import Program, ProgramError, scalar_program
 from dynsim.systems.base import AbstractFlow
 
@@ -24,8 +24,8 @@ class Recorded(NamedTuple):
 
     Attributes:
         begin: from a start (d,), the settings and the parameters to a `Lane`.
-        step: from a `Lane`, the settings and the parameters to the next `Lane` and the `Step`.
-        inside: from a `Step` and a time to the state (d,).
+        step: from a `Lane`, the settings and the parameters to the next `Lane` and the `TrialStep`.
+        inside: from a `TrialStep` and a time to the state (d,).
         size: number d of entries of the state.
         numbers: number of entries of the parameters.
         dtype: the type of the state.
@@ -100,7 +100,7 @@ def _recorded(solver: Any, tree: Any, given: Any, form: Any, others: Any, kinds:
     settings = Settings(number, number, number, number, number, whole)
     arrays = [shaped(shape, in_type(kind, dtype)) for shape, kind in given]
     lane = Lane(number, number, vector, vector, whole, whole, whole, flag, whole)
-    trial = Step(flag, number, number, vector, vector, ks)
+    trial = TrialStep(flag, number, number, vector, vector, ks)
     of = lambda leaves: functools.partial(field, leaves)
     try:
         return Recorded(

@@ -16,7 +16,6 @@ from typing import Any
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # torch needs memory beside JAX
 
-import diffrax as dfx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -43,7 +42,7 @@ from tests.quality.benchmarks.harness import machine
 
 QUICK = bool(os.environ.get("QUICK"))
 ALL = 235  # seconds for everything
-MODULES = {"lanes": 60, "fields": 60}  # sections in files of their own, `gpu_lanes` and `gpu_fields`, with their limits
+MODULES = {"fields": 60, "lanes": 90}  # sections in files of their own, `gpu_fields` and `gpu_lanes`, with their limits
 HEAD = f"{'':58s} {'median':>11s} {'first call':>11s} {'error':>9s}"
 
 
@@ -68,50 +67,6 @@ def gap(found: Any, exact: Any) -> float:
     found, exact = np.asarray(found, float), np.asarray(exact, float)
     count = min(len(found), len(exact))
     return float(np.max(np.abs(found[:count] - exact[:count])))
-
-
-# --- ensembles ---
-
-
-def lorenz(t: Any, y: Any, args: Any = None) -> jax.Array:
-    """The field, in the precision of its state."""
-    del t, args
-    return jnp.stack([10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]])
-
-
-def first_component(t: Any, x: Any, args: Any = None) -> jax.Array:
-    """The observable."""
-    del t, args
-    return x[..., 0]
-
-
-def ensembles() -> None:
-    """Members of Lorenz's system to t = 10, beside diffrax under `vmap`; errors at t = 1, before chaos takes over."""
-    ts = np.linspace(0.0, 10.0, 11)
-    flow = FunctionFlow(lorenz)
-    for members, dtype, rtol, atol in (
-        (64 if QUICK else 1_000_000, jnp.float32, 1e-5, 1e-7), (64 if QUICK else 100_000, jnp.float64, 1e-9, 1e-11),
-    ):  # fmt: skip
-        y0 = (jnp.asarray([1.0, 1.0, 20.0]) + jax.random.normal(jax.random.key(0), (members, 3))).astype(dtype)
-        tight = Diffrax(rtol=1e-12, atol=1e-13)
-        some = ensemble(flow, y0[:100].astype(float), ts[:2], first_component, integrator=tight, shown=False)
-        error = lambda values, some=some: gap(values[:100, 1], some.values[:, 1])
-        title = f"Lorenz, {members:,} members, {dtype.__name__}, rtol {rtol:g}"
-        solver = Diffrax(rtol=rtol, atol=atol)
-        ours = lambda y0=y0, solver=solver: (
-            ensemble(flow, y0, ts, first_component, integrator=solver, shown=False).values
-        )
-        row(f"{title}: ensemble", ours, error)
-        control = dfx.PIDController(rtol=rtol, atol=atol)
-
-        def alone(y: Any, control: Any = control, dtype: Any = dtype) -> Any:
-            return dfx.diffeqsolve(
-                dfx.ODETerm(lorenz), dfx.Tsit5(), 0.0, 10.0, None, y, stepsize_controller=control, max_steps=8192,
-                saveat=dfx.SaveAt(ts=jnp.asarray(ts, dtype), fn=first_component),
-            ).ys  # fmt: skip
-
-        solve = jax.jit(jax.vmap(alone))
-        row(f"{title}: vmap(diffeqsolve)", lambda y0=y0, solve=solve: solve(y0), error)
 
 
 # --- basins ---
@@ -251,7 +206,6 @@ def _torch_on_gpu(torch: Any) -> Iterator[None]:
 
 
 SECTIONS: dict[str, tuple[Callable[[], None], int]] = {
-    "ensembles": (ensembles, 60),
     "basins": (duffing_basins, 60),
     "million": (million, 60),
     "small": (small, 60),
@@ -264,7 +218,7 @@ def everything(only: tuple[str, ...] = ()) -> None:
     """Run each section in a process of its own, one after another, within its limit and that of all."""
     print(f"{machine()}\n{HEAD}", flush=True)
     begin = time.perf_counter()
-    limits = MODULES | {name: limit for name, (_, limit) in SECTIONS.items()}
+    limits = {name: limit for name, (_, limit) in SECTIONS.items()} | MODULES
     for name, limit in limits.items():
         if only and name not in only:
             continue

@@ -46,7 +46,7 @@ MUTANTS = (
            "jnp.sum(x * v, axis=-1, keepdims=True)", "2 * jnp.sum(x * v, axis=-1, keepdims=True)",
            ("consensus/equation-18-19", "consensus/theorem-6.1")),
     Mutant("consensus: the vector field is not made tangent", "AbstractFlow.vector_field",
-           "self.space.tangent(x, in_types_of(x, self.velocity(t, x)))", "self.velocity(t, x)",
+           "flow.space.tangent(x, in_types_of(x, flow.velocity(t, x)))", "flow.velocity(t, x)",
            ("consensus/equation-18-19", "consensus/theorem-4.1-dini-sign")),
     Mutant("consensus: the flow (15) attends to all tokens", "causal_identity_flow",
            "mask=Causal()", "",

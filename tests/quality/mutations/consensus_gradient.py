@@ -105,7 +105,7 @@ MUTANTS = (
     Mutant("gradient: hidden scores are zero", "AbstractMask.hide",
            "-jnp.inf", "0.0", ("consensus/equation-7-tangency", "consensus/experiment-7.3")),
     Mutant("gradient: a field is not extended along fibres", "AbstractFlow.vector_field",
-           "self.space.project(y)", "y", ("consensus/equation-3",)),
+           "flow.space.project(y)", "y", ("consensus/equation-3",)),
     Mutant("gradient: a spectrum keeps the orbit of the symmetries and drops other directions", "spectrum",
            "np.linalg.svd(orbit)[0][:, orbit.shape[1] :]", "np.linalg.svd(orbit)[0][:, : len(J) - orbit.shape[1]]",
            ("consensus/claim-identity-stable-equilibria",)),

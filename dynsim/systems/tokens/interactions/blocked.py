@@ -79,7 +79,7 @@ class Blocked(AbstractInteraction):
         """Attention output for the tokens of this device; tokens of other devices arrive around the ring."""
         x = jnp.asarray(x)
         n = x.shape[0]
-        blocks = Blocks(equal_size(n, self.rows or block_size()), equal_size(n, self.columns or block_size()))
+        blocks = BlockSizes(equal_size(n, self.rows or block_size()), equal_size(n, self.columns or block_size()))
         q = heads.query_key.queries(t, x)
         if shard.devices > 1 or not isinstance(heads.mask, Full):
             return heads.value.applied(t, _means(blocks, q, x, heads.mask, shard))
@@ -94,7 +94,7 @@ class Blocked(AbstractInteraction):
         return Traffic(passed=others * count * x.dtype.itemsize, reduced=norm * x.dtype.itemsize)
 
 
-class Blocks(NamedTuple):
+class BlockSizes(NamedTuple):
     """Numbers of queries and of keys in a block, and sums over such blocks."""
 
     rows: int
@@ -180,7 +180,7 @@ class Blocks(NamedTuple):
 
 
 @eqx.filter_jit
-def _means(blocks: Blocks, q: Queries, x: Tokens, mask: AbstractMask, shard: Shard) -> Queries:
+def _means(blocks: BlockSizes, q: Queries, x: Tokens, mask: AbstractMask, shard: Shard) -> Queries:
     """Means of all tokens under the weights of each head, for the queries of this device."""
     count = x.shape[0]
     place = lambda owner: Place(count * shard.devices, shard.first(count), owner * count)
@@ -197,7 +197,7 @@ def _means(blocks: Blocks, q: Queries, x: Tokens, mask: AbstractMask, shard: Sha
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def _means_of_all(blocks: Blocks, by_machine: bool, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
+def _means_of_all(blocks: BlockSizes, by_machine: bool, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
     """Means of all tokens under the weights of each head, by the fastest way of the device that runs the program.
 
     Derivatives use blocks of queries and keys, whose memory is linear in n.
@@ -210,7 +210,7 @@ def _means_of_all(blocks: Blocks, by_machine: bool, P: Float[Array, "heads d d"]
     return jax.lax.platform_dependent(P, q, x, cuda=one, default=functools.partial(_means_on_host, blocks))
 
 
-def _means_on_host(blocks: Blocks, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
+def _means_on_host(blocks: BlockSizes, P: Float[Array, "heads d d"], q: Queries, x: Tokens) -> Queries:
     """Means by pairs of blocks where symmetry allows it.
 
     A batch is evaluated sequentially, because under `vmap` the condition would evaluate both branches.
@@ -228,7 +228,7 @@ def _means_on_host(blocks: Blocks, P: Float[Array, "heads d d"], q: Queries, x: 
 
 @_means_of_all.defjvp
 def _derivative_of_means(
-    blocks: Blocks, by_machine: bool, at: tuple[Array, ...], along: tuple[Array, ...]
+    blocks: BlockSizes, by_machine: bool, at: tuple[Array, ...], along: tuple[Array, ...]
 ) -> tuple[Array, Array]:
     """The means and their derivative; the matrices P enter only through the queries."""
     del by_machine

@@ -12,6 +12,8 @@ from dynsim.systems.tokens.interactions.tiles import tile_size
 FEW = 8  # largest dimension for one reduction, whose numbers stay in registers
 SPLIT = jax.lax.DotAlgorithmPreset.BF16_BF16_F32_X6  # products of float32 by tensor cores, accurate to 2^-22
 
+SHORTEST = 8  # axis of such a product; smaller ones take no time
+
 
 def means_by_reduction(q: Queries, x: Tokens) -> Queries:
     r"""Compute the means of all tokens under the weights of each head, without blocks of keys.
@@ -82,5 +84,9 @@ def _over_tiles(work, parts: tuple[Array, ...], n: int) -> Array:
 
 
 def _product(a: Array, b: Float[Array, "m d"] | Tokens) -> Array:
-    """Multiply matrices with the accuracy of float32, by several products of shorter numbers."""
-    return jnp.dot(a, b, precision=SPLIT if a.dtype == jnp.float32 else "highest")
+    """Multiply matrices with the accuracy of float32, by several products of shorter numbers.
+
+    Where an axis has length one XLA makes one product of short numbers of it, which is wrong by a thousandth.
+    """
+    split = a.dtype == jnp.float32 and min(*a.shape, *b.shape) >= SHORTEST
+    return jnp.dot(a, b, precision=SPLIT if split else "highest")

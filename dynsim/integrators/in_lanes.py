@@ -38,7 +38,7 @@ class Ways(eqx.Module):
         return f"in lanes, {'by a kernel' if self.by_kernel else 'in JAX'}, {steps}"
 
 
-def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: float = np.inf) -> Ways | str:
+def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf) -> Ways | str:
     """Find out how members of a flow can be solved in lanes, or say in a sentence why not.
 
     Args:
