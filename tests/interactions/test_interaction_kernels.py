@@ -145,6 +145,14 @@ def test_programs_for_cuda_call_the_kernels_that_fit(gpu):
     assert _called(field(Blocked(), 80), tokens(300, 80)) == set()
 
 
+def test_a_gpu_without_tensor_cores_makes_no_products(monkeypatch):
+    x = tokens(3, 30)
+    assert [product_kernel.products_fit(a) for a in (x, x.astype(float), tokens(3, 70))] == [True, False, False]
+    old = types.SimpleNamespace(compute_capability="7.5")
+    monkeypatch.setattr(product_kernel, "cuda_devices", lambda: (old,))
+    assert not product_kernel.products_fit(x)
+
+
 def test_the_host_of_a_machine_with_a_gpu_has_the_same_answers(gpu):
     x = Sphere().sample(jax.random.key(0), (300, 3))
     for way in (Blocked(), Harmonic(1e-12)):

@@ -85,7 +85,7 @@ def field(way: AbstractInteraction, d: int) -> Callable[[jax.Array], Any]:
     return jax.jit(lambda x: flow.velocity(0.0, x))
 
 
-def both(work: str, way: AbstractInteraction, d: int, x: jax.Array) -> list[dict[str, Any]]:
+def both(work: str, way: AbstractInteraction, d: int, x: jax.Array) -> list[dict[str, Any] | None]:
     """Measure a field with kernels, where there are any, and without."""
     rows = []
     for allowed in (True, False):
@@ -96,7 +96,7 @@ def both(work: str, way: AbstractInteraction, d: int, x: jax.Array) -> list[dict
     return rows
 
 
-def attempt(work: str, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def attempt(work: str, run: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
     """Run a measurement; an exception is printed and does not end the others."""
     try:
         return run()
@@ -148,7 +148,7 @@ def launches() -> None:
             attempt(name, lambda name=name, run=run, x=x: measure(name, run, x))
 
 
-def everything(*, quick: bool = False) -> list[dict[str, Any]]:
+def everything(*, quick: bool = False) -> list[dict[str, Any] | None]:
     """Measure exact fields and harmonics; small ones only if `quick`."""
     print(f"kernels: {why_no_kernels() or 'on'}", flush=True)
     rows = []

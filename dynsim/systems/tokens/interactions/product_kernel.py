@@ -9,12 +9,14 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import Tokens
 from dynsim.kernels import Kernel
+from dynsim.kernels.cuda import cuda_devices
 from dynsim.systems.tokens.interactions.kernels import text_of
 from dynsim.systems.tokens.interactions.pairs import Queries
 from dynsim.systems.tokens.interactions.powers import LOG2_E
 from dynsim.systems.tokens.interactions.reduced import shifts
 
 MOST_DIMENSIONS = 64  # the queries and sums of 16 tokens fit in the registers of a warp
+OLDEST = 8.0  # first generation of GPUs whose tensor cores multiply numbers of 19 bits
 WARPS = 4  # of a block
 FILLED = 2**13  # warps that fill a large GPU some times
 FEWEST_GROUPS = 16  # groups of 8 tokens in a part
@@ -22,8 +24,9 @@ CHUNK = 64  # groups that are summed before a total grows, because tensor cores 
 
 
 def products_fit(x: Tokens) -> bool:
-    """Test whether the kernel serves tokens of this type and dimension."""
-    return x.dtype.name == "float32" and 0 < x.shape[1] <= MOST_DIMENSIONS and x.shape[0] > 0
+    """Test whether the kernel serves tokens of this type and dimension, and the GPU has the tensor cores."""
+    able = all(float(device.compute_capability) >= OLDEST for device in cuda_devices())
+    return able and x.dtype.name == "float32" and 0 < x.shape[1] <= MOST_DIMENSIONS and x.shape[0] > 0
 
 
 def means_by_products(q: Queries, x: Tokens, *, make: Any = Kernel) -> Queries:
