@@ -23,6 +23,7 @@ from tests.quality.benchmarks import (
     prototype_layer,
     prototypes,
     single,
+    small_ensembles,
     stiff,
 )
 from tests.quality.benchmarks.harness import machine
@@ -49,6 +50,7 @@ def main() -> None:
         "continuation",
         "growth",
         "stiff",
+        "small-ensembles",
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
     parser.add_argument("--only", nargs="+", choices=names, default=names)
@@ -100,6 +102,8 @@ def main() -> None:
         found["continuation"] = [row._asdict() for row in continuation.thousand_points(rounds)]
     if "growth" in options.only:
         found["growth"] = growth.everything(rounds, quick=options.quick, figure=options.figure)
+    if "small-ensembles" in options.only:
+        found["small-ensembles"] = small_ensembles.everything(max(rounds, 3), quick=options.quick)
     if "stiff" in options.only:
         found["stiff"] = stiff.everything(max(rounds, 3), quick=options.quick)
     if options.json:
