@@ -16,7 +16,7 @@ from dynsim.errors import Outcome
 from dynsim.integrators.base import Stats, least_rtol, masked, stacked
 from dynsim.integrators.lanes import kernel, plain
 from dynsim.integrators.lanes.method import DONE, SPENT, Settings, suits
-from dynsim.integrators.lanes.recorded import Form, Recorded, form_of, in_type, recorded
+from dynsim.integrators.lanes.recorded import FlowForm, Recorded, form_of, in_type, recorded
 from dynsim.kernels import kernels_on
 from dynsim.programs import ProgramError
 from dynsim.systems.base import AbstractFlow
@@ -29,7 +29,7 @@ class Ways(eqx.Module):
     """How the members of an ensemble are solved in lanes: in JAX, or by a kernel from the recorded steps."""
 
     solver: Any = eqx.field(static=True)
-    form: Form = eqx.field(static=True)
+    form: FlowForm = eqx.field(static=True)
     programs: Recorded | None = eqx.field(static=True)
     longest: np.ndarray
 
@@ -61,7 +61,7 @@ def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf) -> Way
     return Ways(solver, form, programs, np.asarray(longest))
 
 
-def _for_kernel(solver: Any, form: Form) -> Recorded | None:
+def _for_kernel(solver: Any, form: FlowForm) -> Recorded | None:
     """Record the steps if a kernel can be made of them."""
     try:
         programs = recorded(solver, form)

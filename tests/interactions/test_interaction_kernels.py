@@ -10,13 +10,22 @@ import scipy.special
 
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
-from dynsim.systems.tokens.interactions import blocked, choice, harmonic, harmonic_kernels, pair_kernel, reduced, tiles
+from dynsim.systems.tokens.interactions import (
+    blocked,
+    choice,
+    harmonic,
+    harmonic_kernels,
+    pair_kernel,
+    product_kernel,
+    reduced,
+    tiles,
+)
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.choice import Auto
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, _evaluated, _moments, _with_ones
 from dynsim.systems.tokens.interactions.masks import Causal
 from dynsim.systems.tokens.interactions.reduced import means_by_reduction
-from tests.support.cuda_on_host import COMPILER, WHY_NOT, HostKernel
+from tests.support.cuda_on_host import COMPILER, WHY_NOT, HostKernel, LaneKernel
 
 on_host = pytest.mark.skipif(COMPILER is None, reason=WHY_NOT)
 
@@ -61,6 +70,17 @@ def test_the_kernel_of_pairs_keeps_its_accuracy_for_large_matrices_and_long_toke
             np.testing.assert_allclose(found, means(q, x), atol=2e-5 * float(jnp.max(jnp.abs(q))) / 5 + 1e-6)
     lost = pair_kernel.means_by_kernel(q, x.at[5, 0].set(jnp.nan), make=HostKernel)
     assert np.all(np.isnan(np.asarray(lost)))
+
+
+@on_host
+def test_the_kernel_of_products_has_the_means_of_a_softmax(monkeypatch):
+    monkeypatch.setattr(product_kernel, "FEWEST_GROUPS", 2)
+    monkeypatch.setattr(product_kernel, "CHUNK", 1)  # several chunks in a part
+    monkeypatch.setattr(product_kernel, "WARPS", 1)
+    x = tokens(35, 11)
+    q = queries(x, general(11, 1.0), 5 * np.eye(11))
+    found = product_kernel.means_by_products(q, x, make=LaneKernel)
+    np.testing.assert_allclose(found, means(q, x), atol=1e-6)
 
 
 @on_host
@@ -109,7 +129,9 @@ def field(way, d=3, mask=None):
 def _called(fn, *args) -> set[str]:
     """Names of the kernels in the program of a function for CUDA."""
     text = jax.jit(fn).trace(*args).lower(lowering_platforms=("cuda",)).as_text()
-    return {name for name in ("sums_over_pairs", "harmonic_moments", "harmonic_values") if name in text}
+    return {
+        name for name in ("sums_over_pairs", "sums_by_products", "harmonic_moments", "harmonic_values") if name in text
+    }
 
 
 def test_programs_for_cuda_call_the_kernels_that_fit(gpu):
@@ -119,7 +141,16 @@ def test_programs_for_cuda_call_the_kernels_that_fit(gpu):
     plain = [field(Blocked(64, 64)), field(Blocked(), mask=Causal()), field(Harmonic(1e-5), mask=Causal())]
     plain += [jax.grad(lambda x, fn=field(way): jnp.sum(fn(x))) for way in (Blocked(), Harmonic(1e-5))]
     assert [_called(fn, x) for fn in plain] == [set()] * 5
-    assert _called(field(Blocked(), 30), tokens(300, 30)) == set()
+    assert _called(field(Blocked(), 30), tokens(300, 30)) == {"sums_by_products"}
+    assert _called(field(Blocked(), 80), tokens(300, 80)) == set()
+
+
+def test_a_gpu_without_tensor_cores_makes_no_products(monkeypatch):
+    x = tokens(3, 30)
+    assert [product_kernel.products_fit(a) for a in (x, x.astype(float), tokens(3, 70))] == [True, False, False]
+    old = types.SimpleNamespace(compute_capability="7.5")
+    monkeypatch.setattr(product_kernel, "cuda_devices", lambda: (old,))
+    assert not product_kernel.products_fit(x)
 
 
 def test_the_host_of_a_machine_with_a_gpu_has_the_same_answers(gpu):

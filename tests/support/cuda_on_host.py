@@ -1,6 +1,7 @@
 """Run CUDA C++ text on the host: g++ compiles it beside a loop over blocks and threads.
 
-It serves kernels that use nothing of CUDA but indices and arithmetic: no shared memory, no exchange between threads.
+It serves kernels that use nothing of CUDA but indices and arithmetic, and products of tiles by the lanes of a warp,
+which are then threads of the host. There is no shared memory.
 """
 
 import ctypes
@@ -30,7 +31,8 @@ _BEFORE = r"""
 #define __launch_bounds__(...)
 using namespace std;
 struct Axes { unsigned x, y, z; };
-static Axes blockIdx, threadIdx, blockDim, gridDim;
+static Axes blockIdx, blockDim, gridDim;
+static thread_local Axes threadIdx;
 """
 
 _AFTER = r"""
@@ -51,6 +53,46 @@ extern "C" void run_all(void** addresses, const unsigned* grid, const unsigned* 
 }
 """
 
+_TILES = r"""
+#include <barrier>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+static unsigned __float_as_uint(float x) { unsigned bits; std::memcpy(&bits, &x, 4); return bits; }
+static float __uint_as_float(unsigned bits) { float x; std::memcpy(&x, &bits, 4); return x; }
+static float shortened(float x) { return __uint_as_float(__float_as_uint(x) & 0xffffe000u); }
+
+static float left_tile[16][8], right_tile[8][8];
+static std::barrier together(32);
+#define multiply_add_tile multiply_add_tile
+static void multiply_add_tile(float* c, const float* a, const float* b) {  // as mma.m16n8k8 for tf32
+  const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  for (int k = 0; k < 4; ++k) left_tile[g + 8 * (k % 2)][t + 4 * (k / 2)] = shortened(a[k]);
+  for (int k = 0; k < 2; ++k) right_tile[t + 4 * k][g] = shortened(b[k]);
+  together.arrive_and_wait();
+  for (int k = 0; k < 4; ++k)
+    for (int i = 0; i < 8; ++i) c[k] += left_tile[g + 8 * (k / 2)][i] * right_tile[i][2 * t + k % 2];
+  together.arrive_and_wait();
+}
+"""
+
+_LANES = r"""
+extern "C" void run_lanes(void** addresses, const unsigned* grid, const unsigned* block) {
+  gridDim = {grid[0], grid[1], grid[2]};
+  blockDim = {block[0], 1, 1};
+  for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
+    for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
+      for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x)
+        for (unsigned warp = 0; warp < block[0] / 32; ++warp) {
+          std::vector<std::thread> lanes;
+          for (unsigned lane = 0; lane < 32; ++lane)
+            lanes.emplace_back([=] { threadIdx = {32 * warp + lane, 0, 0}; call(NAME, addresses); });
+          for (auto& lane : lanes) lane.join();
+        }
+}
+"""
+
 
 @functools.cache
 def _folder() -> Path:
@@ -58,22 +100,28 @@ def _folder() -> Path:
 
 
 @functools.cache
-def _compiled(text: str, name: str) -> Any:
+def _compiled(text: str, name: str, lanes: bool) -> Any:
     base = _folder() / hashlib.sha256((text + name).encode()).hexdigest()[:16]
     source, library = base.with_suffix(".cpp"), base.with_suffix(".so")
-    source.write_text(f"{_BEFORE}\n{text}\n#define NAME {name}\n{_AFTER}")
-    command = [str(COMPILER), "-std=c++17", "-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(library)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
-    return ctypes.CDLL(str(library)).run_all
+    before, after = (_BEFORE + _TILES, _AFTER + _LANES) if lanes else (_BEFORE, _AFTER)
+    source.write_text(f"{before}\n{text}\n#define NAME {name}\n{after}")
+    options = ["-std=c++20", "-pthread", "-O1", "-w", "-shared", "-fPIC"]
+    subprocess.run(
+        [str(COMPILER), *options, str(source), "-o", str(library)], check=True, capture_output=True, text=True
+    )
+    return ctypes.CDLL(str(library))
 
 
 class HostKernel:
     """The same calls as `dynsim.kernels.Kernel`, computed by the host; not inside a JAX program."""
 
+    lanes = False
+
     def __init__(self, text: str, name: str, *, options: Any = ()):
         """Compile the text; options of the device's compiler mean nothing here."""
         del options
-        self.run = _compiled(text, name)
+        library = _compiled(text, name, self.lanes)
+        self.run = library.run_lanes if self.lanes else library.run_all
 
     def __call__(self, *arguments: Any, results: Any, grid: Any, block: Any) -> tuple[Any, ...]:
         """Run all threads, one after another; entries that no thread writes are NaN, or zero in integers."""
@@ -92,3 +140,9 @@ class CalledKernel(HostKernel):
         """Run all threads when the program runs."""
         run = functools.partial(super().__call__, results=results, grid=grid, block=block)
         return jax.pure_callback(lambda *given: tuple(map(np.asarray, run(*given))), tuple(results), *arguments)
+
+
+class LaneKernel(HostKernel):
+    """A kernel whose warps multiply tiles: the 32 lanes of a warp run together, one warp after another."""
+
+    lanes = True

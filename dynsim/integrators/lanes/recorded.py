@@ -20,7 +20,7 @@ LIMIT = 6000
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
+class FlowForm:
     """What a flow is but for the numbers in its arrays, with the shapes and the type of its state; forms compare.
 
     Attributes:
@@ -67,7 +67,7 @@ class Form:
         return jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(flow.vector_field(t, self.restored(y)))])
 
 
-def form_of(flow: AbstractFlow, y0: Any) -> Form | str:
+def form_of(flow: AbstractFlow, y0: Any) -> FlowForm | str:
     """Take the numbers out of a flow, or say why its forms cannot be compared or its members not stepped in lanes.
 
     Args:
@@ -83,7 +83,7 @@ def form_of(flow: AbstractFlow, y0: Any) -> Form | str:
         return f"the state has the types {', '.join(sorted(t.name for t in types))}"
     given = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
     typed = tuple((value, type(value)) for value in others)
-    found = Form(tree, given, form, typed, structure, tuple(leaf.shape for leaf in starts), types.pop())
+    found = FlowForm(tree, given, form, typed, structure, tuple(leaf.shape for leaf in starts), types.pop())
     try:
         hash(found)
     except TypeError as error:
@@ -92,7 +92,7 @@ def form_of(flow: AbstractFlow, y0: Any) -> Form | str:
 
 
 @functools.lru_cache(256)
-def _refused(form: Form) -> str:
+def _refused(form: FlowForm) -> str:
     """Say what is wrong with the velocity, or ""."""
     shaped = jax.ShapeDtypeStruct
     arrays = [shaped(shape, kind) for shape, kind in form.arrays]
@@ -119,10 +119,10 @@ class Recorded(NamedTuple):
     begin: Program
     step: Program
     inside: Program
-    form: Form
+    form: FlowForm
 
 
-def recorded(solver: Any, form: Form) -> Recorded:
+def recorded(solver: Any, form: FlowForm) -> Recorded:
     """Record the steps of a method for a form of a flow, once for equal ones.
 
     Args:
@@ -139,7 +139,7 @@ def recorded(solver: Any, form: Form) -> Recorded:
 
 
 @functools.lru_cache(64)
-def _recorded(solver: Any, form: Form) -> Recorded | ProgramError:
+def _recorded(solver: Any, form: FlowForm) -> Recorded | ProgramError:
     stages, size, dtype = solver.tableau.num_stages, form.size, form.dtype
     if size * stages * stages > LIMIT:  # already the sums over stages
         return ProgramError(f"more than {LIMIT:,} operations in a step")

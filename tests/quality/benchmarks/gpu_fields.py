@@ -24,6 +24,7 @@ from dynsim.systems.tokens.interactions.base import AbstractInteraction
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic
 from dynsim.systems.tokens.interactions.pair_kernel import launch_for, means_by_kernel
+from dynsim.systems.tokens.interactions.product_kernel import means_by_products
 from dynsim.systems.tokens.interactions.reduced import means_by_reduction
 
 BETA = 5.0
@@ -84,7 +85,7 @@ def field(way: AbstractInteraction, d: int) -> Callable[[jax.Array], Any]:
     return jax.jit(lambda x: flow.velocity(0.0, x))
 
 
-def both(work: str, way: AbstractInteraction, d: int, x: jax.Array) -> list[dict[str, Any]]:
+def both(work: str, way: AbstractInteraction, d: int, x: jax.Array) -> list[dict[str, Any] | None]:
     """Measure a field with kernels, where there are any, and without."""
     rows = []
     for allowed in (True, False):
@@ -95,7 +96,7 @@ def both(work: str, way: AbstractInteraction, d: int, x: jax.Array) -> list[dict
     return rows
 
 
-def attempt(work: str, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def attempt(work: str, run: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
     """Run a measurement; an exception is printed and does not end the others."""
     try:
         return run()
@@ -132,6 +133,11 @@ def launches() -> None:
             name = f"pairs, n = {n}, d = {d}, {launch}"
             attempt(name, lambda name=name, run=run, x=x: measure(name, run, x))
     kinds = jax.lax.DotAlgorithmPreset
+    for d in (3, 8, 16, 24, 64):
+        x = tokens(100_000, d, "float32")
+        run = jax.jit(lambda x: means_by_products((BETA * x)[None], x)[0])
+        name = f"tensor cores, n = 100000, d = {d}"
+        attempt(name, lambda name=name, run=run, x=x: measure(name, run, x))
     for d in (16, 64):
         x = tokens(100_000, d, "float32")
         for split in (kinds.BF16_BF16_F32_X6, kinds.TF32_TF32_F32_X3, kinds.F32_F32_F32):
@@ -142,7 +148,7 @@ def launches() -> None:
             attempt(name, lambda name=name, run=run, x=x: measure(name, run, x))
 
 
-def everything(*, quick: bool = False) -> list[dict[str, Any]]:
+def everything(*, quick: bool = False) -> list[dict[str, Any] | None]:
     """Measure exact fields and harmonics; small ones only if `quick`."""
     print(f"kernels: {why_no_kernels() or 'on'}", flush=True)
     rows = []

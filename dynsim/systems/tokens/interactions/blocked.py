@@ -24,12 +24,15 @@ from dynsim.systems.tokens.interactions.pairs import (
     pairs_suffice,
 )
 from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
+from dynsim.systems.tokens.interactions.product_kernel import means_by_products, products_fit
 from dynsim.systems.tokens.interactions.reduced import means_by_reduction
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.tiles import block_size, on_gpu
 from dynsim.systems.tokens.interactions.traffic import Traffic
 
 FEWEST_BLOCKS = 4  # with fewer blocks of queries, exploiting symmetry saves less time than its program takes to compile
+
+KERNELS = ((means_by_kernel, kernel_fits), (means_by_products, products_fit))  # the first that fits is the fastest
 
 
 class Place(NamedTuple):
@@ -201,7 +204,8 @@ def _means_of_all(blocks: BlockSizes, by_machine: bool, P: Float[Array, "heads d
     """
     if not (by_machine and on_gpu()):
         return _means_on_host(blocks, P, q, x)
-    at_once = means_by_kernel if kernels_on() and kernel_fits(x) else means_by_reduction
+    fitting = [work for work, fits in KERNELS if kernels_on() and fits(x)]
+    at_once = [*fitting, means_by_reduction][0]
     one = jax.custom_batching.sequential_vmap(lambda P, q, x: at_once(q, x))
     return jax.lax.platform_dependent(P, q, x, cuda=one, default=functools.partial(_means_on_host, blocks))
 

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 
 from dynsim._core.types import Tokens
 from dynsim.kernels import Kernel
-from dynsim.systems.tokens.interactions.kernels import REAL, text_of
+from dynsim.systems.tokens.interactions.kernels import text_of
 from dynsim.systems.tokens.interactions.pairs import LARGEST_EXPONENT, Queries
 
-MOST_DIMENSIONS = 24  # a thread's queries and sums fit in its registers
+MOST_DIMENSIONS = {"float32": 24, "float64": 24}  # a thread's queries and sums fit in its registers
 LANES = {"float32": 4, "float64": 2}  # numbers in one load
 MOST_REGISTERS = 104  # of a thread for its queries and sums, so that enough threads run on a multiprocessor
 FILLED = 2**18  # threads that fill a large GPU about twice
@@ -30,7 +30,7 @@ class Launch(NamedTuple):
 
 def kernel_fits(x: Tokens) -> bool:
     """Test whether the kernel serves tokens of this type and dimension."""
-    return x.dtype.name in REAL and 0 < x.shape[1] <= MOST_DIMENSIONS and x.shape[0] > 0
+    return 0 < x.shape[1] <= MOST_DIMENSIONS.get(x.dtype.name, 0) and x.shape[0] > 0
 
 
 def launch_for(n: int, d: int, heads: int, dtype: str, rows: int = 0) -> Launch:

@@ -25,17 +25,19 @@ def means_by_reduction(q: Queries, x: Tokens) -> Queries:
         q: the queries P^T x_i of each head, shape (heads, n, d).
         x: the tokens, shape (n, d).
     """
+    sums = _by_columns if x.shape[1] <= FEW else _by_tiles
+    head = lambda given: sums(LOG2_E * given[0], LOG2_E * given[1], x)
+    return jax.lax.map(head, (q, shifts(q, x)))
+
+
+def shifts(q: Queries, x: Tokens) -> Float[Array, "heads n"]:
+    """Compute the scores that are subtracted: of tokens with themselves, or the largest where weights may overflow."""
+    own = own_scores(q, x)
     longest = jnp.sqrt(jnp.max(jnp.sum(x * x, axis=1)))
-    few = x.shape[1] <= FEW
-
-    def head(q: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        own = own_scores(q[None], x)[0]
-        far = ~(jnp.sqrt(jnp.sum(q * q, axis=1)) * longest - own <= LARGEST_EXPONENT)
-        largest = lambda: jnp.where(far, (_largest_by_columns if few else _largest_by_tiles)(q, x), own)
-        shift = jax.lax.cond(jnp.any(far), largest, lambda: own)
-        return (_by_columns if few else _by_tiles)(LOG2_E * q, LOG2_E * shift, x)
-
-    return jax.lax.map(head, q)
+    far = ~(jnp.sqrt(jnp.sum(q * q, axis=-1)) * longest - own <= LARGEST_EXPONENT)
+    largest = _largest_by_columns if x.shape[1] <= FEW else _largest_by_tiles
+    every = lambda: jnp.where(far, jax.lax.map(lambda q: largest(q, x), q), own)
+    return jax.lax.cond(jnp.any(far), every, lambda: own)
 
 
 def _scores_by_columns(q: Array, shift: Array, x: Tokens) -> Array:
