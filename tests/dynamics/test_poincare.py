@@ -146,7 +146,7 @@ RATE = Parameter(Logistic(), "r", 0.0, 5.0)
 
 def test_the_orbit_diagram_of_the_logistic_map_has_its_periods():
     found = orbit_diagram(RATE, [2.8, 3.2, 3.5, 3.83, 4.0, 4.5], jnp.asarray([0.3]), transient=3000)
-    assert found.periods().tolist() == [1, 2, 4, 3, 0, 0]
+    assert (found.periods().tolist(), found.name) == ([1, 2, 4, 3, 0, 0], "r")
     assert np.all(np.isnan(found.values[-1]))
     assert found.values[0, 0] == pytest.approx(1 - 1 / 2.8)
     r = 3.2  # the two points of period two

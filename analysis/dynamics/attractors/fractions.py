@@ -197,7 +197,7 @@ def continued_fractions(
         names = along.labels(found.attractors, found.extent, pairs)
         followed = dict(zip(names, found.attractors, strict=True))
         rows.append((followed, _fractions(relabelled(found.labels, names), followed, confidence, found.is_stiff)))
-    return _curves(at, rows)
+    return _curves(at, rows)._replace(name=parameter.name)
 
 
 def _enclosed(time_map: TimeMap, before: list[LimitSet], found: Attractors, told: Search) -> list[int]:
@@ -227,4 +227,4 @@ def _curves(values: np.ndarray, rows: list[tuple[dict[int, LimitSet], Fractions]
     followed = tuple(attractors for attractors, _ in rows)
     shares, low, high = (tables[name] for name in ("shares", "low", "high"))
     is_stiff = any(fractions.is_stiff for _, fractions in rows)
-    return FractionCurves(values, np.array(labels, int), shares, low, high, followed, is_stiff, parameter.name)
+    return FractionCurves(values, np.array(labels, int), shares, low, high, followed, is_stiff)

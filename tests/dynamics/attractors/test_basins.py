@@ -246,7 +246,7 @@ def test_labels_follow_their_attractors_along_a_parameter(matching):
     found = continued_fractions(
         Parameter(DoubleWell(), "h", -0.5, 0.5), values, at, 60, jax.random.key(0), matching=matching, furthest=0.4
     )
-    assert found.labels.tolist() == [0, 1]
+    assert (found.labels.tolist(), found.name) == ([0, 1], "h")
     sides = [{label: np.sign(float(a.state[0])) for label, a in row.items()} for row in found.attractors]
     assert sides == [{0: -1}, {0: -1, 1: 1}, {0: -1, 1: 1}, {1: 1}] or sides == [
         {0: -1}, {1: 1, 0: -1}, {1: 1, 0: -1}, {1: 1}
