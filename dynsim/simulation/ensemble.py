@@ -38,6 +38,7 @@ from dynsim.io.npz import writable_folder
 from dynsim.io.parts import collected, interrupted
 from dynsim.simulation.checks import (
     OFF_SPACE,
+    as_double,
     as_state,
     as_times,
     check_flow,
@@ -46,11 +47,12 @@ from dynsim.simulation.checks import (
     check_real,
     inspected,
     not_traceable,
+    times_like,
     traceable,
 )
 from dynsim.simulation.simulate import with_error
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.noisy import fields
+from dynsim.systems.noisy import NoisyFlow, fields
 
 Observable = Callable[[Time, State], PyTree]
 
@@ -270,7 +272,7 @@ def ensemble(
         executor: any `concurrent.futures.Executor`, on whose processes or machines the parts are solved.
         shown: whether to show a progress bar; by default on terminals only.
         error_estimate: solve all members again with a tenth of the tolerance (in the folder `finer` of `folder`), and
-            store the difference of every value and final state in `stats.error`; see `simulate`.
+            store the difference of every value and final state in `stats.error`, in float64; see `simulate`.
         device: where it is solved, see `simulate`; by default small ensembles on the host's processor.
 
     Raises:
@@ -301,6 +303,14 @@ def ensemble(
     return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver, how)
 
 
+def _finer(work: Work) -> Work:
+    """The same work with a tenth of the tolerance, in float64; noise keeps its precision, and with it its path."""
+    finer = dataclasses.replace(work, integrator=work.integrator.tightened())
+    if not any(isinstance(flow, NoisyFlow) for flow in work.flows):
+        finer = dataclasses.replace(finer, y0s=as_double(work.y0s), ts=as_double(work.ts))
+    return dataclasses.replace(finer, way=way(finer))
+
+
 def _numbers(flow: AbstractFlow, y0s: Any) -> int:
     """Count the numbers of a step of all members."""
     y0s = as_state("y0s", y0s)
@@ -320,7 +330,7 @@ def _solved_all(
 ) -> Part:
     """Solve all members, twice for an estimate of the error."""
     solver = work.integrator
-    finer = dataclasses.replace(work, integrator=solver.tightened()) if error_estimate else None
+    finer = _finer(work) if error_estimate else None
     together = solver.batched and _alike(work.flows)
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     solve = solve_together if together else solve_alone
@@ -372,7 +382,7 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     times = as_times(ts)
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
-    work = Work(flows, integrator, y0s, jnp.asarray(times, jax.tree.leaves(y0s)[0].dtype), fn)
+    work = Work(flows, integrator, y0s, jnp.asarray(times_like(times, y0s)), fn)
     work = dataclasses.replace(work, way=way(work))
     return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
 

@@ -337,3 +337,16 @@ def test_members_of_a_part_keep_their_starts_flows_and_numbers():
     assert (part.flow(0), part.flow(1)) == (flows[3], flows[1])
     np.testing.assert_array_equal(part.start(1), [1.0])
     assert Work(flows[:1], *(getattr(work, name) for name in ("integrator", "y0s", "ts", "fn"))).flow(2) == flows[0]
+
+
+def test_errors_in_single_precision_are_estimated_in_double():
+    """Of x' = -x in float32 the estimate is the error; times that float32 cannot tell apart are refused."""
+    flow = FunctionFlow(lambda t, x: -x)
+    starts, ts = np.array([[1.0], [2.0]], np.float32), [0.0, 1.0, 3.0]
+    found = ensemble(flow, starts, ts, lambda t, x: x[0], integrator=Diffrax(rtol=1e-4, atol=1e-6), error_estimate=True)
+    error = found.values.astype(float) - starts * np.exp(-np.array(ts))
+    assert found.values.dtype == np.float32
+    np.testing.assert_allclose(np.abs(found.stats.error.values), np.abs(error), atol=3e-6)
+    assert np.abs(error).max() > 1e-5
+    with pytest.raises(ValueError, match="rounding of times in float32"):
+        ensemble(flow, starts, [0.0, 1.0, 1.0 + 1e-9], lambda t, x: x[0])
