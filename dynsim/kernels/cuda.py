@@ -31,7 +31,7 @@ def why_no_kernels() -> str | None:
     """Say in a sentence why no kernel is used here, or return None where kernels are used."""
     told = os.environ.get(VARIABLE, "1")
     if told not in ("0", "1"):
-        raise ArgumentError(f"the environment variable {VARIABLE}", "be 0 or 1", f"is {told!r}")
+        raise ArgumentError(VARIABLE, "be 0 or 1", f"is {told!r}")
     if told == "0":
         return f"the environment variable {VARIABLE} is 0"
     if not cuda_devices():
@@ -100,7 +100,7 @@ class Kernel:
             The results, as a tuple.
 
         Raises:
-            ArgumentError: for a text that does not compile, with the compiler's first message.
+            RuntimeError: for a text that does not compile, with the compiler's first message.
         """
         grid, block = (tuple(int(n) for n in sizes) for sizes in (grid, block))
         for device in cuda_devices()[:1]:
@@ -137,7 +137,7 @@ def compiled(kernel: Kernel, arch: str) -> Any:
         try:
             _compiled[key] = Program(PREFIX + kernel.text, "c++", options).compile("cubin").get_kernel(kernel.name)
         except Exception as error:
-            raise ArgumentError(f"the kernel {kernel.name}", "compile", f"does not ({_first(error)})") from error
+            raise RuntimeError(f"The kernel {kernel.name} does not compile: {_first(error)}.") from error
     return _compiled[key]
 
 

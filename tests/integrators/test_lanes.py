@@ -1,5 +1,6 @@
 """Members in lanes: beside one member at a time and beside the kernel's text on the host; ends, saves, refusals."""
 
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import diffrax as dfx
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 from dynsim.errors import Outcome
-from dynsim.integrators import Diffrax
+from dynsim.integrators import Diffrax, in_lanes
+from dynsim.integrators.base import stacked
 from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.lanes import kernel
 from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, begun, stepped, within
@@ -239,3 +241,14 @@ def test_states_too_large_for_a_kernel_are_named():
         recorded(dfx.Tsit5(), sorts)
     one = np.ones((1, 4))
     assert isinstance(Diffrax().lanes((FunctionFlow(lambda t, x: jnp.sort(-x)),), one, TS), Ways)
+
+
+def test_the_kernel_is_lowered_for_cuda(monkeypatch):
+    monkeypatch.setattr(in_lanes, "current", lambda: SimpleNamespace(platform="gpu"))
+    monkeypatch.setattr(in_lanes, "kernels_on", lambda: True)
+    solver, flow = Diffrax(), VanDerPol(1.0)
+    lanes = solver.lanes((flow,), STARTS, TS)
+    flow, axes = stacked([flow])
+    given = (1e-6, 1e-8, np.inf, np.int32(100))
+    run = lambda y0s: in_lanes._observed.__wrapped__(lanes, flow, axes, y0s, jnp.asarray(TS), given, state)[0]
+    assert "dynsim_lanes_" in jax.jit(run).trace(STARTS).lower(lowering_platforms=("cuda",)).as_text()
