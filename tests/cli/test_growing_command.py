@@ -42,6 +42,7 @@ def test_rules_and_rates_are_by_default_those_of_the_library():
     assert len(seen) > 20
 
 
+@pytest.mark.slow
 def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder, monkeypatch):
     drawn, fan = [], panels.temperature_fan
     monkeypatch.setattr(

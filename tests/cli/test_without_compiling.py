@@ -64,6 +64,7 @@ def test_a_portrait_of_a_new_function_compiles_one_large_program_and_a_few_small
     assert len(seconds) - few >= 4  # those of diffrax and optimistix, without the small ones, which are known by now
 
 
+@pytest.mark.slow
 def test_orbits_exponents_and_sections_are_the_same():
     flow, start = VanDerPol(), jnp.asarray([2.0, 0.1])
     orbit, again = both(lambda: periodic_orbit(flow, start, 6.6))

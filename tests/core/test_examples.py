@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.faces import LAZY, names_of
 
-SLOW = ("analysis.dynamics", "analysis.fast_slow", "analysis.growing", "analysis.prototypes", "dynsim")
+SLOW = ("analysis.dynamics", "analysis.fast_slow", "analysis.growing", "analysis.prototypes", "dynsim", "figures")
 """Faces whose examples compile much; `make test-all` runs them."""
 
 

@@ -50,7 +50,12 @@ def commands(code: str):
             yield words
 
 
-@pytest.mark.parametrize("name", [name for name in WITH_BLOCKS if quick(name)])
+DEAR = ("docs/pages/start/first-trajectory.md", "docs/pages/start/own-system.md")  # `make docs` runs them, too
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in WITH_BLOCKS if quick(n)]
+)
 def test_quick_blocks_run(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")

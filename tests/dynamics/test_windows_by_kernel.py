@@ -58,6 +58,7 @@ def test_few_states_maps_and_other_solvers_keep_their_way(monkeypatch):
     assert calls == []
 
 
+@pytest.mark.slow
 def test_basins_by_a_kernel_are_the_same(monkeypatch):
     flow, box = Duffing(delta=0.25, gamma=0.0), [[-2.0, 2.0], [-1.5, 1.5]]
     search = Search(interval=2.0)

@@ -48,7 +48,7 @@ DRAWN = {
 }
 RUN_EXPERIMENTS = {name for name in DRAWN if name.endswith(("-6", "-7", "-8"))}
 NEED_DATA = RUN_EXPERIMENTS | {name for name in DRAWN if "trained" in name}
-DEAR = {"consensus/figure-5", "consensus/noise", "consensus/density", "consensus/portrait-circle",
+DEAR = {"consensus/figure-4", "consensus/figure-5", "consensus/trained-spectra", "consensus/noise", "consensus/density", "consensus/portrait-circle",
         "consensus/portrait-sphere", "consensus/trained-attention"}  # fmt: skip
 MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in RUN_EXPERIMENTS | DEAR else []) for name in DRAWN]
 

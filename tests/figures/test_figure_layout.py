@@ -202,7 +202,10 @@ DRAWN_FROM_RECORDS = {
 
 
 DRAWN_ELSEWHERE = ("hardmax/figure-9", "prototypes/figure-2", "prototypes/figure-3", "growing/figure-3")
-LONG = ("growing/figure-1", "prototypes/figure-5", "prototypes/figure-6")  # over two seconds each
+LONG = (  # over a second each
+    "consensus/density", "consensus/trained-attention", "growing/figure-1", "growing/figure-2", "multirate/training",
+    "prototypes/figure-4", "prototypes/figure-5", "prototypes/figure-6",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

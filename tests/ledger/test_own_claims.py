@@ -84,6 +84,7 @@ def test_a_worker_that_ends_is_named_in_one_sentence(capsys, folder):
     assert "`jobs` must be a number of processes that memory can hold, but one of 2 ended before" in said
 
 
+@pytest.mark.slow
 def test_the_digest_of_a_kept_line_covers_the_file_and_what_it_imports_from_beside(folder):
     write("inner_beside.py", "X = 1\n")
     write("outer_beside.py", "import inner_beside, package_beside\n")

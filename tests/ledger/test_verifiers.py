@@ -208,7 +208,9 @@ def test_a_verifier_accepts_its_own_witness(name):
     assert last == f"{constant(name, 'STATEMENT')} is refuted"
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if k % 2 else []) for k, n in enumerate(FILES)]
+)
 def test_a_verifier_reads_a_witness_and_rejects_a_spoilt_one(name, tmp_path):
     witness, file = constant(name, "WITNESS"), tmp_path / "witness.json"
     file.write_text(json.dumps(witness))

@@ -53,7 +53,7 @@ def case(number):
     return growth(flow(*parameters), start)
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
+@pytest.mark.parametrize("number", [0, 1, pytest.param(2, marks=pytest.mark.slow), *range(3, len(CASES))])
 def test_a_verdict_is_that_of_the_case(number):
     found = case(number)
     assert (found.verdict, found.reason) == CASES[number][2:]

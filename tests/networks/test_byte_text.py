@@ -40,6 +40,7 @@ def test_every_place_of_a_text_is_drawn_equally_often_and_each_step_draws_its_ow
     assert np.any(other != found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [COLDEST, pytest.param(2 * COLDEST, marks=pytest.mark.slow)])
 def test_symbols_are_drawn_from_the_softmax_of_the_logits_over_the_temperature(temperature):
     """The surprisal of 400 drawn symbols is the entropy of their laws within four standard deviations."""

@@ -129,6 +129,7 @@ def test_a_dense_output_has_both_sides_of_an_event():
     np.testing.assert_allclose(clocks, [0.7 - times(usual())[0], 1.0 - times(usual())[0], 1.5 - times(usual())[1]])
 
 
+@pytest.mark.slow
 def test_a_rotation_of_the_space_rotates_the_run():
     q = np.linalg.qr(draw("rotation", D, D))[0]
     flow = growing(0.4 * data() @ q.T, q @ interaction() @ q.T)

@@ -26,6 +26,7 @@ def van_der_pol():
     return hopf, orbits_from_hopf(MU, hopf, segments=4, steps=Steps(first=0.2))
 
 
+@pytest.mark.slow
 def test_a_vertical_family_is_left_where_the_limit_cycle_crosses_it(van_der_pol):
     hopf, found = van_der_pol
     assert hopf.parameter == pytest.approx(0, abs=1e-9)

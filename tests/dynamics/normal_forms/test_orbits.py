@@ -222,6 +222,7 @@ def test_on_a_sphere_a_doubling_has_the_coefficient_that_belongs_to_its_units():
     assert point.coefficient == pytest.approx(-0.6 * np.pi / period / square, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segments", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_a_fold_of_cycles_has_its_curvature_in_the_length_of_the_branch(segments):
     """The branch is p = r^4 - 2 r^2, whose fold at r = 1 is p + 1 = 4 (r - 1)^2, and the distance is |r - 1|."""

@@ -45,6 +45,7 @@ def test_factors_across_the_velocity_have_all_eigenvalues_but_the_trivial_one():
     assert left == pytest.approx(whole[np.argmax(np.abs(whole - 1))], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_strongly_repelling_cycle_has_its_multiplier():
     def field(t, x):  # r' = r (1 - r^2) (4 - r^2), angle' = 2 - r^2: at r = 2 the multiplier is exp(24 pi)
         r = x[0] ** 2 + x[1] ** 2
