@@ -48,8 +48,9 @@ DRAWN = {
 }
 RUN_EXPERIMENTS = {name for name in DRAWN if name.endswith(("-6", "-7", "-8"))}
 NEED_DATA = RUN_EXPERIMENTS | {name for name in DRAWN if "trained" in name}
-DEAR = {"consensus/figure-4", "consensus/figure-5", "consensus/trained-spectra", "consensus/noise", "consensus/density", "consensus/portrait-circle",
-        "consensus/portrait-sphere", "consensus/trained-attention"}  # fmt: skip
+DEAR = {f"consensus/{name}" for name in (
+    "density", "figure-4", "figure-5", "noise", "portrait-circle", "portrait-sphere", "trained-attention", "trained-spectra",
+)}  # fmt: skip
 MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in RUN_EXPERIMENTS | DEAR else []) for name in DRAWN]
 
 
