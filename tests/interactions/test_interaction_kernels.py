@@ -115,7 +115,7 @@ def gpu(monkeypatch):
         monkeypatch.setattr(module, "kernels_on", lambda: True)
     monkeypatch.setattr(blocked, "on_gpu", lambda: True)
     for module in (choice, tiles):
-        monkeypatch.setattr(module, "device", lambda: device)
+        monkeypatch.setattr(module, "current", lambda: device)
     jax.clear_caches()
     yield
     jax.clear_caches()
@@ -167,7 +167,7 @@ def test_sizes_of_blocks_follow_the_default_device(gpu, monkeypatch):
     monkeypatch.undo()
     assert [tiles.block_size(), *(tiles.chunk_size(d, 15, 1, 8, causal=False) for d in (2, 3))] == [512, 2048, 256]
     with jax.default_device("cpu"):
-        assert tiles.device().platform == "cpu"
+        assert tiles.current().platform == "cpu"
 
 
 def test_the_choice_follows_the_machine(gpu):

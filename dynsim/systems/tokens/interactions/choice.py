@@ -7,6 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim._core.placement import current
 from dynsim._core.printing import one_line
 from dynsim._core.types import Time, Tokens
 from dynsim.errors import ArgumentError
@@ -14,7 +15,6 @@ from dynsim.systems.tokens.interactions.base import AbstractInteraction, Dense, 
 from dynsim.systems.tokens.interactions.blocked import Blocked
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, check_harmonic, check_tolerance, checked_tolerance
 from dynsim.systems.tokens.interactions.masks import Causal
-from dynsim.systems.tokens.interactions.tiles import device
 
 DENSE_MOST = 256  # largest number of tokens for `Dense`: below it, blocks save less time than their compilation costs
 
@@ -126,7 +126,7 @@ class Costs(NamedTuple):
 
 def costs(n: int, d: int, heads: int, degree: int, dtype: type | np.dtype, *, causal: bool) -> Costs:
     """Predict the times of blocks and of harmonics from measured constants."""
-    machine = TIMES.get(device().platform, TIMES["cpu"])
+    machine = TIMES.get(current().platform, TIMES["cpu"])
     width = 1.0 if jnp.dtype(dtype) == jnp.float64 else machine.single
     pair = (machine.pair + machine.pair_per_dimension * d) * width
     pairs = n * n * heads * pair / (2 if causal else 1)

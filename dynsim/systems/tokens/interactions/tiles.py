@@ -1,8 +1,8 @@
 """Numbers of tokens in a block, from the machine: the cache of a processor or the memory of a GPU."""
 
-from typing import Any
-
 import jax
+
+from dynsim._core.placement import current
 
 BLOCK = {"cpu": 512, "gpu": 4096}  # queries, and keys, in a block of exact sums; scores fit in a cache or fill a GPU
 CHUNK = {2: 2048, 3: 256}  # tokens in a chunk of harmonics on a processor, by dimension
@@ -13,15 +13,6 @@ SHARE = 8  # a part of a GPU's memory that one of these arrays may fill
 MEMORY = 16 * 2**30  # bytes of a GPU that does not tell its memory
 
 
-def device() -> Any:
-    """Get the device on which JAX computes unless told otherwise."""
-    settings: Any = jax.config
-    chosen = settings.jax_default_device
-    if chosen is None:
-        return jax.devices()[0]
-    return jax.devices(chosen)[0] if isinstance(chosen, str) else chosen
-
-
 def on_gpu() -> bool:
     """Test whether JAX's default platform is a GPU, so that programs for one may be asked for."""
     return jax.default_backend() == "gpu"
@@ -29,7 +20,7 @@ def on_gpu() -> bool:
 
 def block_size() -> int:
     """Choose the number of queries, and of keys, in a block of exact sums."""
-    return BLOCK.get(device().platform, BLOCK["cpu"])
+    return BLOCK.get(current().platform, BLOCK["cpu"])
 
 
 def chunk_size(d: int, degree: int, heads: int, itemsize: int, *, causal: bool) -> int:
@@ -42,7 +33,7 @@ def chunk_size(d: int, degree: int, heads: int, itemsize: int, *, causal: bool) 
         itemsize: bytes of a number.
         causal: whether the pairs of tokens inside a chunk are summed, too.
     """
-    if device().platform != "gpu":
+    if current().platform != "gpu":
         return CHUNK[d]
     return INSIDE if causal else max(CHUNK[d], _free() // (ALIVE * (degree + 1) * heads * itemsize))
 
@@ -54,4 +45,4 @@ def tile_size(n: int, itemsize: int) -> int:
 
 def _free() -> int:
     """Bytes that one array may have."""
-    return ((device().memory_stats() or {}).get("bytes_limit") or MEMORY) // SHARE
+    return ((current().memory_stats() or {}).get("bytes_limit") or MEMORY) // SHARE
