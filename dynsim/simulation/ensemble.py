@@ -264,8 +264,9 @@ def ensemble(
         integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
         key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
         chunk: the largest number of members solved together; on a processor all of them take as many steps as the
-            slowest one. By default 128 in lanes and 32 otherwise, or fewer if their states exceed half a megabyte, and
-            as many as fit on an accelerator; parts are distributed over the cores. Results do not depend on it.
+            slowest one. By default 128 in lanes (256 in float32) and 32 otherwise, or fewer if their states exceed half
+            a megabyte, and as many as fit on an accelerator; parts are distributed over the cores. Results do not
+            depend on it.
         cost: predicts a member's number of steps, up to a factor, from its initial state; members of similar cost are
             solved together.
         folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
@@ -416,8 +417,8 @@ def _starts(work: Work) -> State:
 _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0)))
 
 
-LANES = 128
-"""Most members in lanes together on a processor, so that their states stay in its cache."""
+LANES = 1024
+"""Bytes of one number for all members in lanes together on a processor, whose states then stay in its cache."""
 
 
 def way(work: Work) -> Ways | str:
@@ -433,7 +434,8 @@ def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
         lanes = isinstance(work.way or way(work), Ways)
         if current().platform == "cpu":
-            chunk = int(np.clip(2**19 / size, 1, LANES if lanes else 32))
+            most = LANES // min(y.dtype.itemsize for y in jax.tree.leaves(work.y0s)) if lanes else 32
+            chunk = int(np.clip(2**19 / size, 1, most))
         else:  # with the saved states of a part
             chunk = int(np.clip(2**32 / (size * len(work.ts)) if lanes else 2**28 / size, 1, work.members))
     chunk = integer("chunk", chunk, least=1)

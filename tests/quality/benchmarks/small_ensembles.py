@@ -81,8 +81,7 @@ def everything(rounds: int, *, quick: bool = False) -> dict[str, Any]:
         values = by_solve_ivp(field, ts, 1e-8, 1e-10, y0s[:few])
         seconds = (time.perf_counter() - begin) * members / few
         ours_seconds = found[f"{members:,} members, {name}, float64, rtol 1e-08"][1]["seconds"]
-        print(
-            f"loop over solve_ivp: {seconds:.2f} s, error {error(values[:20]):.1e}: {seconds / ours_seconds:.0f} times"
-        )
+        ratio = seconds / ours_seconds
+        print(f"loop over solve_ivp: {seconds:.2f} s, error {error(values[:20]):.1e}: {ratio:.0f} times")
         found[f"solve_ivp, {name}"] = {"seconds": seconds, "ratio": ratio}
     return found
