@@ -225,7 +225,7 @@ def _by_kernel(time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.nd
     if jumps.size or time_map.is_map or time_map.switched is not None or time_map.solver is not None:
         return None
     atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
-    flow = _Rescaled(time_map, math.inf if longest is None else float(longest))
+    flow = _Rescaled(time_map=time_map, longest=math.inf if longest is None else float(longest))  # pyright: ignore[reportCallIssue]
     solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=WINDOW * STEPS)
     sizes, ts = np.asarray(time_map.sizes), np.asarray(begin + float(time_map.interval) * np.arange(WINDOW + 1.0))
     with placed(xs.size, ()):
