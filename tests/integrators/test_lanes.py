@@ -1,5 +1,6 @@
 """Members in lanes: beside one member at a time and beside the kernel's text on the host; ends, saves, refusals."""
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -236,6 +237,11 @@ def test_states_too_large_for_a_kernel_are_named():
     too_long = form_of(FunctionFlow(lambda t, x: -x), jax.ShapeDtypeStruct((200,), np.float64))
     with pytest.raises(ProgramError, match="more than 6,000 operations in a step"):
         recorded(dfx.Tsit5(), too_long)
+    scaled = FunctionFlow(lambda t, x, k: -k * x, parameters={"k": np.array([1.0, 2.0])})
+    single = form_of(scaled, jax.ShapeDtypeStruct((2,), np.float32))
+    assert recorded(dfx.Tsit5(), single).form.numbers == 2
+    with pytest.raises(ProgramError, match="whole numbers"):  # float32 does not hold all of them
+        recorded(dfx.Tsit5(), dataclasses.replace(single, arrays=(((2,), np.dtype(int)),)))
     sorts = form_of(FunctionFlow(lambda t, x: jnp.sort(-x)), jax.ShapeDtypeStruct((4,), np.float64))
     with pytest.raises(ProgramError, match="uses `sort`"):
         recorded(dfx.Tsit5(), sorts)

@@ -40,7 +40,7 @@ def kernel(programs: Recorded, own: tuple[bool, ...]) -> Any:
 def text(programs: Recorded, own: tuple[bool, ...]) -> str:
     """Write the C++ text of the kernel; sizes are arguments, so that it does not depend on the number of members."""
     real, d = type_name(programs.form.dtype), programs.form.size
-    stages = len(programs.inside.dtypes) and (programs.inside.num_inputs - 4 - 2 * d) // d
+    stages = programs.inside.shapes[-2][0]  # before the time come the stages of the trial step
     types = programs.step.types
     lane = [f"lane{k}" for k in range(7 + 2 * d)]
     settings = ["t0", "t1", "rtol", "atol", "longest", "max_steps"]

@@ -143,8 +143,9 @@ def _recorded(solver: Any, form: FlowForm) -> Recorded | ProgramError:
     stages, size, dtype = solver.tableau.num_stages, form.size, form.dtype
     if size * stages * stages > LIMIT:  # already the sums over stages
         return ProgramError(f"more than {LIMIT:,} operations in a step")
-    if not all(isinstance(kind, np.dtype) and kind.kind in "fib" for _, kind in form.arrays):
-        return ProgramError("arrays of complex numbers or random keys")
+    exact = "fib" if dtype == np.float64 else "fb"  # kernels get all arrays in the type of the state
+    if not all(isinstance(kind, np.dtype) and kind.kind in exact for _, kind in form.arrays):
+        return ProgramError("arrays of complex or whole numbers or random keys")
     shaped = jax.ShapeDtypeStruct
     number, whole, flag = shaped((), dtype), shaped((), np.int32), shaped((), np.bool_)
     vector, ks = shaped((size,), dtype), shaped((stages, size), dtype)
