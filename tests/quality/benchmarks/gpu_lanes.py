@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import diffrax as dfx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +13,7 @@ import dynsim as ds
 from dynsim.integrators import Diffrax
 from dynsim.kernels import why_no_kernels
 from dynsim.systems.catalogue.oscillators import Duffing
+from tests.quality.benchmarks.small_ensembles import by_vmap, lorenz
 
 QUICK = bool(os.environ.get("QUICK"))  # tiny sizes, to try the code
 
@@ -32,28 +32,9 @@ def median(run: Callable[[], Any], rounds: int = 5) -> tuple[float, float, Any]:
     return first, float(np.median(times)), answer
 
 
-def lorenz(t: Any, y: Any) -> Any:
-    """Return the velocity of the Lorenz system."""
-    return jnp.stack([10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]])
-
-
 def ring(t: Any, y: Any) -> Any:
     """Return the velocity of the Lorenz 96 system."""
     return (jnp.roll(y, -1) - jnp.roll(y, 2)) * jnp.roll(y, 1) - y + 8
-
-
-def by_diffrax(field: Any, ts: Any, rtol: float, atol: float, longest: float | None) -> Any:
-    """Compile what a user would write: `vmap` of `diffeqsolve`."""
-
-    def one(y: Any) -> Any:
-        control = dfx.PIDController(rtol=rtol, atol=atol, dtmax=longest)
-        found = dfx.diffeqsolve(
-            dfx.ODETerm(lambda t, y, args: field(t, y)), dfx.Tsit5(), ts[0], ts[-1], None, y,
-            stepsize_controller=control, saveat=dfx.SaveAt(ts=ts), max_steps=100_000, throw=False,
-        )  # fmt: skip
-        return found.ys, found.stats["num_steps"]
-
-    return jax.jit(jax.vmap(one))
 
 
 CASES = {
@@ -85,7 +66,7 @@ def row(name: str, peer: bool = True) -> None:
     on = jnp.asarray(y0)
     short = np.linspace(ts[0], ts[1], 3) if kind == "lorenz" else ts[:3]
     few = y0[:200].astype(float)
-    exact = by_diffrax(
+    exact = by_vmap(
         flow.vector_field, short, 1e-12, 1e-13, None if np.isinf(longest) else longest
     )(few)[0][:, -1]  # fmt: skip
     seen = lambda t, x: x
@@ -119,7 +100,7 @@ def row(name: str, peer: bool = True) -> None:
     told("ensemble without kernels", plain)
     if peer:
         cast = jnp.asarray(ts, dtype)
-        work = by_diffrax(
+        work = by_vmap(
             lambda t, y: flow.vector_field(t, y), cast, rtol, rtol / 100, None if np.isinf(longest) else longest
         )  # fmt: skip
         told("vmap of diffeqsolve", lambda: work(on))
