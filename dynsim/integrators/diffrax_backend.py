@@ -128,8 +128,8 @@ class Diffrax(AbstractIntegrator):
     ) -> tuple[Any, State, Stats]:
         """Evaluate `fn(t, x)` at `ts` for each initial state in one compiled call, with final states and statistics.
 
-        Explicit methods solve members in lanes if the field is a list of scalar operations: `lanes` is what the method
-        of this name returned, if it was called before.
+        Explicit methods solve small systems in lanes: `lanes` is what the method of this name returned, if it was
+        called before.
         """
         forms = [program_form(flow) for flow in flows]
         if coordinates is unchanged and isinstance(found := lanes or self.lanes(flows, y0s, ts), Ways):

@@ -106,12 +106,16 @@ def kept_values(work: Work) -> Any:
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
     known: Any = {"lanes": work.way} if isinstance(work.integrator, Diffrax) else {}
-    if len(part) == work.members == width and (part[1:] > part[:-1]).all():  # all, where they are
+    if len(part) == work.members == width and _increases(part):  # all, where they are
         return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn, **known)
     padded = filled(part, width)
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
     found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn, **known)
     return found if len(part) == width else jax.tree.map(lambda a: np.asarray(a)[: len(part)], found)
+
+
+def _increases(part: np.ndarray) -> bool:
+    return bool((part[1:] > part[:-1]).all())
 
 
 def solve_alone(work: Work, part: np.ndarray, width: int) -> Part:
@@ -361,7 +365,7 @@ def _run(
             done = _solved(solve, work, parts, checkpoints, shown)
         else:
             done = _solved_on(as_executor(executor), solve, work, parts, checkpoints, shown)
-    if len(parts) == 1 and (parts[0][1:] > parts[0][:-1]).all():
+    if len(parts) == 1 and _increases(parts[0]):
         return done[0]
     back = np.argsort(np.concatenate(parts), kind="stable")
     # Joined on the host to avoid compilation; a checkpoint has no weak types.
