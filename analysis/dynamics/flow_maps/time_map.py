@@ -224,14 +224,14 @@ def _by_kernel(time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.nd
     begin, jumps, longest = times
     if jumps.size or time_map.is_map or time_map.switched is not None or time_map.solver is not None:
         return None
-    atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
-    flow = _Rescaled(time_map=time_map, longest=math.inf if longest is None else float(longest))  # pyright: ignore[reportCallIssue]
-    solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=WINDOW * STEPS)
-    sizes, ts = np.asarray(time_map.sizes), np.asarray(begin + float(time_map.interval) * np.arange(WINDOW + 1.0))
     with placed(xs.size, ()):
         if current().platform == "cpu":
             return None
-        starts = jnp.asarray(xs / sizes)
+        flow = _Rescaled(time_map=time_map, longest=math.inf if longest is None else float(longest))  # pyright: ignore[reportCallIssue]
+        atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
+        solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=WINDOW * STEPS)
+        starts = jnp.asarray(xs / np.asarray(time_map.sizes))
+        ts = np.asarray(begin + float(time_map.interval) * np.arange(WINDOW + 1.0))
         lanes = solver.lanes((flow,), starts, ts)
         if not (isinstance(lanes, Ways) and lanes.programs is not None):
             return None
