@@ -290,7 +290,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     sides = np.array([[low], [high]])
     rests, curves = equilibrium_families(found.system, rests, sides, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])
-    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
+    listed = [f"{e.description} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
     listed = [*(listed or ["no equilibrium in the window"]), *([str(complete)] if complete.is_doubtful else [])]
     said = "; ".join(listed)
     label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
@@ -316,7 +316,7 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
     labels = axis_labels(known.names, known.units) if system.names else AXES
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
-    said = "; ".join([_rests(found.equilibrium_points, found.kinds, found.families), *orbits])
+    said = "; ".join([_rests(found.equilibrium_points, found.types, found.families), *orbits])
     return Computed(lambda common: draw(found, labels, title=title, common=common), said, speeds_of(found.field))
 
 
@@ -343,7 +343,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     kinds = tuple(e.kind for e in found)
     states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
     draw = lambda common: simplex(paths, points, kinds, states, curves=lines, title=title, common=common)
-    return Computed(draw, _rests(points, kinds, lines))
+    return Computed(draw, _rests(points, [e.description for e in found], lines))
 
 
 def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:
