@@ -82,7 +82,7 @@ def drawing(
         marks, lines = [], []
         for (one, orbits), (on_branch, at) in zip(drawn.branches, drawn.values, strict=True):
             lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
-            names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
+            names = [b.title for b in one.bifurcations]
             rows = at[:, -1:] if orbits else at  # orbits are marked at their maximum, cycles of maps at each point
             marks += [
                 (n, b.parameter, float(v))
