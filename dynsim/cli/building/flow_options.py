@@ -70,7 +70,8 @@ class Simulate(SystemOptions):
     tolerance: float | None = None
     """error of the attention weights of many tokens, relative to the largest; by default 1e-10, or 2e-6 in float32"""
     out: Path | None = None
-    """the run file (.npz) to write; an ensemble keeps finished members beside it and resumes from them"""
+    """the run file (.npz), or a table of times and states (.csv or .parquet), to write; an ensemble keeps finished
+    members beside it and resumes from them"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None

@@ -8,6 +8,7 @@ from dynsim.cli.continuation.ends import say_ends
 from dynsim.cli.continuation.options import Continue, check_numbers, steps_of, steps_of_orbits
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.cli.parsing.options import check_outputs, say, typed_as
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.system import parse_system
 from dynsim.errors import ArgumentError
 
@@ -53,9 +54,7 @@ def main(words: Sequence[str]) -> int:
     say_ends(varied.name, diagram)
     if second is not None:
         diagram = with_plane(o, (parameter, second), diagram)
-    if o.out is not None:
-        save_diagram(o.out, diagram)
-        say(f"diagram file {o.out}")
+    write_out(o.out, diagram, lambda out: save_diagram(out, diagram), "diagram file")
     if second is not None:
         draw_plane(o, (parameter, second), diagram)
     elif o.figure is not None or o.movie is not None:

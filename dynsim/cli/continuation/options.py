@@ -71,7 +71,8 @@ class Continue(SystemOptions):
     """a diagram file of `--out` whose branches, periodic orbits and curves in `--second` are extended to the new
     ranges, and beyond the largest number of points"""
     out: Path | None = None
-    """the diagram file (.npz) to write: branches, orbits, and curves in `--second`"""
+    """the file to write: a diagram file (.npz) with branches, orbits, and curves in `--second`, or a table (.csv or
+    .parquet) of the branches with minimum, maximum, amplitude, period and frequency"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None

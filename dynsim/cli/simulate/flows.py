@@ -15,6 +15,7 @@ from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
 from dynsim.cli.building.systems import found, warn_below_zero
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
@@ -186,9 +187,7 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
     """Write the requested run file, figure and movie; figure and movie stop before an orbit escapes."""
     from dynsim.simulation.run_files import save
 
-    if o.out is not None:
-        save(o.out, path, seed=o.seed)
-        say(f"run file {o.out}")
+    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
     part = path
     if escaped is not None and (o.figure is not None or o.movie is not None):
         if escaped < 2:
