@@ -22,6 +22,9 @@ def table(result: Any) -> Table:
     sections, attractors, basins, and any other result whose fields are numbers or arrays of equal length. Periodic
     orbits on branches have their `period`, `frequency`, and the minimum, maximum and amplitude of every component.
 
+    Args:
+        result: the result, or a list of equilibria, bifurcations or other results of one kind.
+
     Raises:
         ValueError: for what is no result of dynsim.
 
@@ -39,6 +42,9 @@ def table(result: Any) -> Table:
 
 def to_pandas(result: Any) -> "pandas.DataFrame":
     """Convert a result to a pandas DataFrame with the columns of `table`; `attrs["units"]` holds their units.
+
+    Args:
+        result: the result, or a list of equilibria, bifurcations or other results of one kind.
 
     Raises:
         ValueError: for what is no result of dynsim, or if pandas is not installed.
@@ -58,6 +64,9 @@ def to_xarray(result: Any) -> "xarray.Dataset":
     If the system declares names and units, they become labels of the coordinate and its `unit`. Results on a grid, such
     as basins, keep its axes as dimensions. Any other result has the columns of `table` along the dimension `row`, with
     `units` as attributes.
+
+    Args:
+        result: the result, or a list of equilibria, bifurcations or other results of one kind.
 
     Raises:
         ValueError: for what is no result of dynsim, or if xarray is not installed.

@@ -69,12 +69,12 @@ class Portrait(SystemOptions):
 
 
 class Computed(NamedTuple):
-    """A computed portrait: a function that draws it, a description of what was found, the result, and speeds."""
+    """A computed portrait: a function that draws it, a description, its range of speeds, and the result."""
 
     draw: "Callable[[Common], Figure]"
     said: str
-    result: Any
     speeds: tuple[float, float] = (0.0, 0.0)
+    result: Any = None
 
 
 def main(words: Sequence[str]) -> int:
@@ -232,7 +232,7 @@ def in_plane(
     draw = lambda common: plane(
         plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed, common=common
     )
-    return Computed(draw, told, plan, speeds_of(plan.velocity))
+    return Computed(draw, told, speeds_of(plan.velocity), plan)
 
 
 def speeds_of(field: Any) -> tuple[float, float]:
@@ -308,7 +308,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
         xs, np.asarray(speeds), points, kinds, label,
         curves=curves, velocity=velocity, title=title, basins=regions, common=common,
     )  # fmt: skip
-    return Computed(draw, said, equilibria_table(rests, known), ends(speeds))
+    return Computed(draw, said, ends(speeds), equilibria_table(rests, known))
 
 
 def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
@@ -323,7 +323,7 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     labels = axis_labels(known.names, known.units) if system.names else AXES
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
     said = "; ".join([_rests(found.equilibrium_points, found.types, found.families), *orbits])
-    return Computed(lambda common: draw(found, labels, title=title, common=common), said, found, speeds_of(found.field))
+    return Computed(lambda common: draw(found, labels, title=title, common=common), said, speeds_of(found.field), found)
 
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
@@ -350,7 +350,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     kinds = tuple(e.kind for e in found)
     states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
     draw = lambda common: simplex(paths, points, kinds, states, curves=lines, title=title, common=common)
-    return Computed(draw, _rests(points, [e.description for e in found], lines), equilibria_table(found, known))
+    return Computed(draw, _rests(points, [e.description for e in found], lines), result=equilibria_table(found, known))
 
 
 def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:

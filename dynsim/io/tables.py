@@ -136,8 +136,21 @@ def write_table(path: str | Path, table: Table) -> None:
     unit in brackets, such as `V (mV)`; Parquet keeps units as metadata of the columns, npz as the array `units`. The
     same table always gives the same bytes.
 
+    Args:
+        path: the file.
+        table: the table, such as `dynsim.table(result)`.
+
     Raises:
         ValueError: for another suffix, if Parquet needs pyarrow, or if the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import dynsim as ds
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ds.write_table(f"{folder}/run.csv", ds.Table({"t": [0.0, 0.1], "V": [-65.0, -64.5]}, {"V": "mV"}))
+        ...     Path(f"{folder}/run.csv").read_text().splitlines()
+        ['t,V (mV)', '0.0,-65.0', '0.1,-64.5']
     """
     path = Path(path)
     check_table_file("path", path)

@@ -188,7 +188,7 @@ def check_outputs(
     from dynsim.io.outputs import check_output
     from dynsim.io.tables import check_table_file
 
-    endings = {"out": out_endings, "movie": (".gif",)}
+    endings = {"out": out_endings, "events_out": OUT_ENDINGS, "movie": (".gif",)}
     for name, path in files.items():
         if path is not None:
             if path.suffix not in endings.get(name, (path.suffix,)):
