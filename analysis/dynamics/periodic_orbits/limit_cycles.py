@@ -13,6 +13,7 @@ from analysis.dynamics.flow_maps.autonomy import fields
 from analysis.dynamics.flow_maps.unit_speed import TIMES, Paced, followed, typical_speed
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim.errors import ArgumentError
 from dynsim.integrators.sliding import sliding_paths
@@ -39,6 +40,7 @@ HORIZONS = 5
 FAR = 100.0
 
 
+@checked
 @on_host_by_default
 def limit_cycles(
     flow: AbstractFlow, starts: Array | np.ndarray, horizon: float | None = None, *, backwards: bool = True
