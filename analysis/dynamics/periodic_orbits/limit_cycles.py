@@ -16,7 +16,6 @@ from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim.errors import ArgumentError
-from dynsim.integrators.sliding import sliding_paths
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
@@ -118,8 +117,6 @@ def _followed(
     units: Units, size: np.ndarray, sign: float, starts: np.ndarray, ts: np.ndarray, rtol: float
 ) -> np.ndarray:
     """Integrate from starts in rescaled units, forwards or backwards, (starts, times, d)."""
-    if sign > 0 and (paths := sliding_paths(units.system, starts, ts, rtol)) is not None:
-        return paths
     signs = [sign] * len(starts)
     return followed(
         units.given(units.system), starts, ts, signs=signs, size=size, unit=units.time, rtol=rtol, atol=rtol / 100
