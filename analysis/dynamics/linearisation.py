@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibrium_types import entry_errors, equilibrium_type
 from analysis.dynamics.flow_maps.compiled import compiled
+from dynsim._core.checked import checked
 from dynsim._core.orientation import TIE, basis_of_range
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
@@ -329,6 +330,7 @@ def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenera
     return left[:, sizes > 1e-9 * max(1.0, float(np.max(np.abs(moves))))]
 
 
+@checked
 def rotations(d: int, *matrices: ArrayLike) -> list[SymmetryGenerator]:
     """Find generators of the rotations of R^d, applied to all tokens, that commute with all of `matrices`.
 

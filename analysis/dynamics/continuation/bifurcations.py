@@ -17,12 +17,14 @@ from analysis.dynamics.continuation.locating import (
     crossed,
     least_between,
     located,
+    tangent_between,
     turns_back,
     vanishes_at,
 )
 from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes, moved_states, unit_of_eigenvalues
 from analysis.dynamics.continuation.switching import departures, ways_out
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed
 from dynsim._core.types import State
@@ -43,6 +45,8 @@ ZEROED = 1e-6
 ERRORS = 100
 # Distance, relative to the longest step, up to which bifurcations of one kind and frequency are the same.
 SAME = 1e-8
+# Distance, relative to that of two points, up to which folds and branch points that are found between them are known.
+APART = 1e-4
 # Width of an interval of the parameter, relative to its range, up to which doubt is not reported.
 NARROW = 1e-7
 # Largest number of bisections of a step that contains several bifurcations.
@@ -150,7 +154,9 @@ def find_bifurcations(
     for k in range(1, len(points) - 1):
         if not _within(all_found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
             touching += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
-    beside = [_sample(curve, *pair) for pair in zip(points, lengths.tolist(), strict=True)]
+    sizes = np.diff(lengths).tolist()
+    near_points = zip(points, lengths.tolist(), [*sizes, *sizes[-1:]], strict=False)  # none if there are no steps
+    beside = [_sample(curve, *each) for each in near_points]
     completed = [_completed(curve, *pair, beside, touching) for pair in zip(steps, found, strict=True)]
     all_found = [one.at for one in meetings] + touching + [b for one, _ in completed for b in one]
     all_found.sort(key=lambda b: b.arclength)
@@ -325,56 +331,82 @@ def _completed(
     outside = [*[one for one in outside if one.length <= low][-3:], *[one for one in outside if one.length >= high][:3]]
     parts, left = [(step, found)], curve.most_added
     touching = [b for b in touching if low <= b.arclength <= high]
+    chord = step.end.point.flat - step.begin.point.flat
     double = {b.arclength for b in (*touching, *(one.at for one in step.known if not one.is_odd))}
+    placed = lambda flat: low + (high - low) * float((flat - step.begin.point.flat) @ chord) / float(chord @ chord)
+    made: dict[float, SpectrumAt] = {}
     while True:
         known = [b for one, inner in parts for b in (*inner, *(other.at for other in one.known))]
-        samples = sorted(
-            [
-                *outside,
-                *(_sample(curve, one.end.point, one.end.length) for one, _ in parts[:-1]),
-                *(_sample_at(b, touches=b.arclength in double) for b in (*known, *touching)),
-            ],
-            key=lambda one: one.length,
-        )
+        for place in (one.end for one, _ in parts[:-1]):
+            if place.length not in made:
+                made[place.length] = _sample(curve, place.point, place.length, high - low)
+        for b in (*known, *touching):
+            if b.arclength not in made:
+                made[b.arclength] = _sample_at(curve, b, step, touches=b.arclength in double)
+        inner = {*(one.end.length for one, _ in parts[:-1]), *(b.arclength for b in (*known, *touching))}
+        samples = sorted([*outside, *(made[length] for length in inner)], key=lambda one: one.length)
         inside = [k for k, one in enumerate(samples[:-1]) if low <= one.length < high]
-        places = [(k, doubtful(paths, samples, k, high - low)) for k in inside]
+        places = [(k, doubtful(paths, samples, k, chord)) for k in inside]
         doubts = [(k, share) for k, share in places if share is not None]
         if not doubts or not left:
             least = NARROW * (curve.parameter.high - curve.parameter.low)
             gaps = _intervals(samples, [k for k, _ in doubts])
-            return [b for _, inner in parts for b in inner], [gap for gap in gaps if gap[1] - gap[0] > least]
+            new = [other.at for one, _ in parts for other in one.known if other not in step.known]
+            inner = [b for _, inner in parts for b in inner]
+            return [*new, *inner], [gap for gap in gaps if gap[1] - gap[0] > least]
         k, share = max(doubts, key=lambda pair: samples[pair[0] + 1].length - samples[pair[0]].length)
-        parts, left = _split(curve, parts, samples[k].length, samples[k + 1].length, share), left - 1
+        where = samples[k].length + share * (samples[k + 1].length - samples[k].length)
+        parts, left = _split(curve, parts, where, placed), left - 1
 
 
-def _sample(curve: AbstractCurve, point: CurvePoint, length: float) -> SpectrumAt:
-    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point))
+def _sample(curve: AbstractCurve, point: CurvePoint, length: float, size: float) -> SpectrumAt:
+    """Collect the eigenvalues at a point, and their derivatives, given the length of a step beside it."""
+    tangent, rates = point.flat_tangent, None
+    if curve.differentiated:
+        rates = curve.rates((point.state, point.parameter), point.values, tangent, size)
+    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point), tangent, rates)
 
 
-def _sample_at(at: Bifurcation, *, touches: bool) -> SpectrumAt:
-    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), touches)
+def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, touches: bool) -> SpectrumAt:
+    """Collect the eigenvalues at a bifurcation in a step, and their derivatives along the branch.
+
+    At a branch point the equations do not decide on the tangent, so that it is interpolated.
+    """
+    rates, size = None, step.end.length - step.begin.length
+    tangent = tangent_between(step.begin.point, step.end.point, (at.arclength - step.begin.length) / size)
+    if curve.differentiated:
+        rates = curve.rates((at.state, at.parameter), at.eigenvalues, tangent, size)
+    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), tangent, rates, touches)
 
 
 def _split(
-    curve: AbstractCurve, parts: list[tuple[_PartOfBranch, list[Bifurcation]]], low: float, high: float, share: float
+    curve: AbstractCurve,
+    parts: list[tuple[_PartOfBranch, list[Bifurcation]]],
+    where: float,
+    placed: Callable[[np.ndarray], float],
 ) -> list[tuple[_PartOfBranch, list[Bifurcation]]]:
-    """Add a point between two arclengths to a step, and search both sides of it if that shows more crossings.
+    """Add a point near an arclength to a step, and search both sides of it if that shows more crossings.
 
-    It does if the number of growing eigenvalues is not that expected from the ends of the step.
+    It does if the number of growing eigenvalues is not that expected from the ends of the step, or if test functions of
+    folds and branch points change their sign. `placed` gives the arclength of a place in the step.
     """
-    where = low + share * (high - low)
     which = next(k for k, (one, _) in enumerate(parts) if one.begin.length <= where <= one.end.length)
     step, found = parts[which]
     begin, end, known, neutral, sure = step
     point = between(curve, begin.point, end.point, (where - begin.length) / (end.length - begin.length))
     if point is None or curve.zeros(point) > min(curve.zeros(begin.point), curve.zeros(end.point)):
         return parts  # the signs of eigenvalues are unknown there
-    middle = _Place(point, where, *[curve.growing(point)] * 2)
+    middle = _Place(point, placed(point.flat), *[curve.growing(point)] * 2)
+    where = middle.length
     before, after = ([b for b in found if (b.arclength < where) == side] for side in (True, False))
-    halves = (
-        _PartOfBranch(begin, middle, [one for one in known if one.at.arclength < where], neutral, sure),
-        _PartOfBranch(middle, end, [one for one in known if one.at.arclength >= where], neutral, sure),
-    )
+    inside = [[one for one in known if (one.at.arclength < where) == side] for side in (True, False)]
+    pairs = ((begin, middle), (middle, end))
+    all_known = [other for one, _ in parts for other in one.known]
+    new = [[] if one else _further(curve, pair, all_known) for one, pair in zip(inside, pairs, strict=True)]
+    inside = [
+        one or [m._replace(at=_moved_to(m.at, placed)) for m in more] for one, more in zip(inside, new, strict=True)
+    ]
+    halves = [_PartOfBranch(*pair, one, neutral, sure or bool(one)) for one, pair in zip(inside, pairs, strict=True)]
     expected = [
         *([] if before or halves[0].known else [begin.after]),
         *([] if after or halves[1].known else [end.before]),
@@ -382,8 +414,20 @@ def _split(
     if expected and all(count == middle.before for count in expected):
         made = [(halves[0], before), (halves[1], after)]
     else:
-        made = [(half, _in_step(curve, half)) for half in halves]
+        made = [(half, [_moved_to(b, placed) for b in _in_step(curve, half)]) for half in halves]
     return [*parts[:which], *made, *parts[which + 1 :]]
+
+
+def _moved_to(at: Bifurcation, placed: Callable[[np.ndarray], float]) -> Bifurcation:
+    return at._replace(arclength=placed(np.append(flat_state(at.state), at.parameter)))
+
+
+def _further(curve: AbstractCurve, ends: tuple[_Place, _Place], known: list[_Meeting]) -> list[_Meeting]:
+    """Locate folds and simple branch points between two places in a step, apart from those that are known in it."""
+    points, lengths = [one.point for one in ends], np.array([one.length for one in ends])
+    found = _meetings(curve, points, lengths, [curve.least_singular(point) for point in points])
+    near = APART * float(np.linalg.norm(points[1].flat - points[0].flat))
+    return [one for one in found if all(np.linalg.norm(one.point.flat - other.point.flat) > near for other in known)]
 
 
 def _intervals(samples: list[SpectrumAt], doubts: list[int]) -> list[tuple[float, float]]:

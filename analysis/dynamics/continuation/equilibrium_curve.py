@@ -100,8 +100,7 @@ class EquilibriumCurve(AbstractCurve):
         """
         away = LONGER * np.abs(point.flat - first.flat) * within.free
         away[-1] = 0.0
-        moves = np.append(point.basis @ point.tangent[:-1], point.tangent[-1])
-        return 1 / float(np.linalg.norm(moves / np.clip(away, within.largest, LONGEST * within.largest)))
+        return 1 / float(np.linalg.norm(point.flat_tangent / np.clip(away, within.largest, LONGEST * within.largest)))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""

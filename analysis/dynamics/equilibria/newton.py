@@ -23,6 +23,7 @@ from analysis.dynamics.linearisation import (
 from analysis.dynamics.scaling.flat import count_of, flat_state
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import Units, made_units, power_near
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
@@ -353,6 +354,7 @@ def weak_directions(rows: FieldRows, x: np.ndarray, axes: slice | list[int] = sl
     return right[sizes <= max(NEAR_ZERO * sizes[0], float(np.linalg.norm(changes, 2)))] @ along.T
 
 
+@checked
 @on_host_by_default
 def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
     """Sample random points of the flow's space, each of `shape`, stacked along a new first axis.

@@ -12,6 +12,7 @@ from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
@@ -74,6 +75,7 @@ class Portrait(NamedTuple):
         }
 
 
+@checked
 @on_host_by_default
 def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
     """Compute the phase portrait of a flow on the circle, with states of shape (2,), at equally spaced angles from 0.
@@ -103,6 +105,7 @@ def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0,
     return _portrait(flow, np.stack([np.cos(angles), np.sin(angles)], axis=1), t, horizon)
 
 
+@checked
 @on_host_by_default
 def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
     """Compute the phase portrait of a flow on the sphere S^2, with states of shape (3,), on a Fibonacci lattice.
