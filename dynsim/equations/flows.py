@@ -137,6 +137,16 @@ class NoisyEquationFlow(NoisyFlow):
         """Store the flow without noise, whose parameters are also those of the noise."""
         super().__init__(flow, EquationNoise(flow.rhs), calculus=calculus)  # pyright: ignore[reportArgumentType]
 
+    @property
+    def start(self) -> tuple[float, ...]:
+        """The initial values that the text gives."""
+        return self.flow.start  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def ranges(self) -> tuple[tuple[str, float, float], ...]:
+        """The ranges that the text gives."""
+        return self.flow.ranges  # pyright: ignore[reportAttributeAccessIssue]
+
     def amplitude(self, t: Time, x: State) -> State:
         """Amplitude of the noise, with the parameters of the flow."""
         flow: Any = self.flow

@@ -15,6 +15,8 @@ RANGE = re.compile(rf"({NUMBER})\s*\.\.\s*({NUMBER})")
 DIFFERENTIATED = re.compile(r"(?<!\w)(\w+)[ ]*(?:\(t\))?'|(?<!\w)d(\w+)[ ]*(?:\(t\))?[ ]*/[ ]*dt(?!\w)")
 """The name of a state where its derivative is written."""
 TIME = re.compile(r"\s*(?:t|time)\s*\[([^\]]*)\]")
+DESCRIBED = re.compile(r"\s*(\w+)\s*:(.*)")
+"""A comment on a line of its own about a name."""
 FORMS = "`x' = ...`, `dx/dt = ...`, `x[n+1] = ...`, `a = ...`, `f(u) = ...` or `x(0) = ...`"
 
 
@@ -65,7 +67,7 @@ def lines(text: Source, sizes: Mapping[str, int] | None = None) -> tuple[list[Li
 
     `sizes` gives whole numbers for names that bound a range, in place of those of the text.
     """
-    made, time_unit = [], ""
+    made, time_unit, remarks = [], "", dict[str, str]()
     parts = statements(text)
     known = {**_counts(parts), **(sizes or {})}
     states = {one or other for one, other in DIFFERENTIATED.findall(text.plain)}
@@ -74,9 +76,14 @@ def lines(text: Source, sizes: Mapping[str, int] | None = None) -> tuple[list[Li
         found = TIME.match(part.comment)
         if found:
             time_unit = found[1].strip()
+        described = DESCRIBED.match(part.comment)
+        if described and not part.tokens:
+            remarks[described[1]] = described[2]
         if part.tokens:
             comment = "" if found else part.comment
             made.append(_line(text, _bounded(part.tokens, known), comment, next(iter(steps), ""), states))
+    described = lambda line: line.kind in ("derivative", "next", "definition") and line.name in remarks
+    made = [line._replace(comment=remarks[line.name]) if described(line) else line for line in made]
     return made, time_unit
 
 

@@ -9,6 +9,7 @@ from dynsim._core.validation import choice, instance, reals
 from dynsim.equations.characters import Source, source
 from dynsim.equations.evaluation import values
 from dynsim.equations.expressions import Span
+from dynsim.equations.functions import CONSTANTS
 from dynsim.equations.flows import EquationFlow, EquationMap, Equations, NoisyEquationFlow
 from dynsim.equations.lines import Line, bounds, is_constant, lines
 from dynsim.equations.model import built, remember
@@ -52,7 +53,8 @@ def system(
     - Families: `x[i=1..20]' = x[i-1] - 2*x[i] + x[i+1]`, with a line for each neighbour outside, such as `x[0] = x[20]`
       and `x[21] = x[1]`; `sum(j=1..20, sin(x[j] - x[i]))`.
     - Noise: `+ sigma*dW1`, linear, by independent Brownian motions dW1, dW2, ...; `dW[i]` is one for each entry.
-    - A comment gives a unit in brackets and a range: `mu = 1  # [1/s] 0..5`; `# t [s]` gives the unit of time.
+    - A comment gives the unit of a component and a range: `x' = y  # [m] -2..2`, or `# x: [m]` on its own line;
+      `# t [s]` gives the unit of time.
 
     Powers are `^` or `**`, and products need `*`. Your own names come before constants (`pi`), so that E, I, lambda and
     t may be variables. Greek letters are spelled out: `μ` is `mu`. `mod` has the sign of its second argument.
@@ -78,6 +80,24 @@ def system(
         {**({} if parameters is None else instance("parameters", parameters, Mapping, "a mapping")), **values}
     )
     return _Reading(source(text), given, calculus).made()
+
+
+def parameter_names(text: str) -> tuple[str, ...]:
+    """Names in equations that have a number as their value, or none yet; they are the parameters."""
+    parts, _ = lines(source(text))
+    own = {line.name for line in parts if not is_constant(line)}
+    found = []
+    for line in parts:
+        if is_constant(line):
+            found.append(line.name)
+        spans = [line.index, *(one.value for one in line.body)]
+        indices = {span.index for span in spans if isinstance(span, Span)}
+        for one in line.body:
+            known = one.value in indices or one.value in line.arguments or one.value in (line.step or "t", *CONSTANTS)
+            noise = str(one.value).startswith(("dW", "dB"))
+            if one.kind in ("name", "element") and not known and not noise:
+                found.append(str(one.value).rstrip("'"))
+    return tuple(name for name in dict.fromkeys(found) if name not in own)
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
