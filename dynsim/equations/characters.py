@@ -54,16 +54,12 @@ def source(text: str, argument: str = "text") -> Source:
     """
     if text.isascii() and not set('\t\r\f\v"`') & set(text):
         return Source(text, text, (), argument)
-    found, places, primes, raised = [], [], 0, False
-
-    def put(word: str, place: int) -> None:
-        found.append(word)
-        places.extend([place] * len(word))
-
+    found: list[tuple[str, int]] = []
+    primes, raised = 0, False
     for place, letter in enumerate(text):
         word, dots, kind = _read(letter)
         if primes and not (kind in ("letter", "below", "greek") or word.isalnum() or word == "_" or dots):
-            put("'" * primes, place)
+            found.append(("'" * primes, place))
             primes = 0
         if kind == "above":
             word = word if raised else f"^{word}"
@@ -72,10 +68,11 @@ def source(text: str, argument: str = "text") -> Source:
         if kind == "greek" and _is_latin(text[place + 1 : place + 2]):
             word = f"{word} "
         raised = kind == "above"
-        put(word, place)
+        found.append((word, place))
         primes += dots
-    put("'" * primes, len(text))
-    return Source(text, "".join(found), tuple(places), argument)
+    found.append(("'" * primes, len(text)))
+    places = tuple(place for word, place in found for _ in word)
+    return Source(text, "".join(word for word, _ in found), places, argument)
 
 
 def _is_latin(letter: str) -> bool:

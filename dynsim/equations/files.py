@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from dynsim.equations.ode import from_ode
 from dynsim.errors import ArgumentError, reason, shown
 
 TABLES = ("equations", "parameters", "start", "units", "ranges", "time_unit")
@@ -16,14 +17,14 @@ def text_of(text_or_path: str | Path) -> str:
     `units` and `ranges` by name, and `time_unit`. An `.ode` file is one of XPPAUT.
     """
     path = Path(text_or_path)
-    readers = {".txt": str, ".toml": from_toml}
+    readers = {".txt": str, ".toml": from_toml, ".ode": from_ode}
     if isinstance(text_or_path, str) and path.suffix not in readers:
         return text_or_path
     if path.suffix not in readers:
         raise ArgumentError("path", f"end in {', '.join(readers)}", f"is `{path}`")
     try:
-        return readers[path.suffix](path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
+        return readers[path.suffix](path.read_text(encoding="utf-8-sig", errors="replace"))
+    except OSError as error:
         raise ArgumentError("path", "name a text file that can be read", f"`{path}` cannot ({reason(error)})") from None
 
 

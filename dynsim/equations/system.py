@@ -1,6 +1,7 @@
 """Make a flow or a map from equations as text."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from dynsim.equations.characters import Source, source
 from dynsim.equations.evaluation import values
 from dynsim.equations.expressions import Span
 from dynsim.equations.functions import CONSTANTS
+from dynsim.equations.files import text_of
 from dynsim.equations.flows import EquationFlow, EquationMap, Equations, NoisyEquationFlow
 from dynsim.equations.lines import Line, bounds, is_constant, lines
 from dynsim.equations.model import built, remember
@@ -22,7 +24,7 @@ LONGEST = 1_000_000
 
 
 def system(
-    text: str,
+    text: str | Path,
     parameters: Mapping[str, Any] | None = None,
     *,
     calculus: str = "ito",
@@ -60,7 +62,8 @@ def system(
     t may be variables. Greek letters are spelled out: `μ` is `mu`. `mod` has the sign of its second argument.
 
     Args:
-        text: the equations.
+        text: the equations, or the path of a file with them: `.txt`, `.toml` (tables `parameters`, `start`, `units` and
+            `ranges` beside `equations`), or `.ode` of XPPAUT.
         parameters: values of parameters by name, for names that are not keywords of Python, such as `lambda`.
         calculus: ito or stratonovich, for equations with noise.
         values: values of parameters by name: numbers, or sequences for families (`omega[i]`, from index 1).
@@ -72,7 +75,8 @@ def system(
     Raises:
         ArgumentError: with line, column and what was expected there. Nothing in a text is ever executed.
     """
-    instance("text", text, str, "a text")
+    instance("text", text, str | Path, "a text or the path of a file")
+    text = text_of(text)
     if len(text) > LONGEST:
         raise ArgumentError("text", f"have at most {LONGEST:,} characters", f"has {len(text):,}")
     choice("calculus", calculus, CALCULI)

@@ -42,7 +42,9 @@ def test_all_ways_to_print_an_oscillator_are_one(text):
 
 
 def test_greek_letters_and_subscripts_are_spelled_out():
-    flow = ds.system("\u03b8\u2081\u0307 = \u03c9 \u2212 \u00b5\u00b7sin(\u03b8\u2081)\u00b2", {"\u03c9": 2.0, "mu": 1.0})
+    flow = ds.system(
+        "\u03b8\u2081\u0307 = \u03c9 \u2212 \u00b5\u00b7sin(\u03b8\u2081)\u00b2", {"\u03c9": 2.0, "mu": 1.0}
+    )
     assert flow.names == ("theta1",)
     assert float(flow.velocity(0.0, jnp.array([np.pi / 2]))[0]) == pytest.approx(1.0)
     assert field("x\u2081' = x\u2081\u207b\u00b9 + \u221a(4)", [2.0]).tolist() == [2.5]
@@ -93,7 +95,10 @@ def test_ends_of_a_family_may_have_equations_of_their_own():
 
 
 def test_maps_read_all_notations():
-    for text in ("x[n+1] = 1 - a*x[n]^2 + y[n]; y[n+1] = b*x[n]; x[0] = 0.5", "x(k+1) = 1 - a*x(k)^2 + y, y(k+1) = b*x, x(0) = 0.5"):
+    for text in (
+        "x[n+1] = 1 - a*x[n]^2 + y[n]; y[n+1] = b*x[n]; x[0] = 0.5",
+        "x(k+1) = 1 - a*x(k)^2 + y, y(k+1) = b*x, x(0) = 0.5",
+    ):
         henon = ds.system(text, a=1.4, b=0.3)
         assert np.asarray(henon.step(0, jnp.array([0.5, 0.1]))) == pytest.approx([0.75, 0.15])
         assert henon.start == (0.5, 0.0)

