@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from dynsim._core.types import State, Step, Time
 from dynsim.equations.evaluation import joined, values
@@ -164,7 +165,7 @@ def _quantity(rhs: Any, name: str, t: Any, x: Any, parameters: Mapping[str, Any]
     return jnp.asarray(values(rhs.model.graph, [known[name]], t, jnp.asarray(x), parameters)[0])
 
 
-def written(system: Any, rhs: Equations) -> str:
+def written(system: Any, rhs: Any) -> str:
     """Equations, parameters and starts of a system, as a text from which `dynsim.system` makes it again."""
     units = dict(zip(system.names, system.units, strict=False))
     ranges = {name: (low, high) for name, low, high in system.ranges}
@@ -180,7 +181,7 @@ def written(system: Any, rhs: Equations) -> str:
         name = next((name for name, one in heads.items() if re.split(r"\[", one)[0] == head), "")
         found.append(line + remarks.get(name, ""))
     for name, value in system.parameters.items():
-        if isinstance(value, jax.core.Tracer):
+        if isinstance(value, Tracer):
             continue
         if np.ndim(value) == 0:
             found.append(f"{name} = {float(value):.12g}{remarks[name]}")

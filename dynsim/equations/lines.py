@@ -148,10 +148,7 @@ def _line(text: Source, words: list[Token], comment: str, step: str, states: Col
     if len(equals) > 1:
         raise text.error(words[equals[1]].at, "have one `=` in a statement (`==` compares)", "has another one")
     left, right = words[: equals[0]], words[equals[0] + 1 :]
-    if step:
-        right = _without_step(text, right, step)
-    else:
-        right = _without_time(right, states)
+    right = _without_step(text, right, step) if step else _without_time(right, states)
     head = _Left(text, left, words[equals[0]].at, step).read()
     shown = (*left, words[equals[0]], *right)
     return head._replace(body=expression(text, right, end), words=shown, comment=comment)
@@ -162,9 +159,9 @@ def _without_time(words: list[Token], states: Collection[str]) -> list[Token]:
     found: list[Token] = []
     for word in words:
         found.append(word)
-        if word.text == ")" and [one.text for one in found[-3:-1]] == ["(", "t"] and found[-4:-3]:
-            if found[-4].text in states:
-                del found[-3:]
+        called = word.text == ")" and [one.text for one in found[-3:-1]] == ["(", "t"] and found[-4:-3]
+        if called and found[-4].text in states:
+            del found[-3:]
     return found
 
 
@@ -187,7 +184,10 @@ def _without_step(text: Source, words: list[Token], step: str) -> list[Token]:
                 and k + 4 < len(words)
                 and words[k + 4].text in CLOSED
             ):
-                must = f"use states of the step `{step}` only: a delay needs a variable of its own, as in `y[{step}+1] = x[{step}]`"
+                must = (
+                    f"use states of the step `{step}` only: a delay needs a variable of its own, "
+                    f"as in `y[{step}+1] = x[{step}]`"
+                )
                 raise text.error(found[-1].at, must, "uses another step")
         found.append(word)
         k += 1
@@ -239,9 +239,10 @@ class _Left:
     def leibniz(self) -> Line | None:
         """Read dx/dt, or d^2x/dt^2."""
         texts = self.texts(0)
-        if texts[:2] == ["d", "^"] and len(texts) == 8 and texts[4:] == ["/", "dt", "^", texts[2]]:
-            if self.words[2].kind == "number" and texts[2] in ("1", "2", "3", "4") and self.words[3].kind == "name":
-                return Line("derivative", texts[3], (), (), self.words[0].at, int(texts[2]))
+        kinds = [word.kind for word in self.words]
+        higher = texts[:2] == ["d", "^"] and texts[4:] == ["/", "dt", "^", *texts[2:3]]
+        if higher and kinds[2:4] == ["number", "name"] and texts[2] in ("1", "2", "3", "4"):
+            return Line("derivative", texts[3], (), (), self.words[0].at, int(texts[2]))
         if texts[-2:] != ["/", "dt"] or not texts[0].startswith("d") or len(texts[0]) < 2:
             return None
         line = Line("derivative", texts[0][1:], (), (), self.words[0].at, 1)

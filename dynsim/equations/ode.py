@@ -18,10 +18,12 @@ CALLS = {
 }  # fmt: skip
 """Functions that are refused, and what they are."""
 WORDS = {
-    "p": "par", "par": "par", "number": "par", "init": "init", "i": "init", "aux": "aux", "a": "aux", "wiener": "wiener",
-    "w": "wiener", "table": "table", "tab": "table", "options": "", "option": "", "set": "", "only": "", "mksol": "solv",
-    "b": "bdry", "n": "par", "num": "par", "done": "done", "d": "done", **{name: name for name in REFUSED},
+    **dict.fromkeys(("p", "par", "n", "num", "number"), "par"), **dict.fromkeys(("i", "init"), "init"),
+    **dict.fromkeys(("a", "aux"), "aux"), **dict.fromkeys(("w", "wiener"), "wiener"),
+    **dict.fromkeys(("table", "tab"), "table"), **dict.fromkeys(("options", "option", "set", "only"), ""),
+    "mksol": "solv", "b": "bdry", "done": "done", "d": "done", **{name: name for name in REFUSED},
 }  # fmt: skip
+"""What the first word of a line declares; nothing of ours for some."""
 NAME = r"[a-z_]\w*"
 PAIR = re.compile(rf"({NAME})\s*(?:\(0\))?\s*(?:=\s*([^\s,=]+)|(?=[\s,]|$))")
 RANGED = re.compile(r"\[\s*(\d+)\s*\.\.\s*(\d+)\s*\]")

@@ -171,7 +171,7 @@ class _Resolver:
     def element(self, name: str, k: int, at: int) -> int:
         base, place = self.place(k, at)
         if name in self.scope.parameters:
-            vector = self.look(name)
+            vector = self.inside(self.scope.graph.add("parameter", name))
             if base is None:
                 return self.graph.add("state", place - 1, [vector])
             return self.graph.add("slice", (base[0] + place - 1, base[1] + place - 1), [vector])

@@ -10,9 +10,9 @@ from dynsim._core.validation import choice, instance, reals
 from dynsim.equations.characters import Source, source
 from dynsim.equations.evaluation import values
 from dynsim.equations.expressions import Span
-from dynsim.equations.functions import CONSTANTS
 from dynsim.equations.files import text_of
 from dynsim.equations.flows import EquationFlow, EquationMap, Equations, NoisyEquationFlow
+from dynsim.equations.functions import CONSTANTS
 from dynsim.equations.lines import Line, bounds, is_constant, lines
 from dynsim.equations.model import built, remember
 from dynsim.equations.resolving import Scope

@@ -61,7 +61,7 @@ def test_maps_and_noise_of_ode_files():
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("x'=delay(x,2)", "has delays"), ("global 1 x-1 {x=0}", "has global events"), ("markov z 2", "has Markov variables"),
+        ("x'=delay(x,2)", "has delays"), ("global 1 x-1 {x=0}", "has global events"), ("markov z 2", "Markov"),
         ("b x-1", "has boundary conditions"), ("table h file.tab", "has tables from files"), ("0=x+y", "algebraic"),
         ("x'=int{exp(-t)#x}", "Volterra"), ("x'=ran(1)", "random numbers"), ("2 0 1 4", "old format"),
         ("special k=conv(even,101,21,w,u)", "special network functions"), ("x'=besselj(1,x)", "Bessel"),

@@ -32,9 +32,11 @@ def test_expressions_have_the_value_of_arithmetic(expression, value):
 @pytest.mark.parametrize(
     "text",
     [
-        "x' = y; y' = -x", "x' = y, y' = -x", "dx/dt = y\n\ndy/dt = -x  # spring", "x' = y\ny' = -1 *\n  x", "x'' = -x",
-        "d^2x/dt^2 = -x", "x'(t) = y(t); dy(t)/dt = -x(t)", "\u1e8b = y; y\u2032 = \u2212x", "d\u00b2x/dt\u00b2 = \u2013x",
-        "\U0001d465\u2019 = y\ny\u2019 = \u2010\U0001d465", "x'=(\ny\n);;y'=-(x)", "\ufeffx'\u00a0=\u2009y; y' = 0\u22c5y\u00d7y \u2212 x",
+        "x' = y; y' = -x", "x' = y, y' = -x", "dx/dt = y\n\ndy/dt = -x  # spring", "x' = y\ny' = -1 *\n  x",
+        "x'' = -x", "d^2x/dt^2 = -x", "x'(t) = y(t); dy(t)/dt = -x(t)", "\u1e8b = y; y\u2032 = \u2212x",
+        "d\u00b2x/dt\u00b2 = \u2013x",
+        "\U0001d465\u2019 = y\ny\u2019 = \u2010\U0001d465", "x'=(\ny\n);;y'=-(x)",
+        "\ufeffx'\u00a0=\u2009y; y' = 0\u22c5y\u00d7y \u2212 x",
     ],
 )  # fmt: skip
 def test_all_ways_to_print_an_oscillator_are_one(text):
@@ -79,7 +81,8 @@ def test_a_family_has_neighbours_and_sums():
     expected = 0.5 * (np.roll(x, 1) - 2 * x + np.roll(x, -1)) + w * x + np.arange(1, 5)
     expected += 2 * np.sum(np.sin(x[None] - x[:, None]), axis=1)
     assert np.asarray(flow.velocity(0.0, jnp.asarray(x))) == pytest.approx(expected, rel=1e-14)
-    assert flow.names == ("x_1", "x_2", "x_3", "x_4") and flow.start == (1.0, 4.0, 9.0, 16.0)
+    assert flow.names == ("x_1", "x_2", "x_3", "x_4")
+    assert flow.start == (1.0, 4.0, 9.0, 16.0)
 
 
 def test_the_number_of_entries_can_be_given():
@@ -121,15 +124,23 @@ def test_noise_is_separated_from_the_drift():
 
 def test_units_ranges_and_time_are_read_from_comments():
     flow = ds.system("V' = I - V  # [mV] -80..60\nw' = V\n# w: [] 0 .. 1.5\nI = 2 # 0..200\n# t [ms]")
-    assert flow.units == ("mV", "") and flow.time_unit == "ms"
+    assert flow.units == ("mV", "")
+    assert flow.time_unit == "ms"
     assert flow.ranges == (("V", -80.0, 60.0), ("w", 0.0, 1.5), ("I", 0.0, 200.0))
 
 
 def test_a_printed_system_is_read_again():
-    text = "x' = y*if(x > 0, 1, a) + t  # [m] -1..1\ny[i=1..2]' = f(x) - x^2/3\nf(u) = -(u - 1)*2\nx(0) = 1; y[1](0) = 2\n# t [s]"
-    flow = ds.system(text.replace("x' = y", "x' = y[1]"), a=1.5)
+    text = """
+    x' = y[1]*if(x > 0, 1, a) + t  # [m] -1..1
+    y[i=1..2]' = f(x) - x^2/3
+    f(u) = -(u - 1)*2
+    x(0) = 1; y[1](0) = 2
+    # t [s]
+    """
+    flow = ds.system(text, a=1.5)
     again = ds.system(str(flow))
-    assert str(again) == str(flow) and again.rhs == flow.rhs
+    assert str(again) == str(flow)
+    assert again.rhs == flow.rhs
     assert (again.start, again.units, again.ranges) == (flow.start, flow.units, flow.ranges)
 
 

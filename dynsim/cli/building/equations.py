@@ -31,6 +31,26 @@ def names(word: str) -> tuple[str, ...]:
         return parameter_names(text_of(word))
 
 
+def has_value(word: str, name: str) -> bool:
+    """Whether the equations give a parameter its value."""
+    from dynsim.equations.files import text_of
+
+    return re.search(rf"(?:^|[\n;,])\s*{re.escape(name)}\s*=", text_of(word)) is not None
+
+
+def first_value(options: Any, name: str) -> float | None:
+    """The first value of a parameter that an option varies, as in `--parameter mu=0:2`; None if none does."""
+    for value in vars(options).values():
+        for word in value if isinstance(value, tuple) else (value,):
+            found = re.match(rf"{re.escape(name)}=([^:,]+)[:,]", word) if isinstance(word, str) else None
+            if found:
+                try:
+                    return float(found[1])
+                except ValueError:
+                    return None
+    return None
+
+
 def from_text(word: str, given: Mapping[str, Any], calculus: str | None) -> Any:
     """The flow or the map of a text or a file with these parameters."""
     from dynsim.equations.files import text_of

@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dynsim._core.types import State
-from dynsim.cli.building.equations import from_text, is_equations, names, title
+from dynsim.cli.building.equations import first_value, from_text, has_value, is_equations, names, title
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
 from dynsim.cli.building.papers import MODEL, SYSTEMS, space, unused
 from dynsim.cli.building.papers import build as built
@@ -102,7 +102,11 @@ def _of_text(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     """Build the system of a text of equations, or of a file with one."""
     known = names(o.system)
     _only(given, known, o, command)
-    made = from_text(o.system, _values(given), getattr(o, "calculus", None))
+    values = _values(given)
+    for name in known:  # a parameter that an option varies, as in `--parameter mu=0:2`, begins at its first value
+        if name not in values and not has_value(o.system, name) and (first := first_value(o, name)) is not None:
+            values[name] = first
+    made = from_text(o.system, values, getattr(o, "calculus", None))
     windows = {name: (low, high) for name, low, high in made.ranges}
     box = tuple(end for name in made.names for end in windows.get(name, ()))
     start = jnp.asarray(made.start) if made.start else None
