@@ -70,7 +70,7 @@ def built(text: Source, parts: Sequence[Line], parameters: Sequence[str]) -> Mod
     names, spelled = _components(text, scope, equations)
     definitions = [line for line in parts if line.kind in ("definition", "function")]
     _check_once(text, scope, [*equations, *definitions])
-    for line in _ordered(text, [line for line in definitions if line.name not in parameters]):
+    for line in ordered(text, [line for line in definitions if line.name not in parameters]):
         _define(scope, line)
     outputs, noise = [], []
     for line in equations:
@@ -163,7 +163,7 @@ def _check_once(text: Source, scope: Scope, parts: Sequence[Line]) -> None:
         seen[line.key] = line
 
 
-def _ordered(text: Source, definitions: Sequence[Line]) -> list[Line]:
+def ordered(text: Source, definitions: Sequence[Line]) -> list[Line]:
     """Definitions after those that they use.
 
     Entries of one family are in the order of the text, ranges first, because one may be a copy of another.

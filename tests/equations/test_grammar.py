@@ -160,3 +160,12 @@ def test_parameters_can_be_differentiated():
     slope = jax.grad(lambda flow: flow.vector_field(0.0, jnp.array([3.0]))[0], allow_int=True)(flow)
     assert float(slope.parameters["mu"]) == 3.0
     assert ds.Parameter(flow, "mu", 0.0, 3.0).at(1.0).parameters["mu"] == 1.0
+
+
+def test_runs_of_equations_are_stored_and_repeated(tmp_path):
+    flow = ds.system("x' = -k*x; k = 2; x(0) = 1")
+    run = ds.simulate(flow, flow.start, [0.0, 0.5], integrator=ds.Scipy())
+    assert float(run.final[0]) == pytest.approx(np.exp(-1.0), abs=1e-11)
+    ds.save(tmp_path / "run.npz", run)
+    assert np.array_equal(ds.rerun(tmp_path / "run.npz").ys, run.ys)
+    assert str(ds.load(tmp_path / "run.npz").system) == str(flow)
