@@ -30,9 +30,9 @@ def main(words: Sequence[str]) -> int:
     if o.out is not None:
         check_outputs(o.force, out_ending=o.out.suffix, out=o.out)
     from dynsim.cli.building.systems import found
-    from dynsim.equations.export import exported
+    from dynsim.equations.export import export
 
-    text = exported(found(o, "export").system, o.to)
+    text = export(found(o, "export").system, o.to)
     if o.out is None:
         say(text)
         return 0

@@ -101,13 +101,12 @@ PLACES = {
 }  # fmt: skip
 
 
-def exported(system: Any, to: str) -> str:
+def export(system: Any, to: str) -> str:
     r"""Write a system from equations for another program.
 
     ```python
     >>> import dynsim as ds
-    >>> from dynsim.equations.export import exported
-    >>> print(exported(ds.system("x' = mu*x - x^3; mu = 1; x(0) = 0.1"), "xpp"))
+    >>> print(ds.export(ds.system("x' = mu*x - x^3; mu = 1; x(0) = 0.1"), "xpp"))
     x'=mu*x-x^3
     par mu=1
     init x=0.1

@@ -11,7 +11,10 @@ SPRING = "x' = y; y' = -k*x - c*y"
 
 
 def test_a_text_is_simulated_with_its_parameters(capsys):
-    assert main(["simulate", SPRING, "--k", "4", "--c", "0", "--start", "1", "0", "--end", "1", "--integrator", "scipy"]) == 0
+    assert (
+        main(["simulate", SPRING, "--k", "4", "--c", "0", "--start", "1", "0", "--end", "1", "--integrator", "scipy"])
+        == 0
+    )
     said = capsys.readouterr().out
     assert f"to ({np.cos(2):.6g}, {-2 * np.sin(2):.6g}) at t = 1" in said
 
