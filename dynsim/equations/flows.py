@@ -166,7 +166,7 @@ def _quantity(rhs: Any, name: str, t: Any, x: Any, parameters: Mapping[str, Any]
 
 
 def written(system: Any, rhs: Any) -> str:
-    """EquationText, parameters and starts of a system, as a text from which `dynsim.system` makes it again."""
+    """Equations, parameters and starts of a system, as a text from which `dynsim.system` makes it again."""
     units = dict(zip(system.names, system.units, strict=False))
     ranges = {name: (low, high) for name, low, high in system.ranges}
     remarks = {}

@@ -48,7 +48,7 @@ def system(
 
     Statements are separated by semicolons, commas or line ends; `#` begins a comment.
 
-    - EquationText: `x' = ...`, `dx/dt = ...` and `x'' = ...`, whose components are x and x'; `x[n+1] = ...` or
+    - Equations: `x' = ...`, `dx/dt = ...` and `x'' = ...`, whose components are x and x'; `x[n+1] = ...` or
       `x(n+1) = ...` for a map. The time is `t`, the step of a map is `n`.
     - Definitions: a number is a parameter (`mu = 1.0`), anything else a quantity (`a = x + y`); `f(u) = u/(1 + u)` is a
       function, and `x(0) = 2` a start. Starts that are not given are 0 if another one is.
