@@ -3,11 +3,7 @@
 import re
 from collections.abc import Sequence
 
-GREEK = (
-    "alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda", "mu", "nu", "omega", "phi", "psi", "rho",
-    "sigma", "tau", "xi", "zeta", "eta", "kappa", "iota", "upsilon", "chi", "pi", "Gamma", "Delta", "Theta",
-    "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega",
-)  # fmt: skip
+from dynsim.equations.functions import GREEK
 
 NO_BREAK = "\N{NO-BREAK SPACE}"  # prevents a line break
 FEW = 4  # a label lists the values of at most this many components
