@@ -472,7 +472,7 @@ def trajectory_starts(given: Array | np.ndarray | int, low: np.ndarray, high: np
 
 def _curves(
     flow: AbstractFlow, found: Sequence[Equilibrium], starts: np.ndarray, low: np.ndarray, high: np.ndarray,
-    axes: tuple[int, int], t: Time, tolerances: tuple[float, float | None],
+    axes: tuple[int, int], t: Time, tolerances: tuple[float, float | None] = (RTOL, None),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Compute the curves into saddles, out of saddles, and from the starts, in one compiled program."""
     size = float(np.linalg.norm(high - low))
