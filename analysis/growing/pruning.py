@@ -46,6 +46,9 @@ class HeadMeasures(NamedTuple):
         """The share of each head in the sum of the norms of the gradients: its relative weight on the backbone."""
         return self.gradients / jnp.sum(self.gradients)
 
+    __repr__ = one_line
+    __str__ = report
+
 
 @checked
 @eqx.filter_jit

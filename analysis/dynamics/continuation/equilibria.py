@@ -48,7 +48,8 @@ def continue_equilibria(
     by their own errors, so that slow components are as accurate beside fast ones.
 
     A step is searched on both sides of each fold and branch point in it, and for pairs of bifurcations after which as
-    many eigenvalues grow as before. An eigenvalue that leaves zero and returns within a part of a step can be missed.
+    many eigenvalues grow as before. Derivatives of the eigenvalues along the branch show growth that oscillates faster
+    than the steps follow each other; `Branch.undetermined` lists where doubt remains.
 
     Args:
         parameter: the parameter of a flow that is autonomous at both ends of its range, or of a map.

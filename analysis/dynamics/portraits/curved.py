@@ -45,6 +45,7 @@ class Portrait(NamedTuple):
         cycles: limit cycles among the attractors.
         families: curves of equilibria.
         others: kind of each attractor that is no isolated equilibrium, by its number.
+        types: type of each equilibrium in words, such as `stable node`.
     """
 
     points: np.ndarray
@@ -55,6 +56,7 @@ class Portrait(NamedTuple):
     cycles: tuple[PortraitCycle, ...] = ()
     families: tuple[Family, ...] = ()
     others: Mapping[int, str] = {}
+    types: tuple[str, ...] = ()
 
     __repr__ = one_line
     __str__ = report
@@ -152,7 +154,8 @@ def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -
     found, curves_of = equilibrium_families(flow, equilibria(flow, some, t), some, np.ones(points.shape[1]), t=t)
     rests = np.array([e.state for e in found]).reshape(-1, points.shape[1])
     limits, cycles, others = _limits(flow, starts, rests, t, horizon)
-    return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits, cycles, curves_of, others)
+    kinds, types = (tuple(getattr(e, name) for e in found) for name in ("kind", "description"))
+    return Portrait(np.asarray(starts), field, rests, kinds, limits, cycles, curves_of, others, types)
 
 
 def _limits(
