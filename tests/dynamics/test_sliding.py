@@ -215,6 +215,11 @@ def test_the_limit_cycle_of_a_relay_that_slides_is_that_of_its_pieces():
     start = simulate(flow, [0.5, 0.3, -0.2], [0.0, 40.0]).final
     orbit = periodic_orbit(flow, start, 8.86)
     assert orbit.period == pytest.approx(2 * half_period(1.0), rel=1e-9)
+    lands = poincare_section(flow, start, lambda t, x: x[0], 1, integrator=Diffrax(rtol=1e-10, atol=1e-12)).states[0]
+    for begin in (lands, lands * jnp.array([0.0, 1.0, 1.0]) + jnp.array([1e-9, 0.0, 0.0])):
+        again = periodic_orbit(flow, begin, 8.86)
+        np.testing.assert_allclose(again.multipliers, orbit.multipliers, atol=1e-9)
+    assert abs(orbit.multipliers[1]) < 1e-9  # vectors across the surface are lost where it begins to slide
     found = continue_orbits(Parameter(flow, "a", 0.8, 1.1), orbit, steps=Steps(first=0.1))
     ends = [float(period) for period in found.states.period[[0, -1]]]
     np.testing.assert_allclose(ends, [2 * half_period(a) for a in (0.8, 1.1)], rtol=1e-8)
