@@ -17,12 +17,13 @@ from analysis.dynamics.flow_maps.unit_speed import POINTS, curves
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.periodic_orbits.limit_cycles import limit_cycles
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
-from analysis.dynamics.poincare import poincare_section
+from analysis.dynamics.poincare import _is_quick, poincare_section
 from analysis.dynamics.portraits.plane import KEPT, _switched, beside_poles, phase_plane
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.integrators.switched_field import jumps_left_out, switched_field
 from dynsim.keys import random_key
+from dynsim.programs import without_compiling
 from dynsim.simulation.dense import dense_output
 from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import AbstractSpace, Euclidean, Sphere
@@ -56,6 +57,12 @@ def test_many_steps_without_sliding_are_taken_once_more(monkeypatch):
     path = simulate(FRICTION, [3.2, 0.0], np.pi * np.arange(3) / 4, integrator=Scipy(longest_step=0.05))
     assert int(path.stats.num_steps) >= 30
     np.testing.assert_allclose(path.ys[-1], [0.5, -2.7], atol=1e-6)
+
+
+def test_sections_of_commands_slide_too():
+    with without_compiling():
+        assert _is_quick(FunctionFlow(lambda t, x: -x), jnp.zeros(2), 1.0, Diffrax())
+        assert not _is_quick(FRICTION, jnp.zeros(2), 1.0, Diffrax())
 
 
 def test_curves_slide_and_end_at_rest():
