@@ -6,6 +6,8 @@ from . import hardmax as hardmax
 from . import networks as networks
 from . import prototypes as prototypes
 from . import tokens as tokens
+from .equations.export import export as export
+from .equations.system import system as system
 from .errors import IntegrationError as IntegrationError
 from .integrators import RKC2 as RKC2
 from .integrators import AbstractIntegrator as AbstractIntegrator

@@ -30,6 +30,8 @@ TIMES = BETWEEN * (POINTS - 1) + 1
 TOGETHER = 16
 # Length of time from which on a compiled program is faster than NumPy, in spite of the seconds that it compiles.
 LONG = 250.0
+# Steps of one curve that NumPy takes at most, half a second; a slow spiral needs many more, which compiled code takes.
+PATIENCE = 1000
 
 
 class Frozen(AbstractFlow):
@@ -107,8 +109,10 @@ def followed(
     slowed = None if long else _slowed(flow, t, directions, slow, np.broadcast_to(size, starts.shape[-1:]), unit)
     if slowed is not None and len(starts):
         begins = np.full(len(starts), ts[0])
-        found = follow(slowed, starts, begins, np.full(len(starts), ts[-1] - ts[0]), rtol=rtol, atol=atol, keep=True)
-        return sampled(slowed, found, starts, begins, np.asarray(ts, float) - ts[0])
+        durations = np.full(len(starts), ts[-1] - ts[0])
+        found = follow(slowed, starts, begins, durations, rtol=rtol, atol=atol, max_steps=PATIENCE, keep=True)
+        if np.all(found.counts < PATIENCE):
+            return sampled(slowed, found, starts, begins, np.asarray(ts, float) - ts[0])
     from dynsim.integrators import Diffrax
     from dynsim.simulation.ensemble import ensemble
 

@@ -58,8 +58,9 @@ class Simulate(SystemOptions):
     """absolute tolerance; by default a hundredth of the relative one"""
     noise: float | str | None = None
     """noise amplitude, or `file.py:name` of a function (t, x) that returns an amplitude per entry, or noise vectors"""
-    calculus: Literal["ito", "stratonovich"] = "stratonovich"
-    """interpretation of the noise: ito (Euler-Maruyama) or stratonovich (Euler-Heun)"""
+    calculus: Literal["ito", "stratonovich"] | None = None
+    """interpretation of the noise: ito (Euler-Maruyama; the default for terms such as dW1 in equations) or
+    stratonovich (Euler-Heun; the default for `--noise`)"""
     step_size: float = 0.01
     """largest step with noise, and of the symplectic integrator"""
     precision: Literal["float64", "float32"] = "float64"

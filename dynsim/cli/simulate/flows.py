@@ -101,7 +101,8 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
             "be the number of components of its state, unless `--start`, `--names` or a file for `--initial` gives it"
         )
         raise ArgumentError("dimension", must, f"is not given for `{o.system}`")
-    drawn = not o.start and (o.system not in CATALOGUE or o.initial != Simulate.initial or o.members > 1)
+    declared = o.system in CATALOGUE or bool(getattr(made.system, "start", ()))
+    drawn = not o.start and (not declared or o.initial != Simulate.initial or o.members > 1)
     if drawn and isinstance(made.system, AbstractFlow):
         return made.system, None
     return made.system, jnp.asarray(made.begun(o.dimension), jnp.dtype(o.precision))
