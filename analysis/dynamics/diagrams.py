@@ -258,6 +258,7 @@ def with_orbits(
     segments: int = SEGMENTS,
     steps: Steps = Steps(),
     max_period: float | None = None,
+    rtol: float = RTOL,
 ) -> Diagram:
     """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`.
 
@@ -269,6 +270,7 @@ def with_orbits(
         segments: number of nodes of the orbits.
         steps: the steps along each branch of orbits.
         max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
+        rtol: the relative tolerance of the solver.
 
     Example:
         >>> import jax.numpy as jnp
@@ -288,7 +290,7 @@ def with_orbits(
     for at in points:
         if any(_begins_at(one, at) or _shrinks_to(one, at) for one in (*diagram.orbits, *(one for _, one in found))):
             continue
-        new = families_from_hopf(parameter, at, (segments, steps, max_period, RTOL))
+        new = families_from_hopf(parameter, at, (segments, steps, max_period, rtol))
         found = [(begin, known) for begin, known in found if not any(_shrinks_to(one, begin) for one in new)]
         found += [(at, one) for one in new]
     return diagram._replace(orbits=(*diagram.orbits, *(one for _, one in found)))

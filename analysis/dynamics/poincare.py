@@ -21,6 +21,7 @@ from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.base import step_limit
+from dynsim.integrators.sliding import may_slide
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.notebook import picture
 from dynsim.programs import Programmed, compiles_little
@@ -192,7 +193,7 @@ def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractInte
         return False
     import diffrax as dfx
 
-    return isinstance(integrator.solver, dfx.Tsit5)
+    return isinstance(integrator.solver, dfx.Tsit5) and not may_slide(flow, x)
 
 
 def _quick_path(flow: AbstractFlow, x: State, ends: np.ndarray, integrator: Any) -> Path:

@@ -54,6 +54,10 @@ class Portrait(SystemOptions):
     """time at which a time-dependent field is drawn"""
     horizon: float | None = None
     """transient after which trajectories are taken to be on their limit cycles; by default it is estimated"""
+    rtol: float = 1e-5
+    """relative tolerance of trajectories and separatrices"""
+    atol: float | None = None
+    """absolute tolerance of trajectories; by default a hundredth of the relative one, in units of their length"""
     grid: int = 101
     """number of grid points per side of the window"""
     out: Path | None = None
@@ -90,7 +94,7 @@ def main(words: Sequence[str]) -> int:
     for name, numbers in (("time", (o.time,)), ("through", o.through)):
         if not all(map(math.isfinite, numbers)):
             raise ArgumentError(name, "be finite", f"is {', '.join(map(str, numbers))}")
-    check_positive(horizon=o.horizon)
+    check_positive(horizon=o.horizon, rtol=o.rtol)
     check_outputs(o.force, figure=o.figure, movie=o.movie, out=o.out)
     from dynsim.cli.building.systems import flow
     from dynsim.programs import without_compiling
@@ -219,7 +223,16 @@ def in_plane(
     spread = trajectory_starts(o.trajectories, *window(box, 2))
     starts = np.concatenate([np.reshape(o.through, (-1, 2)), spread])
     plan = phase_plane(
-        found.system, box, axes=(first, second), at=state, trajectories=starts, t=o.time, horizon=o.horizon, grid=o.grid
+        found.system,
+        box,
+        axes=(first, second),
+        at=state,
+        trajectories=starts,
+        t=o.time,
+        horizon=o.horizon,
+        grid=o.grid,
+        rtol=o.rtol,
+        atol=o.atol,
     )
     labels = axis_labels(known.names, known.units)
     held = [k for k in range(d) if k not in (first, second)]
@@ -342,7 +355,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     parts = (np.arange(6) + 0.25) / 6
     grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
     starts = jnp.asarray(grid)
-    paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time)
+    paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time, rtol=o.rtol, atol=o.atol)
     inside = lambda x: bool(np.min(x) > -1e-9)
     found = [e for e in equilibria(system, starts, o.time) if inside(np.asarray(e.state))]
     found, lines = equilibrium_families(system, found, starts, np.ones(3), inside=inside, t=o.time)

@@ -103,6 +103,19 @@ def test_the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle(
 
 
 @pytest.mark.slow
+def test_curves_are_as_accurate_as_asked():
+    turn = FunctionFlow(lambda t, x: jnp.stack([-x[1], x[0]]))
+    path = lambda rtol, atol: curves(turn, np.array([[1.0, 0.0]]), 12.0, signs=[1.0], rtol=rtol, atol=atol)[0]
+    drift = lambda *tolerances: float(np.max(np.abs(np.linalg.norm(path(*tolerances), axis=1) - 1)))
+    assert drift(1e-10, None) < drift(1e-10, 1e-9) / 10 < 1e-7 < drift(1e-3, None)
+
+
+@pytest.mark.parametrize("words", ["--rtol 0", "--atol -1", "--rtol 1e-20"])
+def test_tolerances_of_a_portrait_are_checked(capsys, words):
+    name = words.split()[0][2:]
+    assert f"Argument `{name}` must be" in refused(capsys, "portrait", "van-der-pol", *words.split())
+
+
 def test_curves_have_at_most_unit_speed_and_end_at_equilibria():
     path = curves(DoubleWell(), jnp.asarray([[0.1], [0.1]]), 3.0, signs=[1.0, -1.0])[..., 0]
     assert path[0, -1] == pytest.approx(1.0, abs=1e-3)

@@ -21,7 +21,7 @@ from analysis.dynamics.equilibria.sliding import (
     surface_points,
 )
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
-from analysis.dynamics.flow_maps.unit_speed import curves
+from analysis.dynamics.flow_maps.unit_speed import RTOL, curves
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
@@ -29,7 +29,7 @@ from analysis.dynamics.scaling.units import made_units
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Time
-from dynsim._core.validation import box_sides, integer, reals
+from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import SwitchedField, switched_field
 from dynsim.notebook import picture
@@ -259,6 +259,8 @@ def phase_plane(
     t: Time = 0.0,
     horizon: float | None = None,
     grid: int = GRID,
+    rtol: float = RTOL,
+    atol: float | None = None,
 ) -> PhasePlane:
     """Compute the data of a phase plane, or of a planar slice of a higher-dimensional system.
 
@@ -276,6 +278,8 @@ def phase_plane(
         t: time at which the field is evaluated.
         horizon: time after which trajectories have reached their limit cycles; the default is that of `limit_cycles`.
         grid: number of grid points on each side of the window.
+        rtol: relative tolerance of trajectories and of the curves of saddles.
+        atol: their absolute tolerance; by default a hundredth of the relative one, in units of their length.
 
     Raises:
         ValueError: for bad input, or if the field is finite nowhere in the window.
@@ -288,6 +292,7 @@ def phase_plane(
         ('unstable', ('stable',), [6.6633])
     """
     low, high = window(box, 2)
+    tolerances = number("rtol", rtol), None if atol is None else number("atol", atol)
     state = np.zeros(2) if at is None else np.asarray(reals("at", at), float)
     lifted = lambda p: (
         np.where(np.isin(np.arange(len(state)), axes), np.zeros(len(state)), state) + _placed(p, axes, len(state))
@@ -312,7 +317,7 @@ def phase_plane(
     cycles, small = ([], False) if forced or not whole else _cycles(flow, found, low, high, horizon)
     shown = [(o, path) for o, path in cycles if bool(np.any(np.all((path >= low) & (path <= high), axis=1)))]
     given = trajectory_starts(trajectories, low, high)
-    into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
+    into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t, tolerances)
     known = components(flow, state)
     jumps: Any = () if switched is None else switched.drawn(list(axes))
     return PhasePlane(
@@ -467,7 +472,7 @@ def trajectory_starts(given: Array | np.ndarray | int, low: np.ndarray, high: np
 
 def _curves(
     flow: AbstractFlow, found: Sequence[Equilibrium], starts: np.ndarray, low: np.ndarray, high: np.ndarray,
-    axes: tuple[int, int], t: Time,
+    axes: tuple[int, int], t: Time, tolerances: tuple[float, float | None] = (RTOL, None),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Compute the curves into saddles, out of saddles, and from the starts, in one compiled program."""
     size = float(np.linalg.norm(high - low))
@@ -478,7 +483,8 @@ def _curves(
             sign = float(np.sign(value))
             begins += [(sign, int(sign), np.asarray(e.state) + side * ASIDE * size * vector) for side in (1, -1)]
     points = np.reshape([x for *_, x in begins], (-1, starts.shape[1]))
-    paths = curves(flow, points, LENGTH * size, signs=[sign for sign, *_ in begins], t=t)
+    rtol, atol = tolerances
+    paths = curves(flow, points, LENGTH * size, signs=[sign for sign, *_ in begins], t=t, rtol=rtol, atol=atol)
     shown = clipped(paths[..., list(axes)], low, high)
     role = np.array([role for _, role, _ in begins], int)
     return shown[role == -1], shown[role == 1], shown[role == 0]

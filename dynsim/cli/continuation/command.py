@@ -137,6 +137,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
     from dynsim.systems.base import AbstractFlow
 
     steps = steps_of(o)
+    of_orbits: Any = {"steps": steps_of_orbits(o), "max_period": o.max_period, "rtol": o.rtol}
     if o.resume is not None:
         with typed_as(path="resume"):
             diagram = load_diagram(o.resume)
@@ -145,7 +146,6 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
                 "resume", f"be a diagram in `{o.varied.name}`", f"is a diagram in `{diagram.parameter}`"
             )
         _drawn_component(o, _named(made, diagram))
-        of_orbits: Any = {"steps": steps_of_orbits(o), "max_period": o.max_period}
         orbits = tuple(extend(one, parameter, **of_orbits) for one in diagram.orbits)
         diagram = extend(diagram._replace(orbits=()), parameter, steps=steps, symmetries=symmetries)
         diagram = diagram._replace(orbits=orbits)
@@ -159,8 +159,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
         check_autonomous("system", parameter, starts[0])
     diagram = bifurcation_diagram(parameter, starts, levels=o.levels, steps=steps, symmetries=symmetries)
     if o.cycles:
-        steps = steps_of_orbits(o)
-        diagram = with_orbits(diagram, parameter, segments=o.segments, steps=steps, max_period=o.max_period)
+        diagram = with_orbits(diagram, parameter, segments=o.segments, **of_orbits)
     return diagram
 
 
