@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import matplotlib
 import matplotlib.figure
 
 from dynsim.errors import ArgumentError, nearest, reason
@@ -27,7 +28,7 @@ def check_formats(formats: Sequence[str]) -> None:
             raise ArgumentError("formats", f"hold only {', '.join(FORMATS)}", but)
 
 
-def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> None:
+def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str, *, style: bool = True) -> None:
     """Write a drawing in the format of the file's suffix, with a title but no date, for reproducible bytes.
 
     The file is written atomically.
@@ -36,6 +37,7 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> Non
         drawn: the drawing.
         file: the file; its suffix is one of `FORMATS`.
         title: title that is stored in the file.
+        style: whether the settings of `figures.style` apply, as they should to our own figures.
 
     Raises:
         ValueError: if the file cannot be written.
@@ -51,7 +53,8 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> Non
         b'<?xml'
     """
     try:
-        with settings(), whole_file(file, file.suffix) as part:
+        used = settings() if style else matplotlib.rc_context({"svg.hashsalt": "dynsim"})
+        with used, whole_file(file, file.suffix) as part:
             drawn.savefig(part, metadata=_metadata(title, file.suffix.removeprefix(".")))
     except OSError as error:
         raise ArgumentError("folder", "be one that can be written", f"`{file}` is not ({reason(error)})") from None

@@ -5,6 +5,7 @@ A figure is created at its printed size and never rescaled; no text is smaller t
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import matplotlib
 import matplotlib.colors
@@ -12,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter
 
 from dynsim.errors import ArgumentError, nearest
@@ -72,6 +74,7 @@ _RC = {
     "axes.labelpad": 2.0,
     "axes.labelsize": 8.0,
     "axes.linewidth": 0.6,
+    "axes.prop_cycle": cycler(color=[COLOURS[role] for role in SERIES]),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 8.0,
@@ -171,6 +174,25 @@ def paler(colour: str, share: float) -> tuple[float, float, float]:
     return (1 - share) * red + share, (1 - share) * green + share, (1 - share) * blue + share
 
 
+def thick(points: float) -> float:
+    """Line width in points of our figures, in proportion to the line width of the style that is in use."""
+    return points * matplotlib.rcParams["lines.linewidth"] / _RC["lines.linewidth"]
+
+
+def large(points: float) -> float:
+    """Size in points of a marker of our figures, in proportion to the marker size of the style that is in use."""
+    return points * matplotlib.rcParams["lines.markersize"] / _RC["lines.markersize"]
+
+
+class OwnFigure(Figure):
+    """A figure that is rendered in the style of this module, whatever style is in use then."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw the figure with this module's settings."""
+        with settings():
+            super().draw(renderer)
+
+
 def canvas(
     width: float = COLUMN, aspect: float = 0.75, *, rows: int = 1, columns: int = 1
 ) -> tuple[Figure, list[Axes]]:
@@ -193,7 +215,7 @@ def canvas(
     """
     if not (width > 0 and aspect > 0):
         raise ArgumentError("width", "be positive, like `aspect`", f"they are {width} and {aspect}")
-    drawn = Figure(figsize=(width, width * aspect), layout="compressed")
+    drawn = OwnFigure(figsize=(width, width * aspect), layout="compressed")
     drawn.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)  # pyright: ignore
     return drawn, list(drawn.subplots(rows, columns, squeeze=False).flat)
 

@@ -23,6 +23,32 @@ def symbol(name: str) -> str:
     return rf"${letter}_{{{below}}}$" if below else f"${letter}$"
 
 
+def dotted(label: str) -> str:
+    r"""The time derivative of a symbol, with the dot over its letter, such as $\dot{x}_{1}$, without dollar signs."""
+    found = re.fullmatch(r"\$(\\?[A-Za-z]+)(.*)\$", label.split(" (")[0])
+    return rf"\dot{{{found[1]}}}{found[2]}" if found else ""
+
+
+def at_rest(label: str) -> str:
+    r"""Name of a nullcline: $\dot{x} = 0$ for a symbol, or "... at rest" for a word."""
+    return f"${derivative} = 0$" if (derivative := dotted(label)) else f"{label.split(' (')[0]} at rest"
+
+
+def size_label(labels: Sequence[str], units: Sequence[str], time_unit: str = "") -> str:
+    r"""Label of the size of a vector field: a speed if its components share a unit, or else $|(\dot{x}, \dot{y})|$.
+
+    It is empty if the components have different units, whose squares cannot be added.
+    """
+    unit = shared_unit(units)
+    if len(set(units)) > 1:
+        return ""
+    if unit:
+        return rate_label("speed", unit, time_unit)
+    derivatives = [dotted(label) for label in labels]
+    name = f"$|({', '.join(derivatives)})|$" if all(derivatives) else "size of the field"
+    return rate_label(name, "", time_unit)
+
+
 def axis_label(name: str, unit: str = "") -> str:
     """Axis label: the symbol of a name, with its unit in brackets if it has one."""
     return f"{symbol(name)} ({unit})" if unit else symbol(name)
