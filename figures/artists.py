@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from dynsim.errors import ArgumentError, nearest, shown
-from figures.files import check_format, write_figure
+from figures import files
 from figures.fitted import fitted
 from figures.panels.portrait_curves import HALO
 from figures.style import COLUMN, canvas, settings
@@ -41,7 +41,7 @@ class Artists:
     """
 
     def __init__(self, axes: Sequence[Any], *, own: bool) -> None:
-        self.axes: tuple[Any, ...] = tuple(axes)
+        self.axes: list[Any] = list(axes)
         self.own = own
         self.legend: Legend | None = None
         self.colourbar: Colorbar | None = None
@@ -83,8 +83,8 @@ class Artists:
             ValueError: for another suffix, or a file that cannot be written.
         """
         path = Path(file)
-        check_format("file", path)
-        write_figure(self.figure, path, title or path.stem, style=self.own)
+        files.check_format("file", path)
+        files.write_figure(self.figure, path, title or path.stem, self.own)
         return path
 
     def draw(
@@ -154,6 +154,13 @@ def check_axes(ax: Any, kind: str = "rectilinear", hint: str = "") -> Any:
     return ax
 
 
+def alone(function: Callable[..., Any], *args: Any, **keywords: Any) -> "Artists":
+    """Draw by a function of axes into a figure of our own, with one part `data`."""
+    with sheet(None) as drawn:
+        drawn.draw("data", True, function, *args, **keywords)
+    return drawn
+
+
 @contextlib.contextmanager
 def sheet(
     ax: Any,
@@ -221,7 +228,10 @@ def _legend(
 ) -> Legend | None:
     """Draw a legend below all axes, or above the first, with one entry for each label in any of the axes."""
     named = [zip(*ax.get_legend_handles_labels()[::-1], strict=True) for ax in axes]
-    entries = {label: handle for pairs in reversed(named) for label, handle in pairs}
+    entries: dict[str, Any] = {}
+    for pairs in named:
+        for label, handle in pairs:
+            entries.setdefault(label, handle)
     style: dict[str, Any] = {"handles": entries.values(), "labels": entries.keys(), "ncols": columns}
     above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
     style |= above if place == "above" else {"loc": "outside lower center"}
@@ -231,11 +241,17 @@ def _legend(
     return axes[0].legend(**style) if place == "above" else figure.legend(**style)
 
 
+def visible(ax: Any) -> list[Artist]:
+    """Lines, collections, patches and images of axes that show something."""
+    return [one for one in (*ax.lines, *ax.collections, *ax.patches, *ax.images) if not is_proxy(one)]
+
+
 class _Kept:
     """Labels and limits of axes before a drawing, which are restored where they are not wanted."""
 
     def __init__(self, ax: Any) -> None:
         self.ax = ax
+        self.children = set(visible(ax))
         self.names = "xyz" if ax.name == "3d" else "xy"
         self.labels = [getattr(ax, f"get_{name}label")() for name in self.names]
         self.limits = [getattr(ax, f"get_{name}lim")() for name in self.names]
@@ -246,7 +262,7 @@ class _Kept:
             if not labels:
                 getattr(self.ax, f"set_{name}label")(text)
         for name, ends, free in zip(self.names, self.limits, self.free, strict=True):
-            if not limits and free:
+            if not limits and free and any(one not in self.children for one in visible(self.ax)):
                 self.ax.autoscale(axis=name)
             elif not limits:
                 getattr(self.ax, f"set_{name}lim")(ends)

@@ -87,9 +87,10 @@ def diagram(
     limits: bool = True,
     title: str = "",
     until: float = 1.0,
+    measures: "Drawn | None" = None,
     **style: Any,
 ) -> Artists:
-    """Draw a bifurcation diagram; see `Diagram.plot`."""
+    """Draw a bifurcation diagram; see `Diagram.plot`. `measures`, if given, is what `measured` returns."""
     names = found.names or _numbered(found)
     which = _index(component, names)
     units = found.units or ("",) * len(names)
@@ -97,7 +98,8 @@ def diagram(
     wanted = (branches, orbits, bifurcations)
     how = {"colour": colour, "window": window, "bounds": bounds, "until": until, "style": style}
     sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}
-    return _drawn(measured(found, which, parameter), label, ax, wanted, how, sheeted)
+    known = measures or measured(found, which, parameter)
+    return _drawn(known, label, ax, wanted, how, sheeted)
 
 
 def branch(
@@ -107,6 +109,7 @@ def branch(
     *,
     parameter: Parameter | None = None,
     branches: Part = True,
+    orbits: Part = True,
     bifurcations: Part = True,
     colour: Any = None,
     window: tuple[float, float] | None = None,
@@ -125,7 +128,7 @@ def branch(
     if of_orbits and parameter is None:
         values = np.asarray(states.period)[:, None], np.array([[b.state.period] for b in found.bifurcations])
         alone = Drawn(Diagram(found.name, (found,), (1,)), ((found, False),), (values,))
-        return _drawn(alone, "period", ax, (branches, branches, bifurcations), how, sheeted)
+        return _drawn(alone, "period", ax, (branches, orbits, bifurcations), how, sheeted)
     whole = Diagram(found.name, () if of_orbits else (found,), () if of_orbits else (1,), (found,) if of_orbits else ())
     if parameter is not None:
         first = jax.tree.map(lambda a: a[0, 0] if of_orbits else a[0], states.nodes if of_orbits else states)
@@ -134,7 +137,7 @@ def branch(
     names = whole.names or _numbered(whole)
     which = _index(component, names)
     label = axis_label(names[which], whole.units[which] if whole.units else "")
-    return _drawn(measured(whole, which, parameter), label, ax, (branches, branches, bifurcations), how, sheeted)
+    return _drawn(measured(whole, which, parameter), label, ax, (branches, orbits, bifurcations), how, sheeted)
 
 
 def _drawn(
@@ -154,6 +157,7 @@ def _drawn(
         lines, marks = [], []
         drawn.draw("branches", False, branch_lines)
         drawn.draw("orbits", False, branch_lines)
+        drawn.draw("bifurcations", False, bifurcation_marks)
         for (one, of_orbits), (on_branch, at) in zip(found.branches, found.values, strict=True):
             name, part = ("orbits", orbits) if of_orbits else ("branches", branches)
             made = drawn.draw(name, part, branch_lines, *branch_line(one, on_branch, at), colour=tints[of_orbits])
@@ -177,7 +181,7 @@ def _drawn(
             drawn.draw("leaving", True, leaving_marks, usual, lines)
         names = {"equilibria": tints[0], "periodic orbits, max. and min.": tints[1]}
         dashed = "unstable or undecided" if unclear else "unstable"
-        drawn.draw("branches", True, stability_entries, kinds=names if has_orbits else None, dashed=dashed,
+        drawn.draw("branches", bool(lines), stability_entries, kinds=names if has_orbits else None, dashed=dashed,
                    colour="black" if drawn.own or has_orbits else tints[0])  # fmt: skip
         shown_up_to(target, how["until"])
     return drawn

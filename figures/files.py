@@ -28,7 +28,7 @@ def check_formats(formats: Sequence[str]) -> None:
             raise ArgumentError("formats", f"hold only {', '.join(FORMATS)}", but)
 
 
-def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str, *, style: bool = True) -> None:
+def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str, style: bool = True) -> None:
     """Write a drawing in the format of the file's suffix, with a title but no date, for reproducible bytes.
 
     The file is written atomically.

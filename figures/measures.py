@@ -13,7 +13,7 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.named import Components, listed
 from figures.artists import Artists, Part, set_properties, sheet
 from figures.panels import maps
-from figures.panels.exponents import groups, running_exponents
+from figures.panels.exponents import exponents_against, groups, running_exponents
 from figures.panels.labels import axis_label, axis_labels, time_label
 from figures.panels.spectra import multipliers as multiplier_marks
 from figures.panels.spectra import unit_circle
@@ -138,6 +138,28 @@ def exponents(
                 place.tick_params(labelbottom=False)
         if style:
             set_properties("style", drawn["lines"], style)
+    return drawn
+
+
+def exponents_along(
+    parameters: np.ndarray,
+    exponents: np.ndarray,
+    errors: np.ndarray,
+    *,
+    xlabel: str,
+    ylabel: str,
+    converged: np.ndarray,
+    until: float = 1.0,
+) -> Artists:
+    """Draw Lyapunov exponents against a parameter, those of very different size in two panels."""
+    parted = groups(np.nanmean(np.abs(exponents), axis=0), np.nanmean(errors, axis=0))
+    with sheet(None, make=lambda: canvas(COLUMN, 0.75 if len(parted) == 1 else 1.05, rows=len(parted))) as drawn:
+        for place, which in zip(drawn.axes, parted, strict=True):
+            last = place is drawn.axes[-1]
+            drawn.draw("lines", True, exponents_against, parameters, exponents, errors, which=which,
+                       xlabel=xlabel if last else "", ylabel=ylabel, converged=converged, until=until,
+                       ax=place)  # fmt: skip
+            place.tick_params(labelbottom=last)
     return drawn
 
 

@@ -1,6 +1,6 @@
 """Phase portraits in axes: planes and slices, lines, circles, spheres and simplices."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +62,7 @@ def plane(
         field = (found.xs, found.ys, found.velocity)
         low, high = speeds or phase.speed_range(found.velocity)
         size = size_label((first, second), units, found.time_unit) if high > low else ""
-        style = streamlines if isinstance(streamlines, dict) else {}
+        style = dict(streamlines) if isinstance(streamlines, Mapping) else {}
         shades = COLOURS["field"] if colour is None and not size else colour
         lines = drawn.draw(
             "streamlines", bool(streamlines), phase.streamlines, *field, colour=shades, speeds=(low, high), **style
@@ -88,9 +88,10 @@ def plane(
 def _background(drawn: Artists, basins: "Basins | None") -> None:
     """Draw basins behind a portrait."""
     if basins is not None:
+        from figures.basins import basin_names
         from figures.panels.basins import basin_background
 
-        drawn.draw("basins", True, basin_background, basins.labels, basins.axes)
+        drawn.draw("basins", True, basin_background, basins.labels, basins.axes, names=basin_names(basins))
 
 
 def line(

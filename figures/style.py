@@ -4,8 +4,9 @@ A figure is created at its printed size and never rescaled; no text is smaller t
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+import contextvars
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import matplotlib
 import matplotlib.colors
@@ -111,6 +112,27 @@ _RC = {
 }
 
 
+class Page(NamedTuple):
+    """Size in inches and matplotlib's settings of our figures, where they differ from those of this module."""
+
+    width: float | None = None
+    height: float | None = None
+    rc: Mapping[str, Any] = {}
+
+
+_PAGE: contextvars.ContextVar[Page | None] = contextvars.ContextVar("page", default=None)
+
+
+@contextlib.contextmanager
+def page(one: Page) -> Iterator[None]:
+    """Make our figures within this context in another size, and with other settings of matplotlib."""
+    token = _PAGE.set(one)
+    try:
+        yield
+    finally:
+        _PAGE.reset(token)
+
+
 @contextlib.contextmanager
 def settings() -> Iterator[None]:
     """Draw and write figures with this module's settings within this context; the user's settings are restored.
@@ -127,7 +149,7 @@ def settings() -> Iterator[None]:
     """
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        with matplotlib.rc_context(_RC):  # pyright: ignore[reportArgumentType]
+        with matplotlib.rc_context(_RC | dict((_PAGE.get() or Page()).rc)):  # pyright: ignore[reportArgumentType]
             yield
 
 
@@ -187,9 +209,15 @@ def large(points: float) -> float:
 class OwnFigure(Figure):
     """A figure that is rendered in the style of this module, whatever style is in use then."""
 
+    def __init__(self, figsize: tuple[float, float], layout: Any):
+        self.page = _PAGE.get() or Page()
+        width, height = figsize
+        wide = self.page.width or width
+        super().__init__(figsize=(wide, self.page.height or height * wide / width), layout=layout)
+
     def draw(self, renderer: Any) -> None:
         """Draw the figure with this module's settings."""
-        with settings():
+        with page(self.page), settings():
             super().draw(renderer)
 
 

@@ -246,7 +246,7 @@ def _series(
             )
             for number, (t, y, e) in enumerate(zip(found.ts, found.ys, found.errors, strict=True)):
                 drawn.draw("errors", errors, _band, t, y[:, k], e[:, k], tint, None if number else said, ax=ax)
-            if drawn.own and apart and k == 0 and errors is not False:
+            if drawn.own and not several and k == 0 and errors is not False:
                 ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)  # above: data may be anywhere
         drawn.draw("errors", False, _band)
         if len(found.ts) > 1:

@@ -11,7 +11,7 @@ from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
 from figures.panels.growing_data import for_all, up_to
 from figures.panels.shown import usual_limits
-from figures.style import COLOURS, SERIES, colour, large, thick
+from figures.style import COLOURS, SERIES, large, thick
 
 BAND = "standard error at the end"
 APART = 5.0  # ratio of sizes above which exponents are drawn in two panels
@@ -83,10 +83,12 @@ def exponents_against(
     converged: ArrayLike,
     ylabel: str = "Lyapunov exponents",
     until: float = 1.0,
+    which: Sequence[int] | None = None,
 ) -> None:
     """Draw exponents, (parameters, k), against a parameter with two-standard-error bands; open if not converged.
 
-    Only the share `until` of the parameters is drawn, on axes for all of them.
+    Only the share `until` of the parameters is drawn, on axes for all of them. `which` are the exponents that are
+    drawn, all by default.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -95,19 +97,22 @@ def exponents_against(
     if values.ndim != 2 or values.shape != sigma.shape or len(values) != len(x):
         raise ArgumentError("exponents", f"have shape ({len(x)}, k) to match `errors`", f"has shape {values.shape}")
     unsteady = ~np.asarray(converged, bool)
-    ax.axhline(0.0, color=colour("reference"), linewidth=thick(0.6))
-    for number, (row, error) in enumerate(zip(values.T, sigma.T, strict=True)):
-        role = SERIES[number % len(SERIES)]
-        known = up_to(row, until)
-        ax.plot(x, known, color=colour(role), linewidth=thick(0.8), label=rf"$\lambda_{{{number + 1}}}$")
-        said = "two standard errors" if number == 0 else None
-        ax.fill_between(
-            x, known - 2 * error, known + 2 * error, color=colour(role), alpha=0.25, linewidth=0.0, label=said
-        )
-        ax.plot(x[unsteady], known[unsteady], marker="o", markersize=large(2.5), fillstyle="none", linestyle="none",
-                color=colour(role), label="not converged" if number == 0 and np.any(unsteady) else None)  # fmt: skip
-    within = np.concatenate([values - 2 * sigma, values + 2 * sigma])
+    ax.axhline(0.0, color=COLOURS["reference"], linewidth=thick(0.6))
+    chosen = list(range(values.shape[1])) if which is None else list(which)
+    for place, number in enumerate(chosen):
+        row, error, tint = values[:, number], sigma[:, number], COLOURS[SERIES[number % len(SERIES)]]
+        known, said = up_to(row, until), "two standard errors" if place == 0 else None
+        ax.plot(x, known, color=tint, linewidth=thick(0.8), label=rf"$\lambda_{{{number + 1}}}$")
+        ax.fill_between(x, known - 2 * error, known + 2 * error, color=tint, alpha=0.25, linewidth=0.0, label=said)
+        if np.any(unsteady):
+            ax.plot(x[unsteady], known[unsteady], marker="o", markersize=large(2.5), fillstyle="none",
+                    linestyle="none", color=tint, label=None if place else "not converged")  # fmt: skip
+    rows, around = values[:, chosen], 2 * sigma[:, chosen]
+    within = np.concatenate([rows - around, rows + around])
     for_all(ax, np.stack([np.full(within.size, x[0]), within.ravel()], axis=1))
+    usual = usual_limits([(column, np.ones(len(x))) for column in (*(rows - around).T, *(rows + around).T)], rows)
+    if usual is not None:  # bands of errors of few runs may be far wider than the others
+        ax.set_ylim(*usual)
     ax.set_xlim(x.min(), x.max())
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)

@@ -77,7 +77,8 @@ class Branch(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `branches` and `bifurcations`. A part is left out by False, and styled by properties of
+            options: the parts `branches`, `orbits` (periodic orbits, with `parameter`) and `bifurcations`.
+                A part is left out by False, and styled by properties of
                 matplotlib, `bifurcations={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
                 which may all be switched off; `component`, a name or an index; `parameter`, with its system, by which
                 names, units and the minimum and maximum of periodic orbits are known; `window`, limits of the

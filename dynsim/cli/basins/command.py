@@ -103,8 +103,6 @@ def on_grid(
 ) -> int:
     """Compute the basin of each grid point, print the shares of the basins, and draw them."""
     from analysis.dynamics.attractors.basins import basins
-    from figures.basins import drawing
-    from figures.files import write_figure
 
     shape = o.shape * len(which) if len(o.shape) == 1 else o.shape
     if len(shape) != len(which):
@@ -124,7 +122,7 @@ def on_grid(
         write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
         say(f"labels {o.out}")
     limits = [edge.limit for edge in between.values()]
-    write_figure(drawing(found, limits), o.figure, f"basins of attraction of {made.name}")
+    found.plot(edges=limits).save(o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
     return 0
 
