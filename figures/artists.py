@@ -17,6 +17,7 @@ from matplotlib.patches import Patch
 from dynsim.errors import ArgumentError, nearest, shown
 from figures import files
 from figures.fitted import fitted
+from figures.panels.labels import parsed
 from figures.panels.portrait_curves import HALO
 from figures.style import COLUMN, canvas, settings
 
@@ -202,7 +203,7 @@ def sheet(
         for one in kept:
             one.restore(labels=labels, limits=limits)
         if title:
-            given[0].set_title(title)
+            given[0].set_title(parsed(title))
         if legend:
             drawn.legend = given[0].legend(**(legend if isinstance(legend, Mapping) else {}))
         return
@@ -214,7 +215,7 @@ def sheet(
         for one in kept:
             one.restore(labels=labels, limits=limits)
         if title:
-            (figure.suptitle if place == "above" else axes[0].set_title)(title)
+            (axes[0].set_title if place == "below" and len(axes) == 1 else figure.suptitle)(parsed(title))
         if place and legend is not False and drawn.legend is None:
             given = legend if isinstance(legend, Mapping) else {}
             drawn.legend = _legend(figure, axes, columns, given, place)

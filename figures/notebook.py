@@ -7,7 +7,6 @@ import matplotlib.figure
 
 from dynsim.errors import ArgumentError
 from figures.plotting import drawing_of, plot
-from figures.style import settings
 
 DPI = 130  # resolution at which a figure is shown in its size
 DENSE = 2  # pixels of the file for each pixel shown, so that figures are sharp on dense screens
@@ -27,9 +26,8 @@ def png(result: Any) -> Picture | None:
 
 
 def rendered(drawn: matplotlib.figure.Figure) -> Picture:
-    """Render a figure as a PNG for dense screens, with the settings of `figures.style`."""
+    """Render a figure as a PNG for dense screens."""
     file = io.BytesIO()
-    with settings():
-        drawn.savefig(file, format="png", dpi=DENSE * DPI)
+    drawn.savefig(file, format="png", dpi=DENSE * DPI)
     width, height = (round(DPI * float(inches)) for inches in drawn.get_size_inches())
     return file.getvalue(), {"width": width, "height": height}

@@ -151,8 +151,9 @@ def _picture(value: Any) -> bytes | None:
     if hasattr(value, "savefig"):
         from figures.notebook import rendered
 
-        return rendered(value)
-    return value._repr_png_() if hasattr(value, "_repr_png_") else None
+        return rendered(value)[0]
+    found = value._repr_png_() if hasattr(value, "_repr_png_") else None
+    return found[0] if isinstance(found, tuple) else found
 
 
 def run_shell(where: str, code: str) -> Shown:

@@ -1,6 +1,7 @@
 """Make axis labels from the names and units that a system declares."""
 
 import re
+import warnings
 from collections.abc import Sequence
 
 GREEK = ("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda", "mu", "nu", "omega", "phi", "psi", "rho",
@@ -10,6 +11,20 @@ NO_BREAK = "\N{NO-BREAK SPACE}"  # prevents a line break
 FEW = 4  # a label lists the values of at most this many components
 
 
+def parsed(text: str) -> str:
+    """A text with formulas between dollar signs; what cannot be typeset is shown as it is, with a warning."""
+    from matplotlib.mathtext import MathTextParser
+
+    if text.count("$") - text.count(r"\$") < 1:
+        return text
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        warnings.warn(f"The text `{text}` is no formula that can be typeset, and is shown as it is.", stacklevel=2)
+        return text.replace(r"\$", "$").replace("$", r"\$")
+    return text
+
+
 def symbol(name: str) -> str:
     r"""Typeset a name: a letter with subscripts in italics, such as `theta_1` as $\theta_1$, and words unchanged.
 
@@ -17,7 +32,7 @@ def symbol(name: str) -> str:
     """
     found = re.fullmatch(r"(" + "|".join(GREEK) + r"|[A-Za-z])(_[\w,]+|\d*)", name)
     if "$" in name or found is None:
-        return name if "$" in name else name.replace("_", " ")
+        return parsed(name) if "$" in name else name.replace("_", " ")
     letter = rf"\{found[1]}" if len(found[1]) > 1 else found[1]
     below = found[2].lstrip("_")
     return rf"${letter}_{{{below}}}$" if below else f"${letter}$"

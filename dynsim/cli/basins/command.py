@@ -115,11 +115,9 @@ def on_grid(
     tell(found)
     between = edges(made, start, which, found, search) if o.edge else {}
     if o.out is not None:
-        from dynsim.io.npz import write_arrays
+        from analysis.dynamics.attractors.basin_files import save_basins
 
-        axes = {f"axis_{k + 1}": axis for k, axis in enumerate(found.axes)}
-        more = edge_arrays(between) if o.edge else {}
-        write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
+        save_basins(o.out, found, edge_arrays(between) if o.edge else {})
         say(f"labels {o.out}")
     limits = [edge.limit for edge in between.values()]
     found.plot(edges=limits).save(o.figure, f"basins of attraction of {made.name}")
