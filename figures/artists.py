@@ -73,9 +73,7 @@ class Artists:
         return f"Artists({counts})"
 
     def _repr_png_(self) -> Any:
-        from figures.notebook import rendered
-
-        return rendered(self.figure) if self.own else None
+        return files.rendered(self.figure) if self.own else None
 
     def save(self, file: str | Path, title: str = "") -> Path:
         """Write the figure as PDF, SVG or PNG; files of the same drawing have the same bytes.

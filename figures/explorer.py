@@ -15,7 +15,7 @@ from dynsim.simulation.checks import as_state, as_times
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import changed, components, listed, parameters
-from figures.notebook import rendered
+from figures.files import rendered
 from figures.trajectories import trajectory
 
 STEPS = 100  # number of steps of a slider

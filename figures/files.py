@@ -1,5 +1,6 @@
 """Write figures to files: supported formats, atomic writes, and reproducible bytes."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from dynsim.io.whole_files import whole_file
 from figures.style import settings
 
 FORMATS = ("pdf", "svg", "png")
+DPI = 130  # resolution in which notebooks show a figure
+DENSE = 2  # pixels of the file for each pixel shown, so that figures are sharp on dense screens
+
+Picture = tuple[bytes, dict[str, int]]
+"""A PNG, and the width and height in pixels in which notebooks show it."""
 
 
 def check_format(name: str, path: Path) -> None:
@@ -58,6 +64,14 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str, style:
             drawn.savefig(part, metadata=_metadata(title, file.suffix.removeprefix(".")))
     except OSError as error:
         raise ArgumentError("folder", "be one that can be written", f"`{file}` is not ({reason(error)})") from None
+
+
+def rendered(drawn: matplotlib.figure.Figure) -> Picture:
+    """Render a figure as a PNG for notebooks on dense screens."""
+    file = io.BytesIO()
+    drawn.savefig(file, format="png", dpi=DENSE * DPI)
+    width, height = (round(DPI * float(inches)) for inches in drawn.get_size_inches())
+    return file.getvalue(), {"width": width, "height": height}
 
 
 def _metadata(title: str, kind: str) -> dict[str, str | None]:

@@ -36,7 +36,8 @@ from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Pendulum
 from dynsim.systems.named import Components
 from dynsim.systems.parameter import Parameter
-from figures.notebook import DENSE, DPI, png
+from figures.files import DENSE, DPI
+from figures.notebook import png
 
 PNG = b"\x89PNG"
 CELLS = (
