@@ -33,6 +33,17 @@ def test_a_run_at_few_times_is_drawn_as_the_curve_that_it_is(circle):
     assert all(len(ax.lines[0].get_xdata()) == len(fine.ts) for ax in (path, *series))
 
 
+def test_a_jump_within_a_short_time_is_drawn_as_it_is():
+    """The logistic curve rises within a thousandth of the time between two saved states."""
+    flow = FunctionFlow(lambda t, x: 40 * x * (1 - x))
+    run = simulate(flow, np.array([1e-6]), np.linspace(0.0, 120.0, 6), integrator=Scipy())
+    fine = refined(run)
+    exact = 1 / (1 + (1e6 - 1) * np.exp(-40 * np.asarray(fine.ts)))
+    np.testing.assert_allclose(np.asarray(fine.ys)[:, 0], exact, atol=1e-6)
+    assert np.max(np.diff(np.asarray(fine.ys)[:, 0])) < 0.3
+    assert np.isin(run.ts, fine.ts).all()
+
+
 def test_estimates_of_errors_are_between_those_of_saved_times(circle):
     error = np.stack([TIMES, 2 * TIMES], axis=1)
     fine = refined(eqx.tree_at(lambda run: run.stats.error, circle, error, is_leaf=lambda part: part is None))
