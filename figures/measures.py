@@ -12,8 +12,8 @@ from analysis.dynamics.scaling.flat import flat_states
 from dynsim.errors import ArgumentError
 from dynsim.systems.named import Components, listed
 from figures.artists import Artists, Part, set_properties, sheet
+from figures.panels import exponents as estimates
 from figures.panels import maps
-from figures.panels.exponents import exponents_against, groups, running_exponents
 from figures.panels.labels import axis_label, axis_labels, time_label
 from figures.panels.spectra import multipliers as multiplier_marks
 from figures.panels.spectra import unit_circle
@@ -116,12 +116,12 @@ def exponents(
 ) -> Artists:
     """Draw running estimates of Lyapunov exponents; see `LyapunovSpectrum.plot`."""
     running = np.where(np.isfinite(found.running), found.running, np.nan)
-    parted = groups(found.exponents, found.errors) if ax is None else [list(range(len(found.exponents)))]
+    parted = estimates.groups(found.exponents, found.errors) if ax is None else [list(range(len(found.exponents)))]
     make = lambda: canvas(COLUMN, 0.75 if len(parted) == 1 else 1.05, rows=len(parted))
     colours = None if colour is None else list(colour) if isinstance(colour, list | tuple) else [colour]
     with sheet(ax, make=make, legend=legend, columns=2, labels=labels, limits=limits, title=title) as drawn:
         if len(drawn.axes) > 1 and ax is not None:
-            parted = groups(found.exponents, found.errors)
+            parted = estimates.groups(found.exponents, found.errors)
         if len(drawn.axes) != len(parted):
             raise ArgumentError(
                 "ax", f"be one, or one for each of {len(parted)} groups of sizes", f"are {len(drawn.axes)}"
@@ -131,9 +131,9 @@ def exponents(
             last = place is drawn.axes[-1]
             how = {"xlabel": (xlabel or time_label()) if last else "", "ylabel": ylabel, "until": until, "which": which,
                    "colours": colours, "ax": place}  # fmt: skip
-            drawn.draw("zero", zero, running_exponents, *data, parts=("zero",), **how)
-            drawn.draw("lines", lines, running_exponents, *data, parts=("lines",), **how)
-            drawn.draw("bands", bands, running_exponents, *data, parts=("bands",), **how)
+            drawn.draw("zero", zero, estimates.running_exponents, *data, parts=("zero",), **how)
+            drawn.draw("lines", lines, estimates.running_exponents, *data, parts=("lines",), **how)
+            drawn.draw("bands", bands, estimates.running_exponents, *data, parts=("bands",), **how)
             if drawn.own and not last:
                 place.tick_params(labelbottom=False)
         if style:
@@ -152,11 +152,11 @@ def exponents_along(
     until: float = 1.0,
 ) -> Artists:
     """Draw Lyapunov exponents against a parameter, those of very different size in two panels."""
-    parted = groups(np.nanmean(np.abs(exponents), axis=0), np.nanmean(errors, axis=0))
+    parted = estimates.groups(np.nanmean(np.abs(exponents), axis=0), np.nanmean(errors, axis=0))
     with sheet(None, make=lambda: canvas(COLUMN, 0.75 if len(parted) == 1 else 1.05, rows=len(parted))) as drawn:
         for place, which in zip(drawn.axes, parted, strict=True):
             last = place is drawn.axes[-1]
-            drawn.draw("lines", True, exponents_against, parameters, exponents, errors, which=which,
+            drawn.draw("lines", True, estimates.exponents_against, parameters, exponents, errors, which=which,
                        xlabel=xlabel if last else "", ylabel=ylabel, converged=converged, until=until,
                        ax=place)  # fmt: skip
             place.tick_params(labelbottom=last)

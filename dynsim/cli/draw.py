@@ -172,7 +172,6 @@ def _dataset(file: Path, must: str) -> Any:
 
 def picture(o: Draw, result: Any) -> Any:
     """Draw the result into a figure of the requested size."""
-    from dynsim.simulation.ensemble import Ensemble
     from dynsim.simulation.hybrid_trajectory import HybridTrajectory
     from dynsim.simulation.trajectory import Trajectory
     from figures.plotting import drawing_of, plot
@@ -194,11 +193,9 @@ def picture(o: Draw, result: Any) -> Any:
     elif kind == "Diagram" and o.components:
         if len(o.components) > 1:
             raise ArgumentError("components", "name one component of a diagram", f"names {len(o.components)}")
-        how["component"] = o.components[0]
+        how["component"] = "".join(o.components)
     elif kind == "Dataset":
         how["quantities"] = o.components
-    elif isinstance(result, Ensemble):
-        how["names"] = ()
     return plot(result, **how)
 
 
