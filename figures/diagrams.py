@@ -1,7 +1,7 @@
 """Bifurcation diagrams: a component of the state on branches of equilibria, cycles and periodic orbits."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import matplotlib
@@ -13,9 +13,11 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbits import orbit_ranges
 from analysis.dynamics.diagrams import Diagram, branch_line, component_of
 from analysis.dynamics.periodic_orbits.maps import phases
+from dynsim._core.validation import choice
 from dynsim.errors import ArgumentError
 from dynsim.systems.named import Components, components, listed
 from dynsim.systems.parameter import Parameter
+from figures import quantities
 from figures.artists import Artists, Part, set_properties, sheet
 from figures.panels.bifurcations import (
     bifurcation_marks,
@@ -27,18 +29,8 @@ from figures.panels.bifurcations import (
 )
 from figures.panels.labels import axis_label
 from figures.panels.shown import leaving_marks, usual_limits
+from figures.quantities import Drawn, Values
 from figures.style import COLOURS
-
-Values = tuple[np.ndarray, np.ndarray]
-"""Values of a component at the points of a branch and at its bifurcations, with one column per curve."""
-
-
-class Drawn(NamedTuple):
-    """A diagram with the values of a component on its branches, and whether they are branches of periodic orbits."""
-
-    diagram: Diagram
-    branches: tuple[tuple[Branch, bool], ...]
-    values: tuple[Values, ...]
 
 
 def measured(diagram: Diagram, component: int = 0, parameter: Parameter | None = None) -> Drawn:
@@ -75,6 +67,7 @@ def diagram(
     ax: Any = None,
     component: str | int = 0,
     *,
+    quantity: str = "range",
     parameter: Parameter | None = None,
     branches: Part = True,
     orbits: Part = True,
@@ -94,11 +87,14 @@ def diagram(
     names = found.names or _numbered(found)
     which = _index(component, names)
     units = found.units or ("",) * len(names)
-    label = axis_label(names[which], units[which])
+    choice("quantity", quantity, quantities.QUANTITIES)
+    of = found.of if parameter is None else parameter
+    time_unit = "" if of is None else str(getattr(of.system, "time_unit", ""))
+    label = quantities.label(quantity, names[which], units[which], time_unit)
     wanted = (branches, orbits, bifurcations)
     how = {"colour": colour, "window": window, "bounds": bounds, "until": until, "style": style}
     sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}
-    known = measures or measured(found, which, parameter)
+    known = measures or quantities.shown(measured(found, which, parameter), quantity)
     return _drawn(known, label, ax, wanted, how, sheeted)
 
 
@@ -164,7 +160,7 @@ def _drawn(
             if made and how["style"]:
                 set_properties("style", made, how["style"])
             lines += made or []
-            kinds = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
+            kinds = [b.title for b in one.bifurcations]
             marks += [
                 (n, b.parameter, float(v))
                 for n, b, row in zip(kinds, one.bifurcations, at, strict=True) for v in np.unique(row)
@@ -179,9 +175,10 @@ def _drawn(
         usual = limits_of(found)[0] if how["window"] is None else how["window"]
         if usual is not None and lines and sheeted["limits"]:
             drawn.draw("leaving", True, leaving_marks, usual, lines)
-        names = {"equilibria": tints[0], "periodic orbits, max. and min.": tints[1]}
+        both = has_orbits and not all(of_orbits for _, of_orbits in found.branches)
+        names = {"equilibria": tints[0], found.orbits: tints[1]} if both else None
         dashed = "unstable or undecided" if unclear else "unstable"
-        drawn.draw("branches", bool(lines), stability_entries, kinds=names if has_orbits else None, dashed=dashed,
+        drawn.draw("branches", bool(lines), stability_entries, kinds=names, dashed=dashed,
                    colour="black" if drawn.own or has_orbits else tints[0])  # fmt: skip
         shown_up_to(target, how["until"])
     return drawn

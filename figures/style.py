@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter
 
+from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError, nearest
 
 WIDTHS = {
@@ -169,6 +170,7 @@ def colour(role: str) -> str:
     return COLOURS[role]
 
 
+@checked
 def basin_colour(limit: int) -> str:
     """Colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit.
 

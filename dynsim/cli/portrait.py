@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least, check_positive
@@ -53,6 +54,8 @@ class Portrait(SystemOptions):
     """transient after which trajectories are taken to be on their limit cycles; by default it is estimated"""
     grid: int = 101
     """number of grid points per side of the window"""
+    out: Path | None = None
+    """a table (.csv, .parquet or .npz) to write: equilibria with types and eigenvalues, and limit cycles"""
     figure: Path = Path("portrait.png")
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
@@ -64,11 +67,12 @@ class Portrait(SystemOptions):
 
 
 class Computed(NamedTuple):
-    """A computed portrait: a function that draws it, a description of what was found, and its range of speeds."""
+    """A computed portrait: a function that draws it, a description, its range of speeds, and the result."""
 
     draw: "Callable[..., Artists]"
     said: str
     speeds: tuple[float, float] = (0.0, 0.0)
+    result: Any = None
 
 
 def main(words: Sequence[str]) -> int:
@@ -85,7 +89,7 @@ def main(words: Sequence[str]) -> int:
         if not all(map(math.isfinite, numbers)):
             raise ArgumentError(name, "be finite", f"is {', '.join(map(str, numbers))}")
     check_positive(horizon=o.horizon)
-    check_outputs(o.force, figure=o.figure, movie=o.movie)
+    check_outputs(o.force, figure=o.figure, movie=o.movie, out=o.out)
     from dynsim.cli.building.systems import flow
     from dynsim.programs import without_compiling
 
@@ -94,6 +98,7 @@ def main(words: Sequence[str]) -> int:
     with without_compiling():
         one = portrait(o, found)
     say(one.said)
+    write_out(o.out, one.result)
     one.draw().save(o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")
     if o.movie is not None:
@@ -220,7 +225,7 @@ def in_plane(
     told = f"{plan}{note}" if regions is None else f"{plan}\n{regions}"
     regions = as_before(regions, along)
     draw = lambda **how: plan.plot(title=title, basins=regions, **how)
-    return Computed(draw, told, speed_range(plan.velocity))
+    return Computed(draw, told, speed_range(plan.velocity), plan)
 
 
 def basins_of(
@@ -262,6 +267,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     from analysis.dynamics.equilibria.newton import in_box
     from analysis.dynamics.equilibria.search import equilibria_in_box
     from analysis.dynamics.portraits.plane import window
+    from analysis.tables import equilibria_table
     from figures.panels.attractors import ends
     from figures.panels.labels import axis_label, rate_label, symbol
     from figures.portraits import line
@@ -276,7 +282,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     sides = np.array([[low], [high]])
     rests, curves = equilibrium_families(found.system, rests, sides, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])
-    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
+    listed = [f"{e.description} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
     listed = [*(listed or ["no equilibrium in the window"]), *([str(complete)] if complete.is_doubtful else [])]
     said = "; ".join(listed)
     label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
@@ -288,7 +294,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
         xs, np.asarray(speeds), points, kinds, label,
         curves=curves, velocity=velocity, title=title, basins=regions, **how,
     )  # fmt: skip
-    return Computed(draw, said, ends(speeds))
+    return Computed(draw, said, ends(speeds), equilibria_table(rests, known))
 
 
 def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
@@ -302,8 +308,8 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     names = axis_labels(known.names, known.units) if system.names else ()
     speeds = ends(np.linalg.norm(np.asarray(found.field, float), axis=-1))
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
-    said = "; ".join([_rests(found.equilibrium_points, found.kinds, found.families), *orbits])
-    return Computed(lambda **how: found.plot(names=names, title=title, **how), said, speeds)
+    said = "; ".join([_rests(found.equilibrium_points, found.types, found.families), *orbits])
+    return Computed(lambda **how: found.plot(names=names, title=title, **how), said, speeds, found)
 
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
@@ -313,6 +319,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     from analysis.dynamics.equilibria.families import equilibrium_families
     from analysis.dynamics.equilibria.newton import equilibria
     from analysis.dynamics.flow_maps.unit_speed import curves
+    from analysis.tables import equilibria_table
     from figures.panels.labels import symbol
     from figures.portraits import simplex
 
@@ -329,7 +336,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     kinds = tuple(e.kind for e in found)
     states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
     draw = lambda **how: simplex(paths, points, kinds, states, curves=lines, title=title, **how)
-    return Computed(draw, _rests(points, kinds, lines))
+    return Computed(draw, _rests(points, [e.description for e in found], lines), result=equilibria_table(found, known))
 
 
 def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:

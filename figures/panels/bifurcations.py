@@ -16,6 +16,8 @@ from figures.style import COLOURS, large, paler, thick
 MARKS = {
     "fold": "s",
     "branch point": "D",
+    "pitchfork": "D",
+    "transcritical bifurcation": "D",
     "Hopf point": "o",
     "period doubling": "^",
     "Neimark-Sacker point": "v",
