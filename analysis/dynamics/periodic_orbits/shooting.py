@@ -27,13 +27,15 @@ from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow, check_start, double_state
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 
 if TYPE_CHECKING:
     import diffrax as dfx
+
+    from figures.artists import Artists
 
 # Number of segments for which a compiled program has room; longer lists get room for a multiple.
 ROWS = 32
@@ -83,9 +85,27 @@ class PeriodicOrbit(NamedTuple):
     stability: str
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the Floquet multipliers in the complex plane into axes; those outside the unit circle are filled.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `multipliers` and `circle`. A part is left out by False, and styled by properties of
+                matplotlib, `multipliers={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
+                which may all be switched off.
+
+        Returns:
+            The artists of each part by name, such as `drawn.multipliers`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def __str__(self) -> str:
         """Describe stability, period and multipliers in one line."""

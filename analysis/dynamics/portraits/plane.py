@@ -1,7 +1,7 @@
 """Compute the data of a phase plane: vector field, equilibria, limit cycles, separatrices and trajectories."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,9 +32,12 @@ from dynsim._core.types import BoxLike, Time
 from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import SwitchedField, switched_field
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Number of bisections of a grid edge on which a component changes sign.
 HALVINGS = 16
@@ -229,9 +232,28 @@ class PhasePlane(NamedTuple):
     pseudo_equilibria: tuple[PseudoEquilibrium, ...] = ()
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the phase plane into axes.
+
+        In given axes your style sheet holds, and a legend or a colour bar is drawn only on request. Without axes, a
+        figure is made in the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `streamlines`, `nullclines`, `equilibria`, `cycles`, `separatrices`, `trajectories`,
+                `families` and `surfaces`. A part is left out by False, and styled by properties of matplotlib,
+                `equilibria={"markersize": 8}`. Also `colour`, `legend`, `colourbar`, `labels`, `limits` and `title`,
+                which may all be switched off; `basins`, a result of `basins` to draw behind.
+
+        Returns:
+            The artists of each part by name, such as `drawn.equilibria`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def __str__(self) -> str:
         """Describe the equilibria and limit cycles in one line."""

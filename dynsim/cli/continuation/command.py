@@ -256,7 +256,6 @@ def _drawn_component(o: Continue, parts: "Components") -> int:
 def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram") -> None:
     """Write the requested figure and movie of one component of the state against the parameter."""
     from figures import diagrams, quantities
-    from figures.files import write_figure
     from figures.movie import growing, write_movie
 
     parts = _named(made, diagram)
@@ -268,11 +267,11 @@ def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram"
         name = parts.names[which] if o.y == "range" else o.y
         shown = f"the figure shows {name} from {limits[0]:.4g} to {limits[1]:.4g}"
         say(f"{shown}, branches extend from {least:.4g} to {most:.4g} (`--window` sets the limits)")
-    label = quantities.label(o.y, parts.names[which], parts.units[which], parts.time_unit)
-    drawing = lambda until: diagrams.drawing(measured, label, bounds=o.varied.bounds, limits=limits, until=until)
+    named: Any = diagram._replace(names=parts.names, units=parts.units)
+    how = {"component": which, "quantity": o.y, "bounds": o.varied.bounds, "window": limits, "measures": measured}
     if o.figure is not None:
-        write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.varied.name}")
+        named.plot(**how).save(o.figure, f"bifurcation diagram in {o.varied.name}")
         say(f"figure {o.figure}")
     if o.movie is not None:
-        write_movie(o.movie, growing(drawing))
+        write_movie(o.movie, growing(lambda until: named.plot(until=until, **how).figure))
         say(f"movie {o.movie}")
