@@ -29,7 +29,7 @@ from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed
 from dynsim._core.types import State
 
-CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
+CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1, "pitchfork": -1}
 """Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind; -1 for cycles."""
 # Coefficients below this share of their natural size count as zero, so that criticality stays undecided.
 DEGENERATE = 1e-8
@@ -68,9 +68,11 @@ class Bifurcation(NamedTuple):
     periodic orbits s is the root mean square of the distance over the period; at period doublings and Neimark-Sacker
     points the coefficient is that of u' = c u^3, where u is the same mean of the critical Floquet vector, as in
     MatCont: see `OrbitCurve.coefficient`. It is NaN elsewhere, and where further eigenvalues are critical.
+    At a branch point `form` is `pitchfork`, `transcritical` or `degenerate`, or "" where it is not known, and the
+    coefficient is that of s^3 or of s^2 in the reduced equation; see `normal_forms.branch_points`.
     `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
     eigenvalues grow as fast as they turn; it has the units of the coefficient. `unknown` says why it is NaN where the
-    kind of the bifurcation has one.
+    kind of the bifurcation has one, or why the form is degenerate or not known.
     """
 
     kind: str
@@ -84,6 +86,7 @@ class Bifurcation(NamedTuple):
     coefficient: float = math.nan
     natural_size: float = math.nan
     unknown: str = ""
+    form: str = ""
 
     __repr__ = one_line
 
@@ -91,9 +94,9 @@ class Bifurcation(NamedTuple):
     def criticality(self) -> str:
         """`supercritical`, `subcritical` or `degenerate` by the sign of the coefficient; "" where it does not decide.
 
-        It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
+        It decides at Hopf points, period doublings, pitchforks, and Neimark-Sacker points without a strong resonance.
         """
-        sign = CRITICAL.get(self.kind, 0)
+        sign = CRITICAL.get(self.form or self.kind, 0)
         sign = -abs(sign) if isinstance(self.state, Cycle) else sign
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
             return ""
@@ -108,6 +111,12 @@ class Bifurcation(NamedTuple):
             return 0
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
 
+    @property
+    def title(self) -> str:
+        """Kind in full, such as `supercritical Hopf point`, `subcritical pitchfork` or `transcritical bifurcation`."""
+        name = {"pitchfork": "pitchfork", "transcritical": "transcritical bifurcation"}.get(self.form, self.kind)
+        return f"{self.form if self.form == 'degenerate' else self.criticality} {name}".strip()
+
     def __str__(self) -> str:
         """Describe the kind, the parameter value, and the criticality or the resonance."""
         return self.sized(1.0)
@@ -115,6 +124,8 @@ class Bifurcation(NamedTuple):
     def sized(self, size: float) -> str:
         """Describe the bifurcation in one line; a value that is tiny for a parameter of this size prints as 0."""
         said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self.unknown
+        if self.form:
+            said = f"{self.form}: {self.unknown}" if self.unknown else f"{self.criticality} {self.form}".strip()
         return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
 
@@ -213,10 +224,23 @@ def _meeting(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: f
     if name == "branch point" and not curve.meets(point):
         return None
     away = (end.flat - begin.flat) / size
-    where, c = length + share * size, curve.coefficient(name, point, 0.0)
-    count, why = len(curve.crossing(point, away)[1]) if name == "branch point" else 1, curve.unknown(name, point)
-    at = Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c, why)
+    where, count = length + share * size, len(curve.crossing(point, away)[1]) if name == "branch point" else 1
+    made = Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count)
+    if name == "branch point":
+        at = _with_form(curve, point, made)
+    else:
+        c = curve.coefficient(name, point, 0.0)
+        at = made._replace(coefficient=c.value, natural_size=c.size, unknown=curve.unknown(name, point))
     return _Meeting(at, point, count % 2 == 1)
+
+
+def _with_form(curve: AbstractCurve, point: CurvePoint, at: Bifurcation) -> Bifurcation:
+    """Add the normal form of a branch point, unless several eigenvalues vanish there."""
+    if at.multiplicity > 1:
+        return at._replace(form="degenerate", unknown=f"{at.multiplicity} eigenvalues are 0")
+    found = curve.branch_form(point)
+    c = found.coefficient
+    return at._replace(form=found.kind, coefficient=c.value, natural_size=c.size, unknown=found.why)
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
@@ -242,9 +266,8 @@ def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float]
     if all(next(departures(curve, point, along, way, size), None) is None for way in ways):
         return []
     where = length + share * (places[0] + places[2])
-    return [
-        Bifurcation("branch point", point.state, point.parameter, point.values, 0.0, where, away / size, 0, *UNKNOWN)
-    ]
+    made = Bifurcation("branch point", point.state, point.parameter, point.values, 0.0, where, away / size, 0)
+    return [_with_form(curve, point, made)]
 
 
 class _Place(NamedTuple):
@@ -508,7 +531,8 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
         name = "branch point" if crossed else "fold"
     c = _coefficient(curve, name, (begin, point, end), frequency, mean) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)
-    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
+    made = Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)
+    return [_with_form(curve, point, made) if name == "branch point" else made]
 
 
 def _cleaned(curve: AbstractCurve, point: CurvePoint, beside: tuple[CurvePoint, ...], value: complex) -> complex:

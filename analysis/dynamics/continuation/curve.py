@@ -10,6 +10,7 @@ import numpy as np
 from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
+from analysis.dynamics.normal_forms.branch_points import BranchForm
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
@@ -193,6 +194,11 @@ class AbstractCurve(abc.ABC):
         """Compute the normal form coefficient of a bifurcation at a point; NaN if there is none."""
         del name, point, frequency
         return UNKNOWN
+
+    def branch_form(self, point: CurvePoint) -> BranchForm:
+        """Compute the normal form of a simple branch point; its kind is "" if none is computed."""
+        del point
+        return BranchForm("")
 
     def unknown(self, name: str, point: CurvePoint) -> str:
         """Explain why a normal form coefficient at a point is unknown; "" if it is known or does not exist."""

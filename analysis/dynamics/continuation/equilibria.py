@@ -15,6 +15,7 @@ from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.continuation.switching import rays, ways_out
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import integer
@@ -26,6 +27,7 @@ from dynsim.systems.parameter import Parameter
 POINTS = 1000  # of a branch in each direction, by default
 
 
+@checked
 @on_host_by_default
 def continue_equilibria(
     parameter: Parameter,
@@ -79,6 +81,7 @@ def continue_equilibria(
     return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
+@checked
 @on_host_by_default
 def switch(
     parameter: Parameter,
