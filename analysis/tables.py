@@ -308,9 +308,11 @@ def branch_table(
         "stability": np.array([*found.kinds, *("undecided" for _ in marks)]),
         "bifurcation": np.array(["" for _ in found.kinds] + [b.title for b in marks]),
     }  # fmt: skip
+    values = _padded([*np.asarray(found.eigenvalues), *(np.ravel(b.eigenvalues) for b in marks)])
+    columns |= _columns_of("multiplier" if is_orbit else "eigenvalue", values)
     given = _units(known, "", "_min", "_max", "_amplitude") | _of_time(known.time_unit)
     given |= {found.name: of.unit if of is not None else ""}
-    return Table({name: np.asarray(values)[order] for name, values in columns.items()}, given)
+    return Table({name: np.asarray(column)[order] for name, column in columns.items()}, given)
 
 
 def _of_branch(states: State, of: Parameter | None, names: Sequence[str], units: Sequence[str]) -> Components:

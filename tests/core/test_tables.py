@@ -142,6 +142,8 @@ def test_a_diagram_lists_equilibria_and_orbits_with_period_frequency_and_extreme
     assert found["x_max"].tolist() == pytest.approx([0, 0, 0, 1, 2, 2.5, 3])
     assert found["x_amplitude"].tolist() == pytest.approx([0, 0, 0, 1, 2, 2.5, 3])
     assert found.units["x_min"] == "mV"
+    assert found["eigenvalue_2"][[0, 2]].tolist() == [1, 1]
+    assert np.isnan(found["multiplier_1"][:3]).all()
     marks = table(list(rest().bifurcations) + list(orbits().bifurcations))
     assert marks["bifurcation"].tolist() == ["supercritical pitchfork", "fold"]
 
