@@ -170,3 +170,15 @@ def test_relaxation_oscillations_are_not_taken_for_homoclinic():
         Parameter(VanDerPol(), "mu", 1.0, 200.0), jnp.zeros(2), 4, lambda flow: 6.0 + flow.mu, 1e3, 1e-9
     )
     assert forced.unconfirmed(0.0 * nodes, mu) == "accuracy"
+
+
+@pytest.mark.slow
+def test_relaxation_oscillations_of_van_der_pol_are_continued_to_mu_100():
+    """The period at mu = 100 is 162.837, as integration of the stiff equation gives."""
+    flow = VanDerPol(mu=1.0)
+    orbit = periodic_orbit(flow, [2.0, 0.0], 6.6, segments=12)
+    cycles = continue_orbits(Parameter(flow, "mu", 0.9, 100.0), orbit, steps=Steps(points=400))
+    assert cycles.ends == ("bounds", "bounds")
+    assert set(cycles.kinds) == {"stable"}
+    assert not cycles.bifurcations
+    assert cycles.states.period[-1] == pytest.approx(162.837, abs=1e-3)
