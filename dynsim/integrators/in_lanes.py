@@ -1,5 +1,6 @@
 """Solve the members of an ensemble in lanes: what JAX or a kernel returns, as values, final states and statistics."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,16 +14,39 @@ from jaxtyping import Array
 from dynsim._core.placement import current
 from dynsim._core.types import State, Time, Times
 from dynsim.errors import Outcome
-from dynsim.integrators.base import Stats, least_rtol, masked, stacked
+from dynsim.integrators.base import Event, Stats, ended_by, least_rtol, masked, stacked
+from dynsim.integrators.events import at_end, before_reset, first_signs, values_at
+from dynsim.integrators.events import signs as signs_at
 from dynsim.integrators.lanes import kernel, plain
+from dynsim.integrators.lanes.brackets import untouched
 from dynsim.integrators.lanes.method import DONE, SPENT, Settings, suits
-from dynsim.integrators.lanes.recorded import FlowForm, Recorded, form_of, in_type, recorded
+from dynsim.integrators.lanes.recorded import FlowForm, Recorded, System, form_of, in_type, recorded
 from dynsim.kernels import kernels_on
 from dynsim.programs import ProgramError
 from dynsim.systems.base import AbstractFlow
 
 LARGEST = 20
 """Most entries of a state for lanes in JAX; of larger ones, members that share a loop of stages are as fast."""
+
+
+class Watch(eqx.Module):
+    """The events that end members, as lanes look for them."""
+
+    events: tuple[Event, ...]
+
+    @property
+    def directions(self) -> tuple[int, ...]:
+        """The direction of each event."""
+        return tuple(event.direction for event in self.events)
+
+    @property
+    def samples(self) -> int:
+        """Number of samples of each step."""
+        return max(event.samples for event in self.events)
+
+    def values(self, flow: AbstractFlow, t: Time, y: State) -> Array:
+        """Compute the values of the events (events,) at an ambient state."""
+        return values_at(self.events, flow.space, t, y)
 
 
 class Ways(eqx.Module):
@@ -38,7 +62,7 @@ class Ways(eqx.Module):
         return f"in lanes, {'in JAX' if self.programs is None else 'by a kernel'}"
 
 
-def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf) -> Ways | str:
+def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf, events: Sequence[Event] = ()) -> Ways | str:
     """Find out how members of a flow can be solved in lanes, or say why not.
 
     Args:
@@ -46,13 +70,14 @@ def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf) -> Way
         flow: the flow, or one of several that differ in numbers only.
         y0: shapes and types of a state.
         longest: the longest step.
+        events: the events that end a member.
     """
     if not suits(solver):
         return f"{type(solver).__name__} is no explicit Runge-Kutta method with one tableau"
     size = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(y0))
     if size > max(LARGEST, kernel.LARGEST):
         return f"a state has {size:,} entries, more than {LARGEST}"
-    form = form_of(flow, y0)
+    form = form_of(flow, y0, Watch(tuple(events)) if events else None)
     if isinstance(form, str):
         return form
     programs = _for_kernel(solver, form) if current().platform == "gpu" and kernels_on() else None
@@ -78,43 +103,70 @@ def observe(
     y0s: State,
     ts: Times,
     fn: Callable[[Time, State], Any],
+    events: Sequence[Event] = (),
 ) -> tuple[Any, State, Stats]:
-    """Evaluate `fn(t, x)` at `ts` for each member, as `AbstractIntegrator.observe` does."""
-    flow, axes = stacked(flows)
+    """Evaluate `fn(t, x)` at `ts` for each member, as `AbstractIntegrator.observe` does, up to its first event."""
+    watch = Watch(tuple(events)) if events else None
+    system, axes = stacked([System(flow, watch) for flow in flows])
     settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
-    return _observed(ways, flow, axes, y0s, jnp.asarray(ts), settings, fn)
+    return _observed(ways, system, axes, y0s, jnp.asarray(ts), settings, fn)
 
 
 @eqx.filter_jit
-def _observed(ways, flow, axes, y0s, ts, given, fn):
-    form = ways.form
+def _observed(ways, system, axes, y0s, ts, given, fn):
+    form, watch = ways.form, system.watch
     leaves = jax.tree.leaves(y0s)
     members = leaves[0].shape[0]
     starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
     rtol, atol, longest, max_steps = given
     real = lambda a: jnp.asarray(a, form.dtype)
     rtol = jnp.maximum(real(rtol), least_rtol(y0s))
-    settings = Settings(real(ts[0]), real(ts[-1]), rtol, real(atol), real(longest), max_steps)
+    begins = jnp.broadcast_to(real(ts[0]), (members,))
+    settings = Settings(begins, real(ts[-1]), rtol, real(atol), real(longest), max_steps)
+    first, signs = jnp.zeros((0, members)), (jnp.zeros((0, members), form.dtype),) * 2
+    if watch is not None:
+        begin = functools.partial(_first_signs, form.dtype)
+        first, *signs = eqx.filter_vmap(begin, in_axes=(axes, 0, 0), out_axes=-1)(system, begins, y0s)
     if ways.programs is None:
-        found = plain.solved(ways.solver, form.velocity, flow, axes, starts, settings, real(ts[1:]))
+        found = plain.solved(ways.solver, form, system, axes, starts, settings, real(ts[1:]), tuple(signs))
     else:
-        numbers = _numbers(flow, axes, form.dtype)
-        found = kernel.solved(ways.programs, starts, settings, numbers, real(ts[1:]))
+        numbers = _numbers(system, axes, form.dtype)
+        found = kernel.solved(ways.programs, starts, settings, numbers, real(ts[1:]), tuple(signs))
 
-    def one(flow, y0, saved, final, last, counts):
-        seen = jax.vmap(lambda t, y: fn(t, flow.space.project(form.restored(y))))(ts[1:], saved)
+    def one(system, y0, saved, final, last, counts, first, sides, quiet):
+        space = system.flow.space
+        seen = jax.vmap(lambda t, y: fn(t, space.project(form.restored(y))))(ts[1:], saved)
         values = jax.tree.map(lambda a, b: jnp.concatenate([jnp.asarray(a, b.dtype)[None], b]), fn(ts[0], y0), seen)
-        final = form.restored(final)
-        stats = _stats(counts, last, flow.space.defect(final))
-        final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), flow.space.project(final))
+        ambient = form.restored(final)
+        stats = _stats(counts, last, space.defect(ambient))
+        if watch is not None:
+            stats = _with_event(system, stats, counts[4], begins[0], last, ambient, first, sides, quiet)
+        final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), space.project(ambient))
         return masked(values, ts, stats), final, stats
 
-    return eqx.filter_vmap(one, in_axes=(axes, 0, 2, 1, 0, 1))(flow, y0s, *found)
+    each = (axes, 0, 2, 1, 0, 1, 1, 1, 1)
+    return eqx.filter_vmap(one, in_axes=each)(system, y0s, *found[:4], first, found.sides, signs[1])
 
 
-def _numbers(flow: AbstractFlow, axes: Any, dtype: np.dtype) -> list[Array]:
-    """List the entries of a flow's arrays: a column for those that each member has for itself, otherwise a number."""
-    arrays = eqx.filter(flow, eqx.is_array)
+def _first_signs(dtype: np.dtype, system: System, t: Array, y: State) -> tuple[Array, Array, Array]:
+    """Values and signs of the events at a start, and the times until which rounding decides."""
+    flow, events = system.flow, system.watch.events
+    velocities = (flow.vector_field(t, x) for x in (y, before_reset(events, y)))
+    value, sides, quiet = first_signs(events, flow.space, t, y, *velocities)
+    return value, sides.astype(dtype), quiet.astype(dtype)
+
+
+def _with_event(system, stats, event, begin, last, y, first, sides, quiet):
+    """Add the index of the event that ended a member; one that is zero at the end of the run counts."""
+    flow, events = system.flow, system.watch.events
+    found = untouched(last, last, sides.astype(first.dtype), quiet)._replace(event=event.astype(int))
+    found = at_end(events, found, *signs_at(events, flow.space, last, y, flow.vector_field(last, y)))
+    return ended_by(stats, found.event, jnp.all(jnp.isfinite(first)), begin)
+
+
+def _numbers(system: System, axes: Any, dtype: np.dtype) -> list[Array]:
+    """List the entries of a system's arrays: a column for those that each member has for itself, otherwise a number."""
+    arrays = eqx.filter(system, eqx.is_array)
     found, leaves = [], jax.tree.leaves(arrays)
     for leaf, axis in zip(leaves, jax.tree.structure(arrays).flatten_up_to(axes), strict=True):
         leaf = leaf.astype(in_type(leaf.dtype, dtype))
@@ -125,7 +177,7 @@ def _numbers(flow: AbstractFlow, axes: Any, dtype: np.dtype) -> list[Array]:
 
 def _stats(counts: Array, last: Array, defect: Array) -> Stats:
     """Convert the counts of a lane."""
-    steps, rejected, finite, status = counts
+    steps, rejected, finite, status = counts[:4]
     failure = jnp.where(finite > 0, int(Outcome.STEP_UNDERFLOW), int(Outcome.NON_FINITE))
     failure = jnp.where(status == SPENT, int(Outcome.MAX_STEPS), failure)
     succeeded = status == DONE

@@ -16,7 +16,7 @@ from dynsim.integrators.base import stacked
 from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.lanes import kernel
 from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, begun, stepped, within
-from dynsim.integrators.lanes.recorded import form_of, recorded
+from dynsim.integrators.lanes.recorded import System, form_of, recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
@@ -254,7 +254,7 @@ def test_the_kernel_is_lowered_for_cuda(monkeypatch):
     monkeypatch.setattr(in_lanes, "kernels_on", lambda: True)
     solver, flow = Diffrax(), VanDerPol(1.0)
     lanes = solver.lanes((flow,), STARTS, TS)
-    flow, axes = stacked([flow])
+    flow, axes = stacked([System(flow)])
     given = (1e-6, 1e-8, np.inf, np.int32(100))
     run = lambda y0s: in_lanes._observed.__wrapped__(lanes, flow, axes, y0s, jnp.asarray(TS), given, state)[0]
     assert "dynsim_lanes_" in jax.jit(run).trace(STARTS).lower(lowering_platforms=("cuda",)).as_text()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import diffrax as dfx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -140,6 +141,23 @@ def within(solver: dfx.AbstractERK, step: TrialStep, t: Any) -> Array:
     path: Any = solver.interpolation_cls
     inside = path(t0=step.t, t1=step.end, y0=step.y, y1=step.y1, k=step.ks).evaluate(t)
     return jnp.where(t == step.end, step.y1, inside)
+
+
+def at_samples(solver: dfx.AbstractERK, step: TrialStep, samples: int) -> Array:
+    """The states (samples, d) at the ends of equal parts of a step: their weights in the interpolant are constants."""
+    parts = [step.y, step.y1, *step.ks]
+    return jnp.stack([*(_combined(row, parts) for row in _weights(solver, samples)[:-1]), step.y1])
+
+
+@functools.lru_cache(16)
+def _weights(solver: dfx.AbstractERK, samples: int) -> np.ndarray:
+    """Weights (samples, 2 + stages) of both ends and of the stages in the interpolated states."""
+    tableau: Any = solver.tableau
+    unit = np.eye(2 + tableau.num_stages)
+    shares = np.arange(1, samples + 1) / samples
+    with jax.ensure_compile_time_eval():
+        step = TrialStep(True, *map(jnp.asarray, (0.0, 1.0, unit[0], unit[1], unit[2:])))
+        return np.stack([np.asarray(within(solver, step, jnp.asarray(share))) for share in shares])
 
 
 def _order(solver: dfx.AbstractERK) -> float:
