@@ -12,9 +12,10 @@ import numpy as np
 from jaxtyping import Array
 
 from dynsim._core.placement import current
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Time, Times
 from dynsim.errors import Outcome
-from dynsim.integrators.base import Event, Stats, ended_by, least_rtol, masked, stacked
+from dynsim.integrators.base import Event, Stats, ended_by, least_rtol, masked, program_form, stacked
 from dynsim.integrators.events import at_end, before_reset, first_signs, values_at
 from dynsim.integrators.events import signs as signs_at
 from dynsim.integrators.lanes import kernel, plain
@@ -115,23 +116,8 @@ def observe(
 @eqx.filter_jit
 def _observed(ways, system, axes, y0s, ts, given, fn):
     form, watch = ways.form, system.watch
-    leaves = jax.tree.leaves(y0s)
-    members = leaves[0].shape[0]
-    starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
-    rtol, atol, longest, max_steps = given
-    real = lambda a: jnp.asarray(a, form.dtype)
-    rtol = jnp.maximum(real(rtol), least_rtol(y0s))
-    begins = jnp.broadcast_to(real(ts[0]), (members,))
-    settings = Settings(begins, real(ts[-1]), rtol, real(atol), real(longest), max_steps)
-    first, signs = jnp.zeros((0, members)), (jnp.zeros((0, members), form.dtype),) * 2
-    if watch is not None:
-        begin = functools.partial(_first_signs, form.dtype)
-        first, *signs = eqx.filter_vmap(begin, in_axes=(axes, 0, 0), out_axes=-1)(system, begins, y0s)
-    if ways.programs is None:
-        found = plain.solved(ways.solver, form, system, axes, starts, settings, real(ts[1:]), tuple(signs))
-    else:
-        numbers = _numbers(system, axes, form.dtype)
-        found = kernel.solved(ways.programs, starts, settings, numbers, real(ts[1:]), tuple(signs))
+    begins = jnp.broadcast_to(jnp.asarray(ts[0], form.dtype), jax.tree.leaves(y0s)[0].shape[:1])
+    first, quiet, found = _solved(ways, system, axes, y0s, begins, ts[1:], given)
 
     def one(system, y0, saved, final, last, counts, first, sides, quiet):
         space = system.flow.space
@@ -145,7 +131,73 @@ def _observed(ways, system, axes, y0s, ts, given, fn):
         return masked(values, ts, stats), final, stats
 
     each = (axes, 0, 2, 1, 0, 1, 1, 1, 1)
-    return eqx.filter_vmap(one, in_axes=each)(system, y0s, *found[:4], first, found.sides, signs[1])
+    return eqx.filter_vmap(one, in_axes=each)(system, y0s, *found[:4], first, found.sides, quiet)
+
+
+def _solved(ways, system, axes, y0s, begins, times, given):
+    """Solve from the times `begins`; also the events' values there, and the times until which rounding decides."""
+    form = ways.form
+    members = begins.shape[0]
+    starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in jax.tree.leaves(y0s)], axis=1).T
+    rtol, atol, longest, max_steps = given
+    real = lambda a: jnp.asarray(a, form.dtype)
+    rtol = jnp.maximum(real(rtol), least_rtol(y0s))
+    settings = Settings(begins, real(times[-1]), rtol, real(atol), real(longest), max_steps)
+    first, signs = jnp.zeros((0, members)), (jnp.zeros((0, members), form.dtype),) * 2
+    if system.watch is not None:
+        begin = functools.partial(_first_signs, form.dtype)
+        first, *signs = eqx.filter_vmap(begin, in_axes=(axes, 0, 0), out_axes=-1)(system, begins, y0s)
+    if ways.programs is None:
+        found = plain.solved(ways.solver, form, system, axes, starts, settings, real(times), tuple(signs))
+    else:
+        numbers = _numbers(system, axes, form.dtype)
+        found = kernel.solved(ways.programs, starts, settings, numbers, real(times), tuple(signs))
+    return first, signs[1], found
+
+
+def crossings(
+    ways: Ways,
+    integrator: Any,
+    flows: Sequence[AbstractFlow],
+    y0s: State,
+    begin: float,
+    end: float,
+    fn: Callable[[Time, State], Any],
+    event: Event,
+    count: int,
+) -> Any:
+    """Evaluate `fn(t, x)` at the first `count` occurrences of an event for each member, (members, count, ...).
+
+    Each member restarts at its event, so that no member waits for its time. NaN after the last occurrence before `end`.
+    """
+    watch = Watch(shared((event,)))
+    system, axes = stacked([System(program_form(flow), watch) for flow in flows])
+    settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
+    return _crossings(ways, system, axes, y0s, jnp.asarray(begin), jnp.asarray(end), settings, fn, count)
+
+
+@eqx.filter_jit
+def _crossings(ways, system, axes, y0s, begin, end, given, fn, count):
+    form = ways.form
+    end = jnp.asarray(end, form.dtype)
+
+    def one(system, y, final, last, counts, first):
+        hit = (counts[4] >= 0) & (counts[3] == DONE) & jnp.all(jnp.isfinite(first))
+        new = system.flow.space.project(form.restored(final))
+        value = jax.tree.map(lambda a: jnp.where(hit, a, jnp.nan), fn(last, new))
+        return jax.tree.map(lambda a, b: jnp.where(hit, a, b), new, y), jnp.where(hit, last, end), value
+
+    def onwards(carry: Any, _: None) -> Any:
+        y0s, begins = carry
+        first, _, found = _solved(ways, system, axes, y0s, begins, end[None], given)
+        each = (axes, 0, 1, 0, 1, 1)
+        y0s, begins, values = eqx.filter_vmap(one, in_axes=each)(system, y0s, *found[1:4], first)
+        return (y0s, begins), values
+
+    members = jax.tree.leaves(y0s)[0].shape[:1]
+    begins = jnp.broadcast_to(jnp.asarray(begin, form.dtype), members)
+    _, values = jax.lax.scan(onwards, (y0s, begins), None, count)
+    return jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), values)
 
 
 def _first_signs(dtype: np.dtype, system: System, t: Array, y: State) -> tuple[Array, Array, Array]:
