@@ -147,10 +147,8 @@ class Diffrax(AbstractIntegrator):
         if isinstance(ts, Tracer) or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s))):
             return "it is part of another JAX program"
         jumps, limit = self._structures(flows, y0s, ts)
-        if jumps.size:
-            return "the field jumps at given times"
         longest = np.inf if limit is None else limit
-        return ways(self.solver, program_form(flows[0]), _one(y0s), longest, shared(tuple(events)))
+        return ways(self.solver, program_form(flows[0]), _one(y0s), longest, shared(tuple(events)), _padded(jumps))
 
     def _structures(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times) -> tuple[np.ndarray, Any]:
         """Get the breakpoints of all flows, and their least step limit."""

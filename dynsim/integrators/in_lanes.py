@@ -57,13 +57,17 @@ class Ways(eqx.Module):
     form: FlowForm = eqx.field(static=True)
     programs: Recorded | None = eqx.field(static=True)
     longest: np.ndarray
+    jumps: np.ndarray
 
     def __repr__(self) -> str:
         """Say in a line how the members are solved."""
         return f"in lanes, {'in JAX' if self.programs is None else 'by a kernel'}"
 
 
-def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf, events: Sequence[Event] = ()) -> Ways | str:
+def ways(
+    solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf, events: Sequence[Event] = (),
+    jumps: np.ndarray = np.empty(0),
+) -> Ways | str:  # fmt: skip
     """Find out how members of a flow can be solved in lanes, or say why not.
 
     Args:
@@ -72,6 +76,7 @@ def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf, events
         y0: shapes and types of a state.
         longest: the longest step.
         events: the events that end a member.
+        jumps: times at which the field jumps, padded with infinities so that few programs are compiled.
     """
     if not suits(solver):
         return f"{type(solver).__name__} is no explicit Runge-Kutta method with one tableau"
@@ -81,16 +86,16 @@ def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf, events
     form = form_of(flow, y0, Watch(tuple(events)) if events else None)
     if isinstance(form, str):
         return form
-    programs = _for_kernel(solver, form) if current().platform == "gpu" and kernels_on() else None
+    programs = _for_kernel(solver, form, bool(jumps.size)) if current().platform == "gpu" and kernels_on() else None
     if size > LARGEST and programs is None:
         return f"a state has {size:,} entries, more than {LARGEST}"
-    return Ways(solver, form, programs, np.asarray(longest))
+    return Ways(solver, form, programs, np.asarray(longest), np.asarray(jumps, form.dtype))
 
 
-def _for_kernel(solver: Any, form: FlowForm) -> Recorded | None:
+def _for_kernel(solver: Any, form: FlowForm, jumping: bool) -> Recorded | None:
     """Record the steps if a kernel can be made of them."""
     try:
-        programs = recorded(solver, form)
+        programs = recorded(solver, form, jumping)
         kernel.kernel(programs, (False,) * form.numbers)
     except ProgramError:
         return None
@@ -143,15 +148,16 @@ def _solved(ways, system, axes, y0s, begins, times, given):
     real = lambda a: jnp.asarray(a, form.dtype)
     rtol = jnp.maximum(real(rtol), least_rtol(y0s))
     settings = Settings(begins, real(times[-1]), rtol, real(atol), real(longest), max_steps)
+    jumps = jnp.asarray(ways.jumps)
     first, signs = jnp.zeros((0, members)), (jnp.zeros((0, members), form.dtype),) * 2
     if system.watch is not None:
         begin = functools.partial(_first_signs, form.dtype)
         first, *signs = eqx.filter_vmap(begin, in_axes=(axes, 0, 0), out_axes=-1)(system, begins, y0s)
     if ways.programs is None:
-        found = plain.solved(ways.solver, form, system, axes, starts, settings, real(times), tuple(signs))
+        found = plain.solved(ways.solver, form, system, axes, starts, settings, real(times), tuple(signs), jumps)
     else:
         numbers = _numbers(system, axes, form.dtype)
-        found = kernel.solved(ways.programs, starts, settings, numbers, real(times), tuple(signs))
+        found = kernel.solved(ways.programs, starts, settings, numbers, real(times), tuple(signs), jumps)
     return first, signs[1], found
 
 

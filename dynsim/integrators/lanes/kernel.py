@@ -42,26 +42,38 @@ def text(programs: Recorded, own: tuple[bool, ...]) -> str:
     real, d = type_name(programs.form.dtype), programs.form.size
     stages = programs.inside.shapes[-2][0]  # before the time come the stages of the trial step
     types = programs.step.types
-    lane, watched = [f"lane{k}" for k in range(7 + 2 * d)], len(programs.directions)
+    ignored = 2 if programs.jumping else 0
+    lane, watched = [f"lane{k}" for k in range(8 + 2 * d)], len(programs.directions)
     settings = ["t0", "t1", "rtol", "atol", "longest", "max_steps"]
     own_at, shared_at = _numbered(own), _numbered([not mine for mine in own])
     numbers = [f"p{k}" for k in range(len(own))]
     step = ["accepted", "begin", "end", *(f"y{k}" for k in range(d)), *(f"z{k}" for k in range(d))]
     step += [f"k{j}_{k}" for j in range(stages) for k in range(d)]
     kinds = [type_name(types[k]) for k in range(len(lane))]
-    number_types = [type_name(dtype) for dtype in types[len(lane) + len(settings) :][: len(own)]]
+    number_types = [type_name(dtype) for dtype in types[len(lane) + len(settings) + ignored :][: len(own)]]
     read = [
         f"const {kind} {name} = ({kind}) " + (f"own[{own_at[k]} * n + i];" if mine else f"shared[{4 + shared_at[k]}];")
         for k, (name, kind, mine) in enumerate(zip(numbers, number_types, own, strict=True))
     ]
     states = range(2, 2 + d)
-    status, counts = lane[-1], (lane[2 + 2 * d], lane[3 + 2 * d], lane[5 + 2 * d], lane[6 + 2 * d], "event")
+    status, counts = lane[-1], (lane[2 + 2 * d], lane[3 + 2 * d], lane[-2], lane[-1], "event")
+    passed, walls = lane[-3], ["here", "beyond"] if programs.jumping else []
+    ahead = (
+        f"here = {passed} < J ? jumps[{passed}] : INFINITY; beyond = {passed} + 1 < J ? jumps[{passed} + 1] : INFINITY;"
+    )
+    seek = [f"{real} here, beyond;", f"while ({passed} < J && jumps[{passed}] <= t0) ++{passed};", ahead]
+    renew = [
+        f"if ({passed} != known) {{",
+        statements(programs.field, ["lane0", *lane[2 : 2 + d], *numbers], lane[2 + d : 2 + 2 * d]),
+        ahead,
+        "}",
+    ]
     lines = [
         f'extern "C" __global__ void lanes(const {real}* __restrict__ starts, const {real}* __restrict__ own,',
         f"    const {real}* __restrict__ shared, const {real}* __restrict__ times, const long long* sizes,",
-        f"    const {real}* __restrict__ signs, {real}* saved, {real}* final, {real}* last, int* counts,",
-        f"    {real}* sides) {{",
-        "const long long n = sizes[0], m = sizes[1];",
+        f"    const {real}* __restrict__ signs, const {real}* __restrict__ jumps, {real}* saved, {real}* final,",
+        f"    {real}* last, int* counts, {real}* sides) {{",
+        "const long long n = sizes[0], m = sizes[1], J = sizes[3];",
         "const long long i = (long long) blockIdx.x * blockDim.x + threadIdx.x;",
         "if (i >= n) return;",
         f"const {real} t0 = starts[{d} * n + i];",
@@ -70,14 +82,18 @@ def text(programs: Recorded, own: tuple[bool, ...]) -> str:
         *read,
         *(f"{kind} {name};" for kind, name in zip(kinds, lane, strict=True)),
         *(f"const {real} start{k} = starts[{k} * n + i];" for k in range(d)),
-        statements(programs.begin, [*(f"start{k}" for k in range(d)), *settings, *numbers], lane),
+        f"{passed} = 0;",
+        *(seek if walls else []),
+        statements(programs.begin, [*(f"start{k}" for k in range(d)), *settings, passed, *walls, *numbers], lane),
         *_search_begun(real, watched),
         "long long index = 0;",
         f"{real} due = times[0];",
         f"while ({status} == {RUNNING}) {{",
         "bool accepted;",
         *(f"{real} {name};" for name in step[1:]),
-        statements(programs.step, [*lane, *settings, *numbers], [*lane, *step]),
+        f"const int known = {passed};",
+        statements(programs.step, [*lane, *settings, *walls, *numbers], [*lane, *step]),
+        *(renew if walls else []),
         "while (accepted && due <= end) {",
         *(f"{real} w{k};" for k in range(d)),
         statements(programs.inside, [*step, "due"], [f"w{k}" for k in range(d)]),
@@ -144,8 +160,9 @@ def _numbered(chosen: Any) -> dict[int, int]:
 
 
 def solved(
-    programs: Recorded, starts: Array, settings: Any, numbers: Any, times: Array, signs: tuple[Array, Array]
-) -> Solved:
+    programs: Recorded, starts: Array, settings: Any, numbers: Any, times: Array, signs: tuple[Array, Array],
+    jumps: Array,
+) -> Solved:  # fmt: skip
     """Integrate all members as `plain.solved` does, on a CUDA device."""
     d, members = starts.shape
     dtype, m = starts.dtype, times.shape[0]
@@ -155,7 +172,7 @@ def solved(
     columns = typed(a for a, mine in zip(numbers, own, strict=True) if mine)
     mine = jnp.stack(columns) if columns else jnp.zeros((1, 1), dtype)
     shared = jnp.stack(typed([*settings[1:5], *(a for a, mine in zip(numbers, own, strict=True) if not mine)]))
-    sizes = jnp.stack([jnp.asarray(members), jnp.asarray(m), jnp.asarray(settings[5]).astype(int)])
+    sizes = jnp.stack([jnp.asarray(k).astype(int) for k in (members, m, settings[5], jumps.size)])
     shape = jax.ShapeDtypeStruct
     results = (
         shape((m, d, members), dtype), shape((d, members), dtype), shape((members,), dtype),
@@ -163,6 +180,14 @@ def solved(
     )  # fmt: skip
     grid = (math.ceil(members / THREADS),)
     watched = jnp.concatenate(signs) if len(signs[0]) else jnp.zeros((1, 1), dtype)
-    given = (jnp.concatenate([starts, settings.t0[None]]), mine, shared, times, sizes, watched)
+    given = (
+        jnp.concatenate([starts, settings.t0[None]]),
+        mine,
+        shared,
+        times,
+        sizes,
+        watched,
+        jumps if jumps.size else times,
+    )
     found = Solved(*work(*given, results=results, grid=grid, block=(THREADS,)))
     return found._replace(sides=found.sides[: len(signs[0])])

@@ -18,6 +18,7 @@ from dynsim.integrators.lanes.method import (
     Lane,
     Settings,
     TrialStep,
+    Walls,
     at_samples,
     begun,
     stepped,
@@ -57,6 +58,7 @@ def solved(
     settings: Settings,
     times: Array,
     signs: tuple[Array, Array],
+    jumps: Array,
 ) -> Solved:
     """Integrate all members in lanes, inside a JAX program.
 
@@ -72,6 +74,7 @@ def solved(
         times: the times to save at after the first, increasing; the last is the end.
         signs: the sign of each event at the start, and the time until which it is not looked at, shape (events,
             members).
+        jumps: times at which the field jumps, increasing.
     """
     (d, given), count, watch = starts.shape, times.shape[0], system.watch
     more = -given % WIDTH
@@ -82,8 +85,10 @@ def solved(
         lambda axis, a: a if axis is None else _filled(a, more, axis), axes, system, is_leaf=lambda axis: axis is None
     )
     field = lambda system: lambda t, y: form.velocity(system, t, y)
-    begin = lambda system, y, settings: begun(solver, field(system), y, settings)
-    step = lambda system, lane, settings: stepped(solver, field(system), lane, settings)
+    begin = lambda system, y, settings, *ahead: begun(solver, field(system), y, settings, *ahead)
+    step = lambda system, lane, settings, walls: stepped(solver, field(system), lane, settings, walls)
+    far = jnp.concatenate([jumps, jnp.full(2, np.inf, jumps.dtype)])
+    walls = lambda passed: Walls(far[passed], far[passed + 1]) if jumps.size else None
     over = lambda work, *ins: eqx.filter_vmap(work, in_axes=ins, out_axes=-1)
     due = jnp.concatenate([times, jnp.full((1,), np.inf, times.dtype)])
 
@@ -113,26 +118,36 @@ def solved(
         saved = lax.dynamic_update_index_in_dim(saved, jnp.where(mine, values, old), row, 0)
         return trial, jnp.where(mine, index + 1, index), jnp.where(mine, due[row + 1], wanted), saved
 
+    def renewed(lane: Lane, jumped: Array) -> Lane:
+        """Compute the field anew after a jump."""
+        new = lambda: over(lambda system, t, y: field(system)(t, y), axes, -1, -1)(system, lane.t, lane.y)
+        return lane._replace(f=lax.cond(jnp.any(jumped), lambda: jnp.where(jumped, new(), lane.f), lambda: lane.f))
+
     def advance(carry: Any) -> Any:
-        lane, searched, *saving = carry
-        lane, trial = over(step, axes, -1, same)(system, lane, settings)
+        last, searched, *saving = carry
+        lane, trial = over(step, axes, -1, same, -1)(system, last, settings, walls(last.passed))
+        lane = renewed(lane, lane.passed != last.passed) if jumps.size else lane
         if watch is not None:
-            bracket, last = searched
+            bracket, kept = searched
             found = over(look, axes, -1, -1)(system, trial, bracket)
             bracket = _chosen(trial.accepted, found, bracket)
             hit = trial.accepted & (bracket.event >= 0)
             lane = lane._replace(status=jnp.where(hit, np.int32(DONE), lane.status))
-            searched = bracket, _chosen(hit, trial, last)
+            searched = bracket, _chosen(hit, trial, kept)
         pending = lambda carry: jnp.any(carry[0].accepted & (carry[2] <= carry[0].end))
         _, *saving = lax.while_loop(pending, save, (trial, *saving))
         return lane, searched, *saving
 
-    lane = over(begin, axes, -1, same)(system, starts, settings)
+    passed = jnp.searchsorted(jumps, begins, side="right").astype(np.int32)
+    lane = over(begin, axes, -1, same, -1, -1)(system, starts, settings, passed, walls(passed))
     nothing = jnp.zeros((count, d, members), starts.dtype)
     searched = None
     if watch is not None:
         bracket = Bracket(begins, begins, sides, jnp.full(members, -1), jnp.zeros_like(begins), quiet)
-        searched = bracket, jax.tree.map(jnp.zeros_like, over(step, axes, -1, same)(system, lane, settings)[1])
+        searched = (
+            bracket,
+            jax.tree.map(jnp.zeros_like, over(step, axes, -1, same, -1)(system, lane, settings, walls(passed))[1]),
+        )
     carry = (lane, searched, jnp.zeros(members, np.int32), jnp.broadcast_to(due[0], (members,)), nothing)
     lane, searched, _, _, saved = lax.while_loop(lambda carry: jnp.any(carry[0].status == RUNNING), advance, carry)
     event = jnp.full(members, -1, np.int32)

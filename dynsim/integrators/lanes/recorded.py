@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim.integrators.lanes.brackets import Bracket, sampled
-from dynsim.integrators.lanes.method import Lane, Settings, TrialStep, begun, stepped, within
+from dynsim.integrators.lanes.method import Lane, Settings, TrialStep, Walls, begun, stepped, within
 from dynsim.programs import Program, ProgramError, scalar_program
 from dynsim.systems.base import AbstractFlow
 
@@ -124,43 +124,49 @@ class Recorded(NamedTuple):
     """The programs of a method for one form of a flow.
 
     Attributes:
-        begin: from a start (d,), the settings and the arrays of the flow to a `Lane`.
-        step: from a `Lane`, the settings and the arrays to the next `Lane` and the `TrialStep`.
+        begin: from a start (d,), the settings, the number of jumps before it and `Walls`, and the arrays of the flow to
+            a `Lane`; without jumps there are no `Walls`.
+        step: from a `Lane`, the settings, `Walls` and the arrays to the next `Lane` and the `TrialStep`.
+        field: from a time, a state and the arrays to the velocity.
         inside: from a `TrialStep` and a time to the state (d,).
         look: from a `TrialStep`, a `Bracket`, a time and the arrays to the `Bracket` after this sample; None without
             events.
         form: the form.
         directions: the direction of each event.
         samples: number of samples of a step that are searched for events.
+        jumping: whether the field jumps at given times.
     """
 
     begin: Program
     step: Program
+    field: Program
     inside: Program
     look: Program | None
     form: FlowForm
     directions: tuple[int, ...] = ()
     samples: int = 0
+    jumping: bool = False
 
 
-def recorded(solver: Any, form: FlowForm) -> Recorded:
+def recorded(solver: Any, form: FlowForm, jumping: bool = False) -> Recorded:
     """Record the steps of a method for a form of a flow, once for equal ones.
 
     Args:
         solver: an explicit Runge-Kutta method with one tableau.
         form: the form; its floating-point arrays are taken in the type of the state.
+        jumping: whether the field jumps at given times.
 
     Raises:
         ProgramError: for a field that is no list of scalar operations, or too long a list, or arrays of other types.
     """
-    found = _recorded(solver, form)
+    found = _recorded(solver, form, jumping)
     if isinstance(found, ProgramError):
         raise found
     return found
 
 
 @functools.lru_cache(64)
-def _recorded(solver: Any, form: FlowForm) -> Recorded | ProgramError:
+def _recorded(solver: Any, form: FlowForm, jumping: bool) -> Recorded | ProgramError:
     stages, size, dtype = solver.tableau.num_stages, form.size, form.dtype
     if size * stages * stages > LIMIT:  # already the sums over stages
         return ProgramError(f"more than {LIMIT:,} operations in a step")
@@ -172,11 +178,12 @@ def _recorded(solver: Any, form: FlowForm) -> Recorded | ProgramError:
     vector, ks = shaped((size,), dtype), shaped((stages, size), dtype)
     settings = Settings(number, number, number, number, number, whole)
     arrays = [shaped(shape, in_type(kind, dtype)) for shape, kind in form.arrays]
-    lane = Lane(number, number, vector, vector, whole, whole, whole, flag, whole)
+    lane = Lane(number, number, vector, vector, whole, whole, whole, whole, flag, whole)
+    walls = Walls(number, number) if jumping else None
     trial = TrialStep(flag, number, number, vector, vector, ks)
     field = lambda leaves: functools.partial(form.velocity, form.system(leaves))
-    begin = lambda y, settings, leaves: begun(solver, field(leaves), y, settings)
-    step = lambda lane, settings, leaves: stepped(solver, field(leaves), lane, settings)
+    begin = lambda y, settings, passed, walls, leaves: begun(solver, field(leaves), y, settings, passed, walls)
+    step = lambda lane, settings, walls, leaves: stepped(solver, field(leaves), lane, settings, walls)
     watch = form.system(arrays).watch
     directions, samples = (watch.directions, watch.samples) if watch else ((), 0)
     signs = shaped((len(directions),), dtype)
@@ -188,11 +195,12 @@ def _recorded(solver: Any, form: FlowForm) -> Recorded | ProgramError:
 
     try:
         return Recorded(
-            scalar_program(begin, vector, settings, arrays, limit=LIMIT),
-            scalar_program(step, lane, settings, arrays, limit=LIMIT),
+            scalar_program(begin, vector, settings, whole, walls, arrays, limit=LIMIT),
+            scalar_program(step, lane, settings, walls, arrays, limit=LIMIT),
+            scalar_program(lambda t, y, leaves: field(leaves)(t, y), number, vector, arrays, limit=LIMIT),
             scalar_program(lambda trial, t: within(solver, trial, t), trial, number, limit=LIMIT),
             scalar_program(look, trial, bracket, number, arrays, limit=LIMIT) if watch else None,
-            form, directions, samples,
+            form, directions, samples, jumping,
         )  # fmt: skip
     except ProgramError as error:
         return error
