@@ -24,6 +24,7 @@ from dynsim.systems.tokens.interactions.pairs import (
     pairs_suffice,
 )
 from dynsim.systems.tokens.interactions.powers import LOG2_E, power_of_two
+from dynsim.systems.tokens.interactions.product_kernel import means_by_products, products_fit
 from dynsim.systems.tokens.interactions.reduced import means_by_reduction
 from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.tiles import block_size, on_gpu
@@ -31,8 +32,8 @@ from dynsim.systems.tokens.interactions.traffic import Traffic
 
 FEWEST_BLOCKS = 4  # with fewer blocks of queries, exploiting symmetry saves less time than its program takes to compile
 
-KERNELS = ((means_by_kernel, kernel_fits),)
-"""Kernels with what they serve; the first that fits is used. Those of `product_kernel` have run on no GPU yet."""
+KERNELS = ((means_by_products, products_fit), (means_by_kernel, kernel_fits))
+"""Kernels with what they serve; the first that fits is used."""
 
 
 class Place(NamedTuple):

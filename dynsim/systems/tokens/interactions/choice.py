@@ -33,8 +33,8 @@ class Times(NamedTuple):
 TIMES = {
     # one core of an Intel Xeon, by the benchmark `interactions`
     "cpu": Times(1.1, 0.06, 0.38, {2: 16.0, 3: 3.5}, 1e5, 256),
-    # an H200: pairs by `tests/quality/benchmarks/gpu_fields.py`, harmonics by a simulation of a million tokens
-    "gpu": Times(5.5e-4, 5.5e-4, 0.19, {2: 0.03, 3: 0.015}, 1e5, 4096),
+    # an H200, by the benchmark `gpu_fields`
+    "gpu": Times(5.5e-4, 5.5e-4, 0.19, {2: 0.2, 3: 0.003}, 1e5, 4096),
 }
 
 

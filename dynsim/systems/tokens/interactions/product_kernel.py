@@ -15,18 +15,20 @@ from dynsim.systems.tokens.interactions.pairs import Queries
 from dynsim.systems.tokens.interactions.powers import LOG2_E
 from dynsim.systems.tokens.interactions.reduced import shifts
 
+FEWEST_DIMENSIONS = 13  # with fewer, multiply-adds take about the same time and are more accurate
 MOST_DIMENSIONS = 64  # the queries and sums of 16 tokens fit in the registers of a warp
 OLDEST = 8.0  # first generation of GPUs whose tensor cores multiply numbers of 19 bits
 WARPS = 4  # of a block
-FILLED = 2**13  # warps that fill a large GPU some times
+WIDE = 56  # dimensions above which fewer parts of the tokens take less time
+FILLED = 2**15, 2**13  # warps that fill a large GPU some times, up to so many dimensions and above
 FEWEST_GROUPS = 16  # groups of 8 tokens in a part
-CHUNK = 64  # groups that are summed before a total grows, because tensor cores round sums down
+CHUNK = 32  # groups that are summed before a total grows, because tensor cores round sums down
 
 
 def products_fit(x: Tokens) -> bool:
     """Test whether the kernel serves tokens of this type and dimension, and the GPU has the tensor cores."""
     able = all(float(device.compute_capability) >= OLDEST for device in cuda_devices())
-    return able and x.dtype.name == "float32" and 0 < x.shape[1] <= MOST_DIMENSIONS and x.shape[0] > 0
+    return able and x.dtype.name == "float32" and FEWEST_DIMENSIONS <= x.shape[1] <= MOST_DIMENSIONS and x.shape[0] > 0
 
 
 def means_by_products(q: Queries, x: Tokens, *, make: Any = Kernel) -> Queries:
@@ -43,7 +45,7 @@ def means_by_products(q: Queries, x: Tokens, *, make: Any = Kernel) -> Queries:
     (n, d), heads = x.shape, q.shape[0]
     steps, blocks, groups = math.ceil(d / 8), math.ceil(n / (16 * WARPS)), math.ceil(n / 8)
     rows, width = 16 * WARPS * blocks, 8 * steps
-    parts = min(math.ceil(FILLED / (blocks * WARPS * heads)), math.ceil(groups / FEWEST_GROUPS))
+    parts = min(math.ceil(FILLED[d > WIDE] / (blocks * WARPS * heads)), math.ceil(groups / FEWEST_GROUPS))
     sizes = {"N": n, "STEPS": steps, "HEADS": heads, "PARTS": parts, "WARPS": WARPS, "CHUNK": CHUNK}
     kernel = make(text_of("products.cu", "float32", sizes), "sums_by_products", options=("ftz",))
     queries = jnp.pad(LOG2_E * q, ((0, 0), (0, rows - n), (0, width - d)))

@@ -19,7 +19,7 @@ def means_by_reduction(q: Queries, x: Tokens) -> Queries:
     r"""Compute the means of all tokens under the weights of each head, without blocks of keys.
 
     Each weight is $e^{s_{ij} - s_{ii}}$, or relative to the largest score of a query where that may overflow, as in
-    `Blocked`. XLA's code for a GPU keeps no score of the one reduction in memory.
+    `Blocked`. Some queries at a time, so that their scores fit in memory where XLA keeps them.
 
     Args:
         q: the queries P^T x_i of each head, shape (heads, n, d).
@@ -50,15 +50,20 @@ def _scores_by_columns(q: Array, shift: Array, x: Tokens) -> Array:
 def _by_columns(q: Array, shift: Array, x: Tokens) -> Array:
     """Sum weights and weighted tokens in one reduction, by multiply-adds of columns."""
     d = x.shape[1]
-    w = jnp.exp2(_scores_by_columns(q, shift, x))
-    terms = (*(w * x[None, :, c] for c in range(d)), w)
     added = lambda a, b: tuple(u + v for u, v in zip(a, b, strict=True))
-    sums = jax.lax.reduce(terms, (jnp.zeros((), x.dtype),) * (d + 1), added, (1,))
-    return jnp.stack([total / sums[d] for total in sums[:d]], axis=1)
+
+    def tile(part: tuple[Array, Array]) -> Array:
+        w = jnp.exp2(_scores_by_columns(*part, x))
+        terms = (*(w * x[None, :, c] for c in range(d)), w)
+        sums = jax.lax.reduce(terms, (jnp.zeros((), x.dtype),) * (d + 1), added, (1,))
+        return jnp.stack([total / sums[d] for total in sums[:d]], axis=1)
+
+    return _over_tiles(tile, (q, shift), x.shape[0])
 
 
 def _largest_by_columns(q: Array, x: Tokens) -> Array:
-    return jnp.max(_scores_by_columns(q, jnp.zeros_like(q[:, 0]), x), axis=1)
+    tile = lambda part: jnp.max(_scores_by_columns(part[0], jnp.zeros_like(part[0][:, 0]), x), axis=1)
+    return _over_tiles(tile, (q,), x.shape[0])
 
 
 def _by_tiles(q: Array, shift: Array, x: Tokens) -> Array:
