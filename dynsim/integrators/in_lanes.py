@@ -193,7 +193,7 @@ def _crossings(ways, system, axes, y0s, begin, end, given, fn, count):
         value = jax.tree.map(lambda a: jnp.where(hit, a, jnp.nan), fn(last, new))
         return jax.tree.map(lambda a, b: jnp.where(hit, a, b), new, y), jnp.where(hit, last, end), value
 
-    def onwards(carry: Any, _: None) -> Any:
+    def onwards(carry: Any, _: Any) -> Any:
         y0s, begins = carry
         first, _, found = _solved(ways, system, axes, y0s, begins, end[None], given)
         each = (axes, 0, 1, 0, 1, 1)
