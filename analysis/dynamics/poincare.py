@@ -1,7 +1,6 @@
 """Compute Poincare sections and return maps of flows, and orbit diagrams of maps along a parameter."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
 from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.host import filled, room_for
-from dynsim._core.placement import carried, on_host_by_default
+from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.shared_functions import shared
 from dynsim._core.types import Scalar, State, Time
@@ -28,7 +27,7 @@ from dynsim.notebook import picture
 from dynsim.programs import Programmed, compiles_little
 from dynsim.simulation.checks import as_state, check_flow, check_integrator, check_start
 from dynsim.simulation.dense import DensePath, dense_path
-from dynsim.simulation.ensemble import cores, ensemble
+from dynsim.simulation.ensemble import ensemble, in_parts
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -352,7 +351,7 @@ def orbit_diagram(
         assert surface is not None
         flows = [parameter.at(value) for value in places]
         late = number("transient", transient) if transient else 0.0
-        search = _Search(surface, direction, late, number("longest", longest), after)
+        search = _CrossingSearch(surface, direction, late, number("longest", longest), after)
         return OrbitDiagram(places, _crossed(flows, x, coordinate, search, integrator), parameter.name)
     before = integer("transient", transient, least=0)
     found = _orbits(system, parameter.take, jnp.asarray(places), x, coordinate, jnp.asarray(before), after)
@@ -377,7 +376,7 @@ def _orbits(
     return jax.vmap(one)(values)
 
 
-class _Search(NamedTuple):
+class _CrossingSearch(NamedTuple):
     """The crossings of a flow that are kept: of a surface in a direction, after a transient, up to a time."""
 
     surface: Callable[[Time, State], Scalar]
@@ -388,7 +387,11 @@ class _Search(NamedTuple):
 
 
 def _crossed(
-    flows: list[AbstractFlow], start: State, coordinate: Callable, search: _Search, integrator: AbstractIntegrator
+    flows: list[AbstractFlow],
+    start: State,
+    coordinate: Callable,
+    search: _CrossingSearch,
+    integrator: AbstractIntegrator,
 ) -> Float[np.ndarray, "flows kept"]:
     """Compute a coordinate at the crossings of each of many flows that differ in a number; NaN where there are none."""
     starts = jax.tree.map(lambda y: jnp.broadcast_to(y, (len(flows), *y.shape)), start)
@@ -403,27 +406,21 @@ def _crossed(
         runs = ensemble(flows, starts, [0.0, search.transient], _nothing, integrator=integrator, shown=False)
         starts = runs.final
     found = np.full((len(flows), search.kept), np.nan)
-    whole = np.flatnonzero(np.all(np.isfinite(flat_states(starts)), axis=1))
-    parts = np.array_split(whole, -(-len(whole) // TOGETHER)) if len(whole) else []
-    width = max(map(len, parts), default=0)
-
     seen_at = _Coordinate(shared(coordinate))
 
-    def solved(part: np.ndarray) -> np.ndarray:
-        members = filled(part, width)
+    def solved(members: np.ndarray) -> np.ndarray:
         at = jax.tree.map(lambda y: np.asarray(y)[members], starts)
         some = [flows[k] for k in members]
-        seen = crossings(lanes, integrator, some, at, *ts.tolist(), seen_at, event, search.kept)
-        return np.asarray(seen)[: len(part)]
+        return np.asarray(crossings(lanes, integrator, some, at, *ts.tolist(), seen_at, event, search.kept))
 
-    with ThreadPoolExecutor(cores()) as pool:
-        for part, values in zip(parts, pool.map(carried(solved), parts), strict=True):
-            found[part] = values
+    whole = np.flatnonzero(np.all(np.isfinite(flat_states(starts)), axis=1))
+    for part, values in in_parts(solved, whole, TOGETHER):
+        found[part] = values[: len(part)]
     return found
 
 
 def _crossed_alone(
-    flow: AbstractFlow, start: State, coordinate: Callable, search: _Search, integrator: AbstractIntegrator
+    flow: AbstractFlow, start: State, coordinate: Callable, search: _CrossingSearch, integrator: AbstractIntegrator
 ) -> np.ndarray:
     """Compute a coordinate at the crossings of one flow."""
     values, end = np.full(search.kept, np.nan), search.longest

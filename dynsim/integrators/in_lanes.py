@@ -30,7 +30,7 @@ LARGEST = 20
 """Most entries of a state for lanes in JAX; of larger ones, members that share a loop of stages are as fast."""
 
 
-class Watch(eqx.Module):
+class EventWatch(eqx.Module):
     """The events that end members, as lanes look for them."""
 
     events: tuple[Event, ...]
@@ -83,7 +83,7 @@ def ways(
     size = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(y0))
     if size > max(LARGEST, kernel.LARGEST):
         return f"a state has {size:,} entries, more than {LARGEST}"
-    form = form_of(flow, y0, Watch(tuple(events)) if events else None)
+    form = form_of(flow, y0, EventWatch(tuple(events)) if events else None)
     if isinstance(form, str):
         return form
     programs = _for_kernel(solver, form, bool(jumps.size)) if current().platform == "gpu" and kernels_on() else None
@@ -112,7 +112,7 @@ def observe(
     events: Sequence[Event] = (),
 ) -> tuple[Any, State, Stats]:
     """Evaluate `fn(t, x)` at `ts` for each member, as `AbstractIntegrator.observe` does, up to its first event."""
-    watch = Watch(tuple(events)) if events else None
+    watch = EventWatch(tuple(events)) if events else None
     system, axes = stacked([System(flow, watch) for flow in flows])
     settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
     return _observed(ways, system, axes, y0s, jnp.asarray(ts), settings, fn)
@@ -176,7 +176,7 @@ def crossings(
 
     Each member restarts at its event, so that no member waits for its time. NaN after the last occurrence before `end`.
     """
-    watch = Watch(shared((event,)))
+    watch = EventWatch(shared((event,)))
     system, axes = stacked([System(program_form(flow), watch) for flow in flows])
     settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
     return _crossings(ways, system, axes, y0s, jnp.asarray(begin), jnp.asarray(end), settings, fn, count)
@@ -204,6 +204,61 @@ def _crossings(ways, system, axes, y0s, begin, end, given, fn, count):
     begins = jnp.broadcast_to(jnp.asarray(begin, form.dtype), members)
     _, values = jax.lax.scan(onwards, (y0s, begins), None, count)
     return jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), values)
+
+
+def restarted(
+    ways: Ways,
+    integrator: Any,
+    flows: Sequence[AbstractFlow],
+    y0s: State,
+    begin: float,
+    interval: float,
+    blocks: int,
+    each: int,
+    between: Callable[[AbstractFlow, State], tuple[State, Any]],
+) -> tuple[Any, State, Array]:
+    """Solve over equal intervals; after each, `between(flow, x)` gives the state to go on from, and values to add up.
+
+    Returns:
+        Sums of the values over `each` intervals, shape (members, blocks, ...), NaN where a member has failed; the last
+        states; and whether each member has reached the end.
+    """
+    system, axes = stacked([System(program_form(flow)) for flow in flows])
+    settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
+    return _restarted(ways, system, axes, y0s, *map(jnp.asarray, (begin, interval, each)), settings, between, blocks)
+
+
+@eqx.filter_jit
+def _restarted(ways, system, axes, y0s, begin, interval, each, given, between, blocks):
+    form = ways.form
+    real = lambda a: jnp.asarray(a, form.dtype)
+    members = jax.tree.leaves(y0s)[0].shape[0]
+
+    def one(system, y, final, status):
+        done = status == DONE
+        new, value = between(system.flow, form.restored(final))
+        keep = lambda a, b: jnp.where(done, a, b)
+        return jax.tree.map(keep, new, y), jax.tree.map(lambda a: keep(a, jnp.nan), value), done
+
+    def once(carry: Any, k: Any) -> Any:
+        y0s, whole = carry
+        times = real(begin) + real(interval) * (k + jnp.arange(2)).astype(form.dtype)
+        _, _, found = _solved(ways, system, axes, y0s, jnp.broadcast_to(times[0], (members,)), times[1:], given)
+        y0s, values, done = eqx.filter_vmap(one, in_axes=(axes, 0, 1, 0))(system, y0s, found.final, found.counts[3])
+        return (y0s, whole & done), values
+
+    def block(carry: Any, k: Any) -> Any:
+        begun = carry, jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(once, carry, k)[1])
+        more = lambda j, seen: _added(seen[1], once(seen[0], k * each + j))
+        return jax.lax.fori_loop(0, each, more, begun)
+
+    (y0s, whole), sums = jax.lax.scan(block, (y0s, jnp.ones(members, bool)), jnp.arange(blocks))
+    return jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), sums), y0s, whole
+
+
+def _added(sums: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
+    carry, values = found
+    return carry, jax.tree.map(jnp.add, sums, values)
 
 
 def _first_signs(dtype: np.dtype, system: System, t: Array, y: State) -> tuple[Array, Array, Array]:

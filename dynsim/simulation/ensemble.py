@@ -566,6 +566,19 @@ def _solved_on(
     return collected("ensemble", "members", sizes, run, checkpoints, Checkpoints.load, Checkpoints.save, shown)
 
 
+def in_parts(solve: Callable[[np.ndarray], Any], members: np.ndarray, most: int) -> list[tuple[np.ndarray, Any]]:
+    """Solve members in parts of nearly equal size, at most `most`, on all cores; each part with its result.
+
+    A part is filled up to the width of the largest by its last member.
+    """
+    if current().platform != "cpu":
+        most = max(most, len(members))
+    parts = np.array_split(members, -(-len(members) // most)) if len(members) else []
+    width = max(map(len, parts), default=0)
+    with ThreadPoolExecutor(cores()) as pool:
+        return list(zip(parts, pool.map(carried(solve), [filled(part, width) for part in parts]), strict=True))
+
+
 def cores() -> int:
     """Number of parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
     if current().platform != "cpu":

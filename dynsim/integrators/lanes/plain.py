@@ -92,12 +92,20 @@ def solved(
     over = lambda work, *ins: eqx.filter_vmap(work, in_axes=ins, out_axes=-1)
     due = jnp.concatenate([times, jnp.full((1,), np.inf, times.dtype)])
 
-    def look(system: Any, trial: TrialStep, last: Bracket) -> Bracket:
-        """Search a step of one member."""
-        step = untouched(trial.t, trial.end, last.sides, last.quiet)._replace(value=jnp.zeros_like(last.value))
+    def sampled(system: Any, trial: TrialStep) -> tuple[Array, Array]:
+        """Times in a step of one member, and the values of the events there."""
+        step = untouched(trial.t, trial.end, None, None)
         ts, ys = step.samples(watch.events), at_samples(solver, trial, watch.samples)
-        values = jax.vmap(lambda t, y: form.values(system, t, y))(ts, ys)
-        return narrowed(watch.events, step, ts, values)
+        return ts, jax.vmap(lambda t, y: form.values(system, t, y))(ts, ys)
+
+    def look(trial: TrialStep, last: Bracket) -> Bracket:
+        """Search the steps of all members for events; in most steps no sign changes."""
+        ts, values = over(sampled, axes, -1)(system, trial)
+        step = last._replace(begin=trial.t, end=trial.end, event=jnp.full(members, -1))
+        calm = jnp.all(jnp.sign(values) == last.sides[None], axis=(0, 1)) | ~trial.accepted
+        search = over(lambda step, ts, values: narrowed(watch.events, step, ts, values), -1, -1, -1)
+        none = step._replace(begin=trial.end)
+        return lax.cond(jnp.all(calm), lambda: none, lambda: search(step, ts, values))
 
     def narrow(system: Any, trial: TrialStep, first: Bracket) -> tuple[Bracket, Array]:
         """Narrow the bracket of an event in a step of one member; also the state there."""
@@ -129,8 +137,7 @@ def solved(
         lane = renewed(lane, lane.passed != last.passed) if jumps.size else lane
         if watch is not None:
             bracket, kept = searched
-            found = over(look, axes, -1, -1)(system, trial, bracket)
-            bracket = _chosen(trial.accepted, found, bracket)
+            bracket = _chosen(trial.accepted, look(trial, bracket), bracket)
             hit = trial.accepted & (bracket.event >= 0)
             lane = lane._replace(status=jnp.where(hit, np.int32(DONE), lane.status))
             searched = bracket, _chosen(hit, trial, kept)
