@@ -237,33 +237,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         lambda count, transient, orbits: COPIES * FLOAT * (count + transient) * orbits * len(known.names), **sizes
     )
     if o.against:
-<<<<<<< HEAD
         return _diagram(o, made, known, 0, transient=round(o.transient))
-=======
-        from analysis.dynamics.poincare import orbit_diagram
-        from dynsim.systems.parameter import Parameter
-        from figures.panels import maps
-
-        name, some = parameter_values(o.against, VALUES, made.system, "against")
-        values = np.asarray(some)
-        refuse_unused(o, ("plane",), "with `--against`, which draws one `--component`")
-        k = known.index(o.component) if o.component else 0
-        found = orbit_diagram(
-            Parameter(made.system, name, float(np.min(values)), float(np.nextafter(np.max(values), np.inf))),
-            values,
-            start,
-            coordinate=lambda x: x[k],
-            transient=warm,
-            kept=o.count,
-        )
-        names = (symbol(name), labels[k])
-        draw = lambda ax, until: maps.orbit_diagram(ax, values, found.values, labels=names, until=until)
-        escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
-        periods = found.periods()
-        shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
-        left = f"{counted(escaped, 'orbit')} {'escapes' if escaped == 1 else 'escape'}"
-        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw, found)
->>>>>>> main
     if len(known.names) == 1:
         refuse_unused(o, ("plane",), "for a map of one component")
         return _cobweb(o, made, labels[0])
@@ -295,7 +269,7 @@ def _diagram(o: Section, made: "Found", known: Any, default: int, **options: Any
     one = escaped == 1
     ends = f"{'has' if one else 'have'} fewer crossings" if "surface" in options else "escapes" if one else "escape"
     left = f"{counted(escaped, 'orbit')} {ends}"
-    return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw)
+    return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw, found)
 
 
 def _cobweb(o: Section, made: "Found", label: str) -> Shown:

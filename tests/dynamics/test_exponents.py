@@ -27,13 +27,17 @@ EXACT = np.array([[0.1, -0.2], [0.2, -0.4], [0.3, -0.6]])
 OPTIONS = {"transient": 20.0, "interval": 0.5}
 
 
-@pytest.mark.skipif(COMPILER is None, reason=WHY_NOT)
-def test_linear_flows_have_their_rates_also_by_a_kernel(monkeypatch):
+def test_linear_flows_have_their_rates():
     found = lyapunov_ensemble(FLOWS, STARTS, 20.0, **OPTIONS)
     assert found.solved == "in lanes, in JAX"
     np.testing.assert_allclose(found.exponents, EXACT, atol=1e-6)
     assert (found.errors < 1e-6).all()
     assert str(found) == "largest Lyapunov exponents of 3 trajectories from 0.1 to 0.3; 0 failed"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(COMPILER is None, reason=WHY_NOT)
+def test_the_kernel_has_the_same_rates(monkeypatch):
     as_if_kernels(monkeypatch)
     again = lyapunov_ensemble(FLOWS, STARTS, 20.0, **OPTIONS)
     assert again.solved == "in lanes, by a kernel"
