@@ -241,7 +241,7 @@ def test_an_orbit_diagram_of_a_flow_has_its_crossings(integrator, transient):
     options = {"surface": lambda t, x: x[1], "transient": transient, "kept": 3, "integrator": integrator}
     found = orbit_diagram(flow, [0.0, 0.3, 1.0, 4.0], [0.5, 0.1], longest=transient + 14 * np.pi, **options)
     radii = np.sqrt([[np.nan] * 3, [0.3, 0.3, np.nan], [1.0] * 3, [4.0] * 3])
-    np.testing.assert_allclose(found.values, radii, atol=1e-5)  # a turn contracts by exp(-4 pi)
+    np.testing.assert_allclose(found.values, radii, atol=2e-4)  # from the start, after less than a turn
     assert found.periods(1e-4).tolist() == [0, 0, 1, 1]
 
 
