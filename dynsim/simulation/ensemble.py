@@ -328,7 +328,7 @@ def ensemble(
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     if not flows:
         raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
-    fn = function("fn", fn, "(t, x)", 2)
+    fn = shared(function("fn", fn, "(t, x)", 2))  # an equal function compiles nothing anew
     count = functools.partial(_numbers, flows[0], y0s)
     with placed(count, (flows, y0s, integrator, key), device) as (here, y0s, integrator, key), memory_explained("y0s"):
         solver = chosen_for_all(here, integrator, key)
