@@ -52,6 +52,8 @@ from .equilibria.search import find_equilibria as find_equilibria
 from .equilibria.search import token_permutations as token_permutations
 from .equilibria.settling import Limit as Limit
 from .equilibria.settling import settle as settle
+from .exponents import LyapunovEnsemble as LyapunovEnsemble
+from .exponents import lyapunov_ensemble as lyapunov_ensemble
 from .linearisation import Spectrum as Spectrum
 from .linearisation import rotations as rotations
 from .linearisation import spectrum as spectrum

@@ -16,17 +16,20 @@ from dynsim._core.checked import checked
 from dynsim._core.host import filled, room_for
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
-from dynsim.errors import ArgumentError, counted
-from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.errors import ArgumentError, IntegrationError, counted
+from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.integrators.base import step_limit
+from dynsim.integrators.in_lanes import Ways, crossings
 from dynsim.integrators.sliding import may_slide
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.notebook import picture, plot
 from dynsim.programs import Programmed, compiles_little
 from dynsim.simulation.checks import as_state, check_flow, check_integrator, check_start
 from dynsim.simulation.dense import DensePath, dense_path
+from dynsim.simulation.ensemble import ensemble, in_parts
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -36,12 +39,16 @@ from dynsim.systems.parameter import Parameter
 if TYPE_CHECKING:
     from figures.artists import Artists
 
+# Time between the samples of a trajectory.
+SPACING = 0.01
 # Number of samples in a piece of the trajectory.
 SAMPLES = 2000
 # Number of pieces of a path that does not come from diffrax, whose stored steps fill one piece.
 LONGER = 16
 # Number of bisections of a bracket between two samples, enough to reach neighbouring floating-point numbers.
 HALVINGS = 60
+# Number of flows that are followed together, so that their states stay in the cache.
+TOGETHER = 128
 # Distance, relative to the size of the states, within which crossings count as the same.
 SETTLED = 1e-5
 
@@ -134,7 +141,7 @@ def poincare_section(
     count: int,
     *,
     direction: int = 1,
-    spacing: float = 0.01,
+    spacing: float = SPACING,
     transient: float = 0.0,
     longest: float = 10_000.0,
     integrator: AbstractIntegrator = Diffrax(),
@@ -184,6 +191,17 @@ def poincare_section(
         if not t < end:
             raise ArgumentError("longest", f"be longer than the transient, {t:g}", f"is {end:g}")
         x = _begun(flow, x, t, end, integrator)
+    found = _section(flow, x, t, surface, wanted, direction, step, end, integrator)
+    if not len(found.times):
+        raise ArgumentError("surface", "be crossed by the trajectory", f"is not crossed up to t = {end:g}")
+    return found
+
+
+def _section(
+    flow: AbstractFlow, x: State, t: float, surface: Callable, wanted: int, direction: int, step: float, end: float,
+    integrator: AbstractIntegrator,
+) -> Section:  # fmt: skip
+    """Compute the crossings of a surface from a state at a time, possibly none."""
     quick = _is_quick(flow, x, end, integrator)
     samples = LONGER * SAMPLES if quick else SAMPLES
     times, states, signs = [np.empty(0)], [], [np.empty(0)]
@@ -198,8 +216,6 @@ def poincare_section(
         states.append(at)
         found += len(where)
         x, t = path(t + samples * step), t + samples * step
-    if not found:
-        raise ArgumentError("surface", "be crossed by the trajectory", f"is not crossed up to t = {t:g}")
     joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
     known = components(flow, x)
     return Section(
@@ -322,10 +338,17 @@ def orbit_diagram(
     start: State,
     *,
     coordinate: Callable[[State], Scalar] = lambda x: jnp.ravel(x)[0],
-    transient: int = 1000,
+    transient: float = 1000,
     kept: int = 200,
+    surface: Callable[[Time, State], Scalar] | None = None,
+    direction: int = 1,
+    longest: float = 10_000.0,
+    integrator: AbstractIntegrator = Diffrax(),
 ) -> OrbitDiagram:
-    """Compute a coordinate along orbits of a map after a transient, for each value of a parameter.
+    """Compute a coordinate along orbits after a transient, for each value of a parameter of a map or a flow.
+
+    The orbit of a flow is its crossings of a surface. All values of the parameter are followed together, in lanes as
+    `ensemble` does where it can, each with its own steps.
 
     >>> import dynsim as ds
     >>> from analysis.dynamics import orbit_diagram
@@ -335,19 +358,28 @@ def orbit_diagram(
     [1, 2, 4]
 
     Args:
-        parameter: the parameter of a map in JAX.
+        parameter: the parameter of a map in JAX, or of a flow.
         values: the values of the parameter.
         start: initial state, the same for each value; float32 stays float32.
         coordinate: a function of the state; the default is the first entry.
-        transient: length of the transient to discard, in steps.
-        kept: number of steps to keep.
+        transient: length of the transient to discard, in steps of a map or time units of a flow.
+        kept: number of steps, or of crossings, to keep.
+        surface: for a flow, the surface whose crossings are kept, see `poincare_section`; signs are compared at 16
+            times of every step.
+        direction: for a flow, 1 for upward crossings, -1 for downward ones, 0 for both.
+        longest: time at which the search for crossings ends.
+        integrator: integrates the flow.
 
     Raises:
         ValueError: for bad input.
     """
     system = parameter.system
-    if not isinstance(system, AbstractMap) or system.on_host:
-        raise ArgumentError("parameter", "belong to a map in JAX", f"belongs to {type(system).__name__}")
+    is_flow = isinstance(system, AbstractFlow)
+    if not is_flow and (not isinstance(system, AbstractMap) or system.on_host):
+        raise ArgumentError("parameter", "belong to a flow or a map in JAX", f"belongs to {type(system).__name__}")
+    if is_flow != (surface is not None):
+        must, but = ("be given for a flow", "is None") if is_flow else ("be left out for a map", "is given")
+        raise ArgumentError("surface", must, but)
     places = np.asarray(reals("values", values), float)
     if places.ndim != 1 or not len(places):
         raise ArgumentError("values", "have shape (values,) with at least one", f"has shape {places.shape}")
@@ -357,7 +389,14 @@ def orbit_diagram(
     function("coordinate", coordinate, "the state")
     x = as_state("start", start)
     _check_number("coordinate", coordinate, x)
-    before, after = integer("transient", transient, least=0), integer("kept", kept, least=1)
+    after = integer("kept", kept, least=1)
+    if is_flow:
+        assert surface is not None
+        flows = [parameter.at(value) for value in places]
+        late = number("transient", transient) if transient else 0.0
+        search = _CrossingSearch(surface, direction, late, number("longest", longest), after)
+        return OrbitDiagram(places, _crossed(flows, x, coordinate, search, integrator), parameter.name)
+    before = integer("transient", transient, least=0)
     found = _orbits(system, parameter.take, jnp.asarray(places), x, coordinate, jnp.asarray(before), after)
     return OrbitDiagram(places, np.asarray(found), parameter.name)
 
@@ -378,3 +417,78 @@ def _orbits(
         return jnp.where(jnp.isfinite(found), found, jnp.nan)
 
     return jax.vmap(one)(values)
+
+
+class _CrossingSearch(NamedTuple):
+    """The crossings of a flow that are kept: of a surface in a direction, after a transient, up to a time."""
+
+    surface: Callable[[Time, State], Scalar]
+    direction: int
+    transient: float
+    longest: float
+    kept: int
+
+
+def _crossed(
+    flows: list[AbstractFlow],
+    start: State,
+    coordinate: Callable,
+    search: _CrossingSearch,
+    integrator: AbstractIntegrator,
+) -> Float[np.ndarray, "flows kept"]:
+    """Compute a coordinate at the crossings of each of many flows that differ in a number; NaN where there are none."""
+    starts = jax.tree.map(lambda y: jnp.broadcast_to(y, (len(flows), *y.shape)), start)
+    event = Event(search.surface, search.direction)
+    ts = np.array([search.transient, search.longest])
+    if not ts[0] < ts[1]:
+        raise ArgumentError("longest", f"be longer than the transient, {ts[0]:g}", f"is {ts[1]:g}")
+    lanes = integrator.lanes(flows, starts, ts, (event,)) if isinstance(integrator, Diffrax) else ""
+    if not isinstance(lanes, Ways):
+        return np.stack([_crossed_alone(flow, start, coordinate, search, integrator) for flow in flows])
+    if search.transient:
+        runs = ensemble(flows, starts, [0.0, search.transient], _nothing, integrator=integrator, shown=False)
+        starts = runs.final
+    found = np.full((len(flows), search.kept), np.nan)
+    seen_at = _Coordinate(shared(coordinate))
+
+    def solved(members: np.ndarray) -> np.ndarray:
+        at = jax.tree.map(lambda y: np.asarray(y)[members], starts)
+        some = [flows[k] for k in members]
+        return np.asarray(crossings(lanes, integrator, some, at, *ts.tolist(), seen_at, event, search.kept))
+
+    whole = np.flatnonzero(np.all(np.isfinite(flat_states(starts)), axis=1))
+    for part, values in in_parts(solved, whole, TOGETHER):
+        found[part] = values[: len(part)]
+    return found
+
+
+def _crossed_alone(
+    flow: AbstractFlow, start: State, coordinate: Callable, search: _CrossingSearch, integrator: AbstractIntegrator
+) -> np.ndarray:
+    """Compute a coordinate at the crossings of one flow."""
+    values, end = np.full(search.kept, np.nan), search.longest
+    try:
+        x = _begun(flow, start, search.transient, end, integrator) if search.transient else start
+        found = _section(
+            flow, x, search.transient, search.surface, search.kept, search.direction, SPACING, end, integrator
+        )
+    except IntegrationError:
+        return values
+    seen = jax.vmap(coordinate)(jax.tree.map(jnp.asarray, found.states))
+    values[: len(found.times)] = np.where(found.times <= end, seen, np.nan)
+    return values
+
+
+class _Coordinate(eqx.Module):
+    """A function of the state as one of time and state."""
+
+    function: Callable[[State], Scalar]
+
+    def __call__(self, t: Time, x: State) -> Scalar:
+        del t
+        return self.function(x)
+
+
+def _nothing(t: Time, x: State) -> Time:
+    del x
+    return t

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "atol", "integrator",
             "max_steps")  # fmt: skip
-OF_MAPS = ("against", "orbits")
+OF_MAPS = ("orbits",)
 COPIES = 4  # copies of the states that exist at the same time
 VALUES = 600  # default number of parameter values of an orbit diagram, about one per pixel of the figure
 
@@ -31,8 +31,9 @@ class Section(SystemOptions):
     """Draw the Poincare section of a flow or the orbits of a map: dynsim section lorenz --surface z=27.
 
     `--strobe 6.2832` samples a forced flow at multiples of its period; `--returns x` draws the return map of a
-    component. For a map, `--against r=2.5:4` draws the orbit diagram; without it, a map of one component is drawn as a
-    cobweb, and a map of several components as orbits from starting points in the window.
+    component. `--against r=2.5:4` draws the orbit diagram of a map, or that of the crossings of a flow. Without it, a
+    map of one component is drawn as a cobweb, and a map of several components as orbits from starting points in the
+    window.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
     of its own.
@@ -47,11 +48,11 @@ class Section(SystemOptions):
     plane: tuple[str, ...] = ()
     """names of two components to draw; by default the first two other than the surface's"""
     component: str = ""
-    """the component that an orbit diagram draws; by default the first"""
+    """the component that an orbit diagram draws; by default the first, of a flow the first other than the surface's"""
     returns: str = ""
     """draw the return map of this component"""
     against: str = ""
-    """draw the orbit diagram of a map against a parameter: NAME=LOW:HIGH (600 values) or NAME=LOW:HIGH:COUNT"""
+    """draw the orbit diagram against a parameter: NAME=LOW:HIGH (600 values) or NAME=LOW:HIGH:COUNT"""
     orbits: int = 12
     """number of orbits of a map of several components"""
     count: int = 500
@@ -138,13 +139,18 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     from dynsim.cli.parsing.solvers import integrator
 
     surface, where = _surface(o, known)
+    solver = integrator(o.integrator, o.rtol, o.max_steps, o.atol)
+    direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
+    if o.against:
+        refuse_unused(o, ("returns", "spacing"), "with `--against`")
+        options = {"surface": surface, "direction": direction, "longest": o.longest, "integrator": solver}
+        return _diagram(o, made, known, 1 if where == 0 else 0, transient=o.transient, **options)
     if o.returns:
         refuse_unused(o, ("plane",), "with `--returns`")
     first, second = (_returning(o, known, where),) * 2 if o.returns else _plotted(o, known, where)
-    direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
     found = poincare_section(
         made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction, spacing=o.spacing,
-        transient=o.transient, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps, o.atol),
+        transient=o.transient, longest=o.longest, integrator=solver,
     )  # fmt: skip
     found = found._replace(names=known.names, units=known.units)
     if o.strobe is not None:
@@ -203,8 +209,6 @@ def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:
 
 def of_map(o: Section, made: "Found", known: Any) -> Shown:
     """Compute the orbit diagram, the cobweb or the orbits of a map."""
-    import jax.numpy as jnp
-
     from figures.panels.labels import axis_labels
 
     labels = axis_labels(known.names, known.units)
@@ -214,33 +218,39 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
     check_memory(
         lambda count, transient, orbits: COPIES * FLOAT * (count + transient) * orbits * len(known.names), **sizes
     )
-    start, warm = jnp.asarray(made.begun()), round(o.transient)
     if o.against:
-        from analysis.dynamics.poincare import orbit_diagram
-        from dynsim.systems.parameter import Parameter
-
-        name, some = parameter_values(o.against, VALUES, made.system, "against")
-        values = np.asarray(some)
-        refuse_unused(o, ("plane",), "with `--against`, which draws one `--component`")
-        k = known.index(o.component) if o.component else 0
-        found = orbit_diagram(
-            Parameter(made.system, name, float(np.min(values)), float(np.nextafter(np.max(values), np.inf))),
-            values,
-            start,
-            coordinate=lambda x: x[k],
-            transient=warm,
-            kept=o.count,
-        )
-        draw = lambda until: found.plot(label=labels[k], until=until)
-        escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
-        periods = found.periods()
-        shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
-        left = f"{counted(escaped, 'orbit')} {'escapes' if escaped == 1 else 'escape'}"
-        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw, found)
+        return _diagram(o, made, known, 0, transient=round(o.transient))
     if len(known.names) == 1:
         refuse_unused(o, ("plane",), "for a map of one component")
         return _cobweb(o, made, labels[0])
     return _orbits(o, made, known, labels)
+
+
+def _diagram(o: Section, made: "Found", known: Any, default: int, **options: Any) -> Shown:
+    """Compute the orbit diagram of one component, of a map or of the crossings of a flow."""
+    import jax.numpy as jnp
+
+    from analysis.dynamics.poincare import orbit_diagram
+    from dynsim.systems.parameter import Parameter
+    from figures.panels.labels import axis_labels
+
+    name, some = parameter_values(o.against, VALUES, made.system, "against")
+    values = np.asarray(some)
+    refuse_unused(o, ("plane",), "with `--against`, which draws one `--component`")
+    k = known.index(o.component) if o.component else default
+    found = orbit_diagram(
+        Parameter(made.system, name, float(np.min(values)), float(np.nextafter(np.max(values), np.inf))),
+        values, jnp.asarray(made.begun()), coordinate=lambda x: x[k], kept=o.count, **options,
+    )  # fmt: skip
+    label = axis_labels(known.names, known.units)[k]
+    draw = lambda until: found.plot(label=label, until=until)
+    escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
+    periods = found.periods()
+    shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
+    one = escaped == 1
+    ends = f"{'has' if one else 'have'} fewer crossings" if "surface" in options else "escapes" if one else "escape"
+    left = f"{counted(escaped, 'orbit')} {ends}"
+    return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw, found)
 
 
 def _cobweb(o: Section, made: "Found", label: str) -> Shown:

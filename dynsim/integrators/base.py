@@ -34,7 +34,8 @@ class Stats(eqx.Module):
 
     `outcome` is a value of `Outcome`. `max_defect` is the largest distance of the solver's own states from the space,
     before projection. `last_time` is the last time reached. `error`, if requested, estimates the error of every saved
-    number: its difference from a solution with a ten times smaller tolerance.
+    number: its difference from a solution with a ten times smaller tolerance. `event`, of an ensemble with events, is
+    the index of the event that ended the run at `last_time`, or -1.
     """
 
     succeeded: Array = eqx.field(converter=_strong)
@@ -44,6 +45,7 @@ class Stats(eqx.Module):
     max_defect: Float[Array, "..."] = eqx.field(converter=_strong)
     last_time: Float[Array, "..."] = eqx.field(converter=_strong)
     error: State | None = None
+    event: Int[Array, "..."] | None = None
 
     __repr__ = one_line
 
@@ -178,7 +180,7 @@ def program_form(flow: AbstractFlow) -> AbstractFlow:
     return shared(jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule))
 
 
-def stacked(flows: Sequence[AbstractFlow]) -> tuple[AbstractFlow, Any]:
+def stacked(flows: Sequence[Any]) -> tuple[Any, Any]:
     """Stack flows into one whose arrays have a leading member axis where they differ, and mark these arrays."""
     differs = lambda *leaves: 0 if any(leaf is not leaves[0] for leaf in leaves) and eqx.is_array(leaves[0]) else None
     axes = jax.tree.map(differs, *flows)
@@ -224,9 +226,21 @@ def on_space(space: AbstractSpace, ys: State) -> tuple[State, Scalar]:
     return kept, jnp.max(jnp.where(jnp.isfinite(defects), defects, 0))
 
 
+def ended_by(stats: Stats, event: Any, defined: Any, begin: Any) -> Stats:
+    """Add the index of the event that ended a run, or -1; the run has failed if no event is `defined` at its start."""
+    stats = dataclasses.replace(
+        stats,
+        succeeded=stats.succeeded & defined,
+        outcome=jnp.where(defined, stats.outcome, int(Outcome.NON_FINITE)),
+        last_time=jnp.where(defined, stats.last_time, begin),
+    )
+    return dataclasses.replace(stats, event=_strong(jnp.where(stats.succeeded, event, -1)))
+
+
 def masked(values: Any, ts: Array, stats: Stats) -> Any:
-    """Replace saved values by NaN at all times that a failed run did not reach."""
-    reached = stats.succeeded | (ts <= stats.last_time.astype(ts.dtype))
+    """Replace saved values by NaN at all times that a run did not reach before it failed or was ended by an event."""
+    whole = stats.succeeded if stats.event is None else stats.succeeded & (stats.event < 0)
+    reached = whole | (ts <= stats.last_time.astype(ts.dtype))
 
     def blank(v: Array) -> Array:
         kept = reached.reshape(reached.shape + (1,) * (v.ndim - 1))

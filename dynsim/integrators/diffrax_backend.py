@@ -26,6 +26,7 @@ from dynsim.integrators.base import (
     StatesAt,
     Stats,
     check_longest_step,
+    ended_by,
     least_rtol,
     masked,
     on_space,
@@ -125,27 +126,29 @@ class Diffrax(AbstractIntegrator):
         *,
         coordinates: Coordinates = unchanged,
         lanes: Ways | str | None = None,
+        events: Sequence[Event] = (),
     ) -> tuple[Any, State, Stats]:
         """Evaluate `fn(t, x)` at `ts` for each initial state in one compiled call, with final states and statistics.
 
-        Explicit methods solve small systems in lanes: `lanes` is what the method of this name returned, if it was
-        called before.
+        Each member ends at its first event. Explicit methods solve small systems in lanes: `lanes` is what the method
+        of this name returned, if it was called before.
         """
-        forms = [program_form(flow) for flow in flows]
-        if coordinates is unchanged and isinstance(found := lanes or self.lanes(flows, y0s, ts), Ways):
-            return observe(found, self, forms, y0s, ts, fn)
+        forms, given = [program_form(flow) for flow in flows], shared(tuple(events))
+        if coordinates is unchanged and isinstance(found := lanes or self.lanes(flows, y0s, ts, given), Ways):
+            return observe(found, self, forms, y0s, ts, fn, given)
         jumps, limit = self._structures(flows, y0s, ts)
         flow, axes = stacked(forms)
+        if events:
+            return _observe_until(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, given)
         return _observe(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates)
 
-    def lanes(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times) -> Ways | str:
+    def lanes(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, events: Sequence[Event] = ()) -> Ways | str:
         """Find out how `observe` solves members in lanes, each with its own steps, or say in a sentence why not."""
         if isinstance(ts, Tracer) or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s))):
             return "it is part of another JAX program"
         jumps, limit = self._structures(flows, y0s, ts)
-        if jumps.size:
-            return "the field jumps at given times"
-        return ways(self.solver, program_form(flows[0]), _one(y0s), np.inf if limit is None else limit)
+        longest = np.inf if limit is None else limit
+        return ways(self.solver, program_form(flows[0]), _one(y0s), longest, shared(tuple(events)), _padded(jumps))
 
     def _structures(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times) -> tuple[np.ndarray, Any]:
         """Get the breakpoints of all flows, and their least step limit."""
@@ -297,19 +300,47 @@ def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
 
 @eqx.filter_jit
 def _locate(integrator, flow, y0, saved, jumps, limit, events):
+    ys, stats, y, seen = _until(integrator, flow, y0, saved, jumps, limit, events)
+    ys, defect = on_space(flow.space, ys)
+    return ys, dataclasses.replace(stats, max_defect=defect), flow.space.project(y), seen
+
+
+def _until(integrator, flow, y0, saved, jumps, limit, events, fn=None):
+    """Solve up to the first event.
+
+    Return saved states, or their `fn`, statistics, the ambient state there, the events' values at the start, the
+    bracket of the event, and the velocity there.
+    """
     ts = times_of(saved)
     velocities = (flow.vector_field(ts[0], y) for y in (y0, before_reset(events, y0)))
     start, sides, quiet = first_signs(events, flow.space, ts[0], y0, *velocities)
-    save = dfx.SaveAt(subs=request(saved), controller_state=True, solver_state=True)
+    options = {} if fn is None else {"fn": lambda t, y, args: fn(t, flow.space.project(y))}
+    save = dfx.SaveAt(subs=request(saved, **options), controller_state=True, solver_state=True)
     wrap = lambda solver: UpToEvent(solver, events, flow.space, sides, quiet)
     solution = _solve(integrator, flow, y0, ts, jumps, limit, wrap, saveat=save)
     _, found, y = solution.solver_state
     velocity = flow.vector_field(found.end, y)
     found = at_end(events, found, *signs(events, flow.space, found.end, y, velocity))
-    ys = jax.tree.map(lambda v: jax.vmap(jnp.where, (0, 0, None))(ts <= found.end, v, jnp.nan), solution.ys)
-    ys, defect = on_space(flow.space, _begun(ys, y0))
-    stats = dataclasses.replace(_stats(solution, defect), last_time=found.end)
-    return ys, stats, flow.space.project(y), (start, found, velocity)
+    values = _begun(solution.ys, y0 if fn is None else fn(ts[0], y0))
+    if fn is None:
+        values = jax.tree.map(lambda v: jax.vmap(jnp.where, (0, 0, None))(ts <= found.end, v, jnp.nan), values)
+    stats = dataclasses.replace(_stats(solution, flow.space.defect(y)), last_time=found.end)
+    return values, stats, y, (start, found, velocity)
+
+
+@eqx.filter_jit
+def _observe_until(integrator, flow, axes, y0s, saved, jumps, limit, fn, events):
+    def one(flow, y0):
+        values, stats, y, (first, found, _) = _until(integrator, flow, y0, saved, jumps, limit, events, fn)
+        ts = times_of(saved)
+        failed = (found.event >= 0) & jnp.isnan(found.value)
+        outcome = jnp.where(failed, int(Outcome.NON_FINITE), stats.outcome)
+        stats = dataclasses.replace(stats, succeeded=stats.succeeded & ~failed, outcome=outcome)
+        stats = ended_by(stats, found.event, jnp.all(jnp.isfinite(first)), ts[0])
+        final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), flow.space.project(y))
+        return masked(values, ts, stats), final, stats
+
+    return eqx.filter_vmap(one, in_axes=(axes, 0))(flow, y0s)
 
 
 @eqx.filter_jit

@@ -13,7 +13,8 @@ from jaxtyping import Array, Bool
 from dynsim._core.types import State
 from dynsim.integrators.adjoint import without_derivative_unless
 from dynsim.integrators.base import Event
-from dynsim.integrators.events import located, untouched
+from dynsim.integrators.events import located
+from dynsim.integrators.lanes.brackets import untouched
 from dynsim.integrators.lanes.method import MOST_REJECTIONS
 from dynsim.spaces import AbstractSpace
 

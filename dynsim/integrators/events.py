@@ -1,7 +1,7 @@
 """Locate events by their signs at samples of a step, narrowing the bracket to neighbouring floats."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 from dynsim._core.types import Scalar, State, Time
 from dynsim.errors import ArgumentError, reason
 from dynsim.integrators.base import Event
+from dynsim.integrators.lanes.brackets import Bracket, first_crossing, narrowed
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import in_precision_of
 
@@ -33,46 +34,18 @@ class AfterReset(Event):
     since: Any = 0.0
 
 
-class Bracket(NamedTuple):
-    """An interval of time and the first event that has occurred by its end (-1 for none), with its value.
-
-    `sides` is the last sign of each event before the interval, or 0 for an event that has been zero since the start.
-    An event that has started on its zero keeps this sign up to the time `quiet`, before which rounding decides.
-    """
-
-    begin: Any
-    end: Any
-    sides: Any
-    event: Any
-    value: Any
-    quiet: Any
-
-    @property
-    def splits(self) -> Any:
-        """Whether the interval contains an event and a float strictly between its ends."""
-        middle = self.begin + (self.end - self.begin) / 2
-        return (self.event >= 0) & (self.begin < middle) & (middle < self.end)
-
-    def samples(self, events: Sequence[Event]) -> Any:
-        """Equidistant sample times; the last one is the end."""
-        count = max(event.samples for event in events)
-        left = (np.arange(count - 1, -1, -1) / count).astype(self.end.dtype)
-        return self.end - (self.end - self.begin) * left
-
-
-def untouched(begin: Any, end: Any, sides: Any, quiet: Any) -> Bracket:
-    """The bracket of an interval that has not been searched yet."""
-    return Bracket(begin, end, sides, np.asarray(-1), np.asarray(0.0), quiet)
-
-
 def values(events: Sequence[Event], space: AbstractSpace, ts: Array, ys: State) -> Float[Array, "times events"]:
     """Values of the events' functions at ambient states, times first.
 
     Raises:
         ValueError: unless each function is traceable and returns one real number.
     """
-    at = lambda t, y: jnp.stack([_value(k, event, t, space.project(y)) for k, event in enumerate(events)])
-    return jax.vmap(at)(ts, ys)
+    return jax.vmap(lambda t, y: values_at(events, space, t, y))(ts, ys)
+
+
+def values_at(events: Sequence[Event], space: AbstractSpace, t: Time, y: State) -> Float[Array, " events"]:
+    """Values of the events' functions at one ambient state."""
+    return jnp.stack([_value(k, event, t, space.project(y)) for k, event in enumerate(events)])
 
 
 def _value(index: int, event: Event, t: Time, x: State) -> Scalar:
@@ -229,46 +202,9 @@ def events_at(
     return tuple(np.flatnonzero(np.asarray(_occurring(events, space, found, y, velocity))).tolist())
 
 
-def narrowed(events: Sequence[Event], bracket: Bracket, ts: Any, values: Any) -> Bracket:
-    """Narrow a bracket to the samples just before and at the first event; works in NumPy and JAX.
-
-    An event occurs where its value is zero, has changed sign, or is NaN. Without any event the bracket becomes empty,
-    and what was known at its end is kept.
-    """
-    xp = values.__array_namespace__()
-    directions = np.array([[float(event.direction) for event in events]])
-    running_maximum = np.maximum.accumulate if xp is np else jax.lax.cummax
-    sides = xp.asarray(bracket.sides)[None]
-    shows = ts[:, None] > xp.asarray(bracket.quiet)[None]
-    signs = xp.concat([sides, xp.where(shows, xp.sign(values), sides)])
-    latest = running_maximum(xp.where(signs != 0, np.arange(len(signs))[:, None], 0))
-    sides = xp.take_along_axis(signs, latest, axis=0)
-    before, after = sides[:-1], signs[1:]
-    crossed = (before * after < 0) | ((before != 0) & (after == 0))
-    hits = (crossed & (before * directions <= 0)) | xp.isnan(values)
-    first = xp.argmax(xp.any(hits, axis=1))
-    event, hit = xp.argmax(hits[first]), xp.any(hits)
-    begin = xp.where(first > 0, ts[first - 1], bracket.begin)
-    return Bracket(
-        xp.where(hit, begin, bracket.end),
-        xp.where(hit, ts[first], bracket.end),
-        xp.where(hit, before[first], sides[-1]),
-        xp.where(hit, event, bracket.event),
-        xp.where(hit, values[first, event], bracket.value),
-        bracket.quiet,
-    )
-
-
 def located(events: Sequence[Event], space: AbstractSpace, step: Bracket, path: Callable[[Array], State]) -> Bracket:
     """Locate the first event within a step with states `path(t)`, between neighbouring floats, under `jit`."""
-
-    def narrow(looked: tuple[Array, Bracket]) -> tuple[Array, Bracket]:
-        bracket = looked[1]
-        ts = bracket.samples(events)
-        return jnp.asarray(True), narrowed(events, bracket, ts, values(events, space, ts, jax.vmap(path)(ts)))
-
-    whole = jax.tree.map(jnp.asarray, step)
-    return jax.lax.while_loop(lambda looked: ~looked[0] | looked[1].splits, narrow, (jnp.asarray(False), whole))[1]
+    return first_crossing(events, step, lambda ts: values(events, space, ts, jax.vmap(path)(ts)))
 
 
 def at_end(

@@ -1,5 +1,6 @@
 """Solve the members of an ensemble in lanes: what JAX or a kernel returns, as values, final states and statistics."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,18 +12,42 @@ import numpy as np
 from jaxtyping import Array
 
 from dynsim._core.placement import current
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Time, Times
 from dynsim.errors import Outcome
-from dynsim.integrators.base import Stats, least_rtol, masked, stacked
+from dynsim.integrators.base import Event, Stats, ended_by, least_rtol, masked, program_form, stacked
+from dynsim.integrators.events import at_end, before_reset, first_signs, values_at
+from dynsim.integrators.events import signs as signs_at
 from dynsim.integrators.lanes import kernel, plain
+from dynsim.integrators.lanes.brackets import untouched
 from dynsim.integrators.lanes.method import DONE, SPENT, Settings, suits
-from dynsim.integrators.lanes.recorded import FlowForm, Recorded, form_of, in_type, recorded
+from dynsim.integrators.lanes.recorded import FlowForm, Recorded, System, form_of, in_type, recorded
 from dynsim.kernels import kernels_on
 from dynsim.programs import ProgramError
 from dynsim.systems.base import AbstractFlow
 
 LARGEST = 20
 """Most entries of a state for lanes in JAX; of larger ones, members that share a loop of stages are as fast."""
+
+
+class EventWatch(eqx.Module):
+    """The events that end members, as lanes look for them."""
+
+    events: tuple[Event, ...]
+
+    @property
+    def directions(self) -> tuple[int, ...]:
+        """The direction of each event."""
+        return tuple(event.direction for event in self.events)
+
+    @property
+    def samples(self) -> int:
+        """Number of samples of each step."""
+        return max(event.samples for event in self.events)
+
+    def values(self, flow: AbstractFlow, t: Time, y: State) -> Array:
+        """Compute the values of the events (events,) at an ambient state."""
+        return values_at(self.events, flow.space, t, y)
 
 
 class Ways(eqx.Module):
@@ -32,13 +57,17 @@ class Ways(eqx.Module):
     form: FlowForm = eqx.field(static=True)
     programs: Recorded | None = eqx.field(static=True)
     longest: np.ndarray
+    jumps: np.ndarray
 
     def __repr__(self) -> str:
         """Say in a line how the members are solved."""
         return f"in lanes, {'in JAX' if self.programs is None else 'by a kernel'}"
 
 
-def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf) -> Ways | str:
+def ways(
+    solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf, events: Sequence[Event] = (),
+    jumps: np.ndarray = np.empty(0),
+) -> Ways | str:  # fmt: skip
     """Find out how members of a flow can be solved in lanes, or say why not.
 
     Args:
@@ -46,25 +75,27 @@ def ways(solver: Any, flow: AbstractFlow, y0: Any, longest: Any = np.inf) -> Way
         flow: the flow, or one of several that differ in numbers only.
         y0: shapes and types of a state.
         longest: the longest step.
+        events: the events that end a member.
+        jumps: times at which the field jumps, padded with infinities so that few programs are compiled.
     """
     if not suits(solver):
         return f"{type(solver).__name__} is no explicit Runge-Kutta method with one tableau"
     size = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(y0))
     if size > max(LARGEST, kernel.LARGEST):
         return f"a state has {size:,} entries, more than {LARGEST}"
-    form = form_of(flow, y0)
+    form = form_of(flow, y0, EventWatch(tuple(events)) if events else None)
     if isinstance(form, str):
         return form
-    programs = _for_kernel(solver, form) if current().platform == "gpu" and kernels_on() else None
+    programs = _for_kernel(solver, form, bool(jumps.size)) if current().platform == "gpu" and kernels_on() else None
     if size > LARGEST and programs is None:
         return f"a state has {size:,} entries, more than {LARGEST}"
-    return Ways(solver, form, programs, np.asarray(longest))
+    return Ways(solver, form, programs, np.asarray(longest), np.asarray(jumps, form.dtype))
 
 
-def _for_kernel(solver: Any, form: FlowForm) -> Recorded | None:
+def _for_kernel(solver: Any, form: FlowForm, jumping: bool) -> Recorded | None:
     """Record the steps if a kernel can be made of them."""
     try:
-        programs = recorded(solver, form)
+        programs = recorded(solver, form, jumping)
         kernel.kernel(programs, (False,) * form.numbers)
     except ProgramError:
         return None
@@ -78,43 +109,177 @@ def observe(
     y0s: State,
     ts: Times,
     fn: Callable[[Time, State], Any],
+    events: Sequence[Event] = (),
 ) -> tuple[Any, State, Stats]:
-    """Evaluate `fn(t, x)` at `ts` for each member, as `AbstractIntegrator.observe` does."""
-    flow, axes = stacked(flows)
+    """Evaluate `fn(t, x)` at `ts` for each member, as `AbstractIntegrator.observe` does, up to its first event."""
+    watch = EventWatch(tuple(events)) if events else None
+    system, axes = stacked([System(flow, watch) for flow in flows])
     settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
-    return _observed(ways, flow, axes, y0s, jnp.asarray(ts), settings, fn)
+    return _observed(ways, system, axes, y0s, jnp.asarray(ts), settings, fn)
 
 
 @eqx.filter_jit
-def _observed(ways, flow, axes, y0s, ts, given, fn):
+def _observed(ways, system, axes, y0s, ts, given, fn):
+    form, watch = ways.form, system.watch
+    begins = jnp.broadcast_to(jnp.asarray(ts[0], form.dtype), jax.tree.leaves(y0s)[0].shape[:1])
+    first, quiet, found = _solved(ways, system, axes, y0s, begins, ts[1:], given)
+
+    def one(system, y0, saved, final, last, counts, first, sides, quiet):
+        space = system.flow.space
+        seen = jax.vmap(lambda t, y: fn(t, space.project(form.restored(y))))(ts[1:], saved)
+        values = jax.tree.map(lambda a, b: jnp.concatenate([jnp.asarray(a, b.dtype)[None], b]), fn(ts[0], y0), seen)
+        ambient = form.restored(final)
+        stats = _stats(counts, last, space.defect(ambient))
+        if watch is not None:
+            stats = _with_event(system, stats, counts[4], begins[0], last, ambient, first, sides, quiet)
+        final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), space.project(ambient))
+        return masked(values, ts, stats), final, stats
+
+    each = (axes, 0, 2, 1, 0, 1, 1, 1, 1)
+    return eqx.filter_vmap(one, in_axes=each)(system, y0s, *found[:4], first, found.sides, quiet)
+
+
+def _solved(ways, system, axes, y0s, begins, times, given):
+    """Solve from the times `begins`; also the events' values there, and the times until which rounding decides."""
     form = ways.form
-    leaves = jax.tree.leaves(y0s)
-    members = leaves[0].shape[0]
-    starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in leaves], axis=1).T
+    members = begins.shape[0]
+    starts = jnp.concatenate([leaf.reshape(members, -1) for leaf in jax.tree.leaves(y0s)], axis=1).T
     rtol, atol, longest, max_steps = given
     real = lambda a: jnp.asarray(a, form.dtype)
     rtol = jnp.maximum(real(rtol), least_rtol(y0s))
-    settings = Settings(real(ts[0]), real(ts[-1]), rtol, real(atol), real(longest), max_steps)
+    settings = Settings(begins, real(times[-1]), rtol, real(atol), real(longest), max_steps)
+    jumps = jnp.asarray(ways.jumps)
+    first, signs = jnp.zeros((0, members)), (jnp.zeros((0, members), form.dtype),) * 2
+    if system.watch is not None:
+        begin = functools.partial(_first_signs, form.dtype)
+        first, *signs = eqx.filter_vmap(begin, in_axes=(axes, 0, 0), out_axes=-1)(system, begins, y0s)
     if ways.programs is None:
-        found = plain.solved(ways.solver, form.velocity, flow, axes, starts, settings, real(ts[1:]))
+        found = plain.solved(ways.solver, form, system, axes, starts, settings, real(times), tuple(signs), jumps)
     else:
-        numbers = _numbers(flow, axes, form.dtype)
-        found = kernel.solved(ways.programs, starts, settings, numbers, real(ts[1:]))
-
-    def one(flow, y0, saved, final, last, counts):
-        seen = jax.vmap(lambda t, y: fn(t, flow.space.project(form.restored(y))))(ts[1:], saved)
-        values = jax.tree.map(lambda a, b: jnp.concatenate([jnp.asarray(a, b.dtype)[None], b]), fn(ts[0], y0), seen)
-        final = form.restored(final)
-        stats = _stats(counts, last, flow.space.defect(final))
-        final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), flow.space.project(final))
-        return masked(values, ts, stats), final, stats
-
-    return eqx.filter_vmap(one, in_axes=(axes, 0, 2, 1, 0, 1))(flow, y0s, *found)
+        numbers = _numbers(system, axes, form.dtype)
+        found = kernel.solved(ways.programs, starts, settings, numbers, real(times), tuple(signs), jumps)
+    return first, signs[1], found
 
 
-def _numbers(flow: AbstractFlow, axes: Any, dtype: np.dtype) -> list[Array]:
-    """List the entries of a flow's arrays: a column for those that each member has for itself, otherwise a number."""
-    arrays = eqx.filter(flow, eqx.is_array)
+def crossings(
+    ways: Ways,
+    integrator: Any,
+    flows: Sequence[AbstractFlow],
+    y0s: State,
+    begin: float,
+    end: float,
+    fn: Callable[[Time, State], Any],
+    event: Event,
+    count: int,
+) -> Any:
+    """Evaluate `fn(t, x)` at the first `count` occurrences of an event for each member, (members, count, ...).
+
+    Each member restarts at its event, so that no member waits for its time. NaN after the last occurrence before `end`.
+    """
+    watch = EventWatch(shared((event,)))
+    system, axes = stacked([System(program_form(flow), watch) for flow in flows])
+    settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
+    return _crossings(ways, system, axes, y0s, jnp.asarray(begin), jnp.asarray(end), settings, fn, count)
+
+
+@eqx.filter_jit
+def _crossings(ways, system, axes, y0s, begin, end, given, fn, count):
+    form = ways.form
+    end = jnp.asarray(end, form.dtype)
+
+    def one(system, y, final, last, counts, first):
+        hit = (counts[4] >= 0) & (counts[3] == DONE) & jnp.all(jnp.isfinite(first))
+        new = system.flow.space.project(form.restored(final))
+        value = jax.tree.map(lambda a: jnp.where(hit, a, jnp.nan), fn(last, new))
+        return jax.tree.map(lambda a, b: jnp.where(hit, a, b), new, y), jnp.where(hit, last, end), value
+
+    def onwards(carry: Any, _: Any) -> Any:
+        y0s, begins = carry
+        first, _, found = _solved(ways, system, axes, y0s, begins, end[None], given)
+        each = (axes, 0, 1, 0, 1, 1)
+        y0s, begins, values = eqx.filter_vmap(one, in_axes=each)(system, y0s, *found[1:4], first)
+        return (y0s, begins), values
+
+    members = jax.tree.leaves(y0s)[0].shape[:1]
+    begins = jnp.broadcast_to(jnp.asarray(begin, form.dtype), members)
+    _, values = jax.lax.scan(onwards, (y0s, begins), None, count)
+    return jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), values)
+
+
+def restarted(
+    ways: Ways,
+    integrator: Any,
+    flows: Sequence[AbstractFlow],
+    y0s: State,
+    begin: float,
+    interval: float,
+    blocks: int,
+    each: int,
+    between: Callable[[AbstractFlow, State], tuple[State, Any]],
+) -> tuple[Any, State, Array]:
+    """Solve over equal intervals; after each, `between(flow, x)` gives the state to go on from, and values to add up.
+
+    Returns:
+        Sums of the values over `each` intervals, shape (members, blocks, ...), NaN where a member has failed; the last
+        states; and whether each member has reached the end.
+    """
+    system, axes = stacked([System(program_form(flow)) for flow in flows])
+    settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
+    return _restarted(ways, system, axes, y0s, *map(jnp.asarray, (begin, interval, each)), settings, between, blocks)
+
+
+@eqx.filter_jit
+def _restarted(ways, system, axes, y0s, begin, interval, each, given, between, blocks):
+    form = ways.form
+    real = lambda a: jnp.asarray(a, form.dtype)
+    members = jax.tree.leaves(y0s)[0].shape[0]
+
+    def one(system, y, final, status):
+        done = status == DONE
+        new, value = between(system.flow, form.restored(final))
+        keep = lambda a, b: jnp.where(done, a, b)
+        return jax.tree.map(keep, new, y), jax.tree.map(lambda a: keep(a, jnp.nan), value), done
+
+    def once(carry: Any, k: Any) -> Any:
+        y0s, whole = carry
+        times = real(begin) + real(interval) * (k + jnp.arange(2)).astype(form.dtype)
+        _, _, found = _solved(ways, system, axes, y0s, jnp.broadcast_to(times[0], (members,)), times[1:], given)
+        y0s, values, done = eqx.filter_vmap(one, in_axes=(axes, 0, 1, 0))(system, y0s, found.final, found.counts[3])
+        return (y0s, whole & done), values
+
+    def block(carry: Any, k: Any) -> Any:
+        begun = carry, jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(once, carry, k)[1])
+        more = lambda j, seen: _added(seen[1], once(seen[0], k * each + j))
+        return jax.lax.fori_loop(0, each, more, begun)
+
+    (y0s, whole), sums = jax.lax.scan(block, (y0s, jnp.ones(members, bool)), jnp.arange(blocks))
+    return jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), sums), y0s, whole
+
+
+def _added(sums: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
+    carry, values = found
+    return carry, jax.tree.map(jnp.add, sums, values)
+
+
+def _first_signs(dtype: np.dtype, system: System, t: Array, y: State) -> tuple[Array, Array, Array]:
+    """Values and signs of the events at a start, and the times until which rounding decides."""
+    flow, events = system.flow, system.watch.events
+    velocities = (flow.vector_field(t, x) for x in (y, before_reset(events, y)))
+    value, sides, quiet = first_signs(events, flow.space, t, y, *velocities)
+    return value, sides.astype(dtype), quiet.astype(dtype)
+
+
+def _with_event(system, stats, event, begin, last, y, first, sides, quiet):
+    """Add the index of the event that ended a member; one that is zero at the end of the run counts."""
+    flow, events = system.flow, system.watch.events
+    found = untouched(last, last, sides.astype(first.dtype), quiet)._replace(event=event.astype(int))
+    found = at_end(events, found, *signs_at(events, flow.space, last, y, flow.vector_field(last, y)))
+    return ended_by(stats, found.event, jnp.all(jnp.isfinite(first)), begin)
+
+
+def _numbers(system: System, axes: Any, dtype: np.dtype) -> list[Array]:
+    """List the entries of a system's arrays: a column for those that each member has for itself, otherwise a number."""
+    arrays = eqx.filter(system, eqx.is_array)
     found, leaves = [], jax.tree.leaves(arrays)
     for leaf, axis in zip(leaves, jax.tree.structure(arrays).flatten_up_to(axes), strict=True):
         leaf = leaf.astype(in_type(leaf.dtype, dtype))
@@ -125,7 +290,7 @@ def _numbers(flow: AbstractFlow, axes: Any, dtype: np.dtype) -> list[Array]:
 
 def _stats(counts: Array, last: Array, defect: Array) -> Stats:
     """Convert the counts of a lane."""
-    steps, rejected, finite, status = counts
+    steps, rejected, finite, status = counts[:4]
     failure = jnp.where(finite > 0, int(Outcome.STEP_UNDERFLOW), int(Outcome.NON_FINITE))
     failure = jnp.where(status == SPENT, int(Outcome.MAX_STEPS), failure)
     succeeded = status == DONE

@@ -28,19 +28,17 @@ from dynsim.integrators.base import (
     step_limit,
 )
 from dynsim.integrators.events import (
-    Bracket,
     at_end,
     before_reset,
     check_begin,
     check_end,
     events_at,
     first_signs,
-    narrowed,
     signs,
-    untouched,
     values,
 )
 from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_jacobian, flattened, shortened
+from dynsim.integrators.lanes.brackets import Bracket, narrowed, untouched
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow

@@ -23,14 +23,17 @@ from jaxtyping import Array, PyTree, Real
 from dynsim._core.host import filled, has_values, on_host
 from dynsim._core.placement import carried, current, memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line, report
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import Key, Scalar, State, Time, TimesLike
 from dynsim._core.validation import function, integer, returned
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError, Outcome
-from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
-from dynsim.integrators.base import masked
-from dynsim.integrators.fixed_step.stochastic import chosen_for_all, of_members
+from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.integrators.base import ended_by, masked
+from dynsim.integrators.events import values_at
+from dynsim.integrators.fixed_step.stochastic import AbstractStochastic, chosen_for_all, of_members
+from dynsim.integrators.fixed_step.symplectic import Symplectic
 from dynsim.integrators.in_lanes import Ways
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
@@ -42,6 +45,7 @@ from dynsim.simulation.checks import (
     as_double,
     as_state,
     as_times,
+    check_events,
     check_flow,
     check_integrator,
     check_names,
@@ -74,6 +78,8 @@ class Work(eqx.Module):
     fn: Observable
     numbers: np.ndarray | None = None
     way: Ways | str | None = None  # None: not asked yet, as in another process
+    events: tuple[Event, ...] = ()
+    alike: bool = True  # whether one program serves all flows
 
     @property
     def members(self) -> int:
@@ -91,7 +97,7 @@ class Work(eqx.Module):
     def part(self, members: np.ndarray) -> "Work":
         """The arguments restricted to some members."""
         flows = self.flows if len(self.flows) == 1 else tuple(self.flows[k] for k in members)
-        return Work(flows, self.integrator, self.start(members), self.ts, self.fn, members)
+        return Work(flows, self.integrator, self.start(members), self.ts, self.fn, members, None, self.events)
 
     def number(self, member: Any) -> Any:
         """Number of a member, or numbers of several, within the whole ensemble."""
@@ -109,7 +115,7 @@ def kept_values(work: Work) -> Any:
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
-    known: Any = {"lanes": work.way} if isinstance(work.integrator, Diffrax) else {}
+    known: Any = {"lanes": work.way, "events": work.events} if isinstance(work.integrator, Diffrax) else {}
     if len(part) == work.members == width and _increases(part):  # all, where they are
         return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn, **known)
     padded = filled(part, width)
@@ -126,15 +132,27 @@ def solve_alone(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve one member by itself; if the integrator raises, only this member fails."""
     del width
     member = int(part[0])
-    flow, y0 = work.flow(member), work.start(member)
+    y0 = work.start(member)
     try:
-        ys, stats = work.solver(member).integrate(flow, y0, work.ts)
+        ys, final, stats = _alone(work, member)
     except (ArithmeticError, ValueError, RuntimeError) as error:
         warnings.warn(f"Member {work.number(member)} of the ensemble raised: {error}", RuntimeWarning, stacklevel=2)
         ys, stats = _lost(work, y0)
+        final = y0
     values = masked(_watched(work.fn, work.ts, ys), work.ts, stats)
-    final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y[-1], jnp.nan), ys)
+    final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), final)
     return jax.tree.map(lambda a: jnp.asarray(a)[None], (values, final, stats))
+
+
+def _alone(work: Work, member: int) -> tuple[State, State, Stats]:
+    """Solve one member: its states, the final state, and statistics."""
+    solver, flow, y0 = work.solver(member), work.flow(member), work.start(member)
+    if not work.events:
+        ys, stats = solver.integrate(flow, y0, work.ts)
+        return ys, jax.tree.map(lambda y: y[-1], ys), stats
+    ys, stats, end, final, fired = solver.locate(flow, y0, work.ts, work.events)
+    stats = dataclasses.replace(stats, last_time=jnp.asarray(end, work.ts.dtype))
+    return ys, final, ended_by(stats, fired[0] if fired else -1, True, end)
 
 
 @eqx.filter_jit
@@ -147,7 +165,8 @@ def _lost(work: Work, y0: State) -> tuple[State, Stats]:
     ys = jax.tree.map(lambda y: jnp.full((len(work.ts), *y.shape), jnp.nan, y.dtype).at[0].set(y), y0)
     outcome, none = jnp.asarray(Outcome.NON_FINITE), jnp.asarray(0)
     zero = jnp.zeros((), work.ts.dtype)
-    return ys, Stats(jnp.asarray(False), outcome, none, none, zero, work.ts[0])
+    event = jnp.asarray(-1) if work.events else None
+    return ys, Stats(jnp.asarray(False), outcome, none, none, zero, work.ts[0], event=event)
 
 
 def structure(work: Work) -> Any:
@@ -165,15 +184,19 @@ def work_digest(work: Work, parts: list[np.ndarray]) -> str:
             "folder", "be left out for a flow that calls NumPy, whose code cannot be compared", "is given"
         )
     for flow in work.flows:
-        look = lambda t, y, flow=flow: (*fields(flow, t, y), flow.space.project(y), work.fn(t, y))
+        look = lambda t, y, flow=flow: (
+            *fields(flow, t, y), flow.space.project(y), work.fn(t, y), [event.fn(t, y) for event in work.events]
+        )  # fmt: skip
         traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))
-        times = [*flow.breakpoints(t0, t1), flow.step_limit()]
+        times = [*flow.breakpoints(t0, t1), flow.step_limit(), *((e.direction, e.samples) for e in work.events)]
         program = traced.jaxpr.pretty_print(use_color=False)  # `str` would colour it on a terminal
         found.update(f"{_without_addresses(program)} {times}".encode())
         for leaf in traced.consts:
             found.update(_bytes(leaf))
     found.update(_without_addresses(work.integrator).encode())
-    for leaf in jax.tree.leaves(eqx.filter((work.flows, work.integrator, work.y0s, work.ts), eqx.is_array)):
+    for leaf in jax.tree.leaves(
+        eqx.filter((work.flows, work.integrator, work.y0s, work.ts, work.events), eqx.is_array)
+    ):
         found.update(_bytes(leaf))
     return found.hexdigest()
 
@@ -278,6 +301,7 @@ def ensemble(
     shown: bool | None = None,
     error_estimate: bool = False,
     device: Any = None,
+    events: Sequence[Event] = (),
 ) -> Ensemble:
     """Integrate a flow from many initial states, and keep `fn(t, x)` at `ts`, both end states and statistics.
 
@@ -305,6 +329,9 @@ def ensemble(
         error_estimate: solve all members again with a tenth of the tolerance (in the folder `finer` of `folder`), and
             store the difference of every value and final state in `stats.error`, in float64; see `simulate`.
         device: where it is solved, see `simulate`; by default small ensembles on the host's processor.
+        events: each member ends at its first event, as with `simulate_until`, and without one at the last time. Then
+            `stats.event` is the index of the event, or -1, `stats.last_time` its time, and `final` the state there;
+            later values are NaN. A member whose event is not a number fails.
 
     Raises:
         ValueError: for an initial state off the space, unsorted times, a folder that is not writable, in use, or holds
@@ -319,15 +346,19 @@ def ensemble(
         >>> runs = ds.ensemble(flow, np.array([[1.0], [2.0]]), [0.0, 1.0], lambda t, x: x[0])
         >>> runs.values.shape
         (2, 2)
+        >>> halved = ds.Event(lambda t, x: x[0] - 0.5)
+        >>> runs = ds.ensemble(flow, np.array([[1.0], [2.0]]), [0.0, 1.0], lambda t, x: x[0], events=[halved])
+        >>> runs.stats.event.tolist(), round(float(runs.stats.last_time[0]), 4)
+        ([0, -1], 0.6931)
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     if not flows:
         raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
-    fn = function("fn", fn, "(t, x)", 2)
+    fn = shared(function("fn", fn, "(t, x)", 2))  # an equal function compiles nothing anew
     count = functools.partial(_numbers, flows[0], y0s)
     with placed(count, (flows, y0s, integrator, key), device) as (here, y0s, integrator, key), memory_explained("y0s"):
         solver = chosen_for_all(here, integrator, key)
-        work = _checked(here, solver, y0s, ts, fn)
+        work = _checked(here, solver, y0s, ts, fn, events)
         values, final, stats = _solved_all(work, cost, chunk, folder, executor, shown, error_estimate)
     kept = flows[0] if isinstance(flow, AbstractFlow) else flows
     how = f"{work.way!r}" if isinstance(work.way, Ways) else f"not in lanes, because {work.way}"
@@ -362,7 +393,7 @@ def _solved_all(
     """Solve all members, twice for an estimate of the error."""
     solver = work.integrator
     finer = _finer(work) if error_estimate else None
-    together = solver.batched and _alike(work.flows)
+    together = solver.batched and work.alike and (not work.events or isinstance(solver, Diffrax))
     parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
     solve = solve_together if together else solve_alone
     values, final, stats = _run(solve, work, parts, folder, executor, shown)
@@ -398,11 +429,21 @@ def _run(
     return on_host(lambda xp, *pieces: xp.concatenate(pieces)[back], *done)
 
 
-def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: TimesLike, fn: Observable) -> Work:
+def _checked(
+    flows: tuple,
+    integrator: AbstractIntegrator,
+    y0s: State,
+    ts: TimesLike,
+    fn: Observable,
+    events: Sequence[Event] = (),
+) -> Work:
     """Check the arguments and project the initial states to the space; raise `ValueError` on bad input."""
     for flow in flows:
         check_flow(flow)
     check_integrator(integrator)
+    check_events(events)
+    if events and isinstance(integrator, AbstractStochastic | Symplectic):
+        raise ArgumentError("integrator", "be able to locate events", f"is {type(integrator).__name__}")
     y0s = as_state("y0s", y0s)
     counts = {y.shape[0] if y.ndim else 0 for y in jax.tree.leaves(y0s)}
     if len(counts) != 1 or 0 in counts:
@@ -413,7 +454,8 @@ def _checked(flows: tuple, integrator: AbstractIntegrator, y0s: State, ts: Times
     times = as_times(ts)
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
-    work = Work(flows, integrator, y0s, jnp.asarray(times_like(times, y0s)), fn)
+    given = shared(tuple(events))
+    work = Work(flows, integrator, y0s, jnp.asarray(times_like(times, y0s)), fn, events=given, alike=_alike(flows))
     work = dataclasses.replace(work, way=way(work))
     return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
 
@@ -436,6 +478,8 @@ def _starts(work: Work) -> State:
         raise ArgumentError("y0s", "be finite and lie on the space of the flow", off)
     check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member
+    if work.events:
+        jax.eval_shape(functools.partial(values_at, work.events, work.flow(0).space), work.ts[0], work.start(0))
     if isinstance(work.way, Ways):  # the field has been traced, and is real
         return starts
     if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
@@ -455,7 +499,9 @@ def way(work: Work) -> Ways | str:
     """Find out how the members are solved in lanes, or say in a sentence why they are not."""
     if not isinstance(work.integrator, Diffrax):
         return f"the integrator is {type(work.integrator).__name__}"
-    return work.integrator.lanes(work.flows, work.y0s, work.ts)
+    if not work.alike:
+        return "the flows differ in more than numbers"
+    return work.integrator.lanes(work.flows, work.y0s, work.ts, work.events)
 
 
 def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
@@ -544,6 +590,19 @@ def _solved_on(
     run = lambda todo, kept: finished(executor, {k: call(parts[k]) for k in todo}, kept)
     sizes = [len(part) for part in parts]
     return collected("ensemble", "members", sizes, run, checkpoints, Checkpoints.load, Checkpoints.save, shown)
+
+
+def in_parts(solve: Callable[[np.ndarray], Any], members: np.ndarray, most: int) -> list[tuple[np.ndarray, Any]]:
+    """Solve members in parts of nearly equal size, at most `most`, on all cores; each part with its result.
+
+    A part is filled up to the width of the largest by its last member.
+    """
+    if current().platform != "cpu":
+        most = max(most, len(members))
+    parts = np.array_split(members, -(-len(members) // most)) if len(members) else []
+    width = max(map(len, parts), default=0)
+    with ThreadPoolExecutor(cores()) as pool:
+        return list(zip(parts, pool.map(carried(solve), [filled(part, width) for part in parts]), strict=True))
 
 
 def cores() -> int:

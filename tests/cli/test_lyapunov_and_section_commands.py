@@ -79,7 +79,10 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
         ("section lorenz --surface w=3", "must name a component of the state, x, y, z, but is `w`"),
         ("section lorenz --surface z=27 --strobe 2", "Argument `surface` must be left out with `--strobe`"),
         ("section lorenz --strobe -2", "Argument `strobe` must be a positive number"),
-        ("section lorenz --against rho=1:2", "Argument `against` must be left out for a flow"),
+        (
+            "section lorenz --surface z=27 --against rho=1:2 --spacing 0.1",
+            "`spacing` must be left out with `--against`",
+        ),
         ("section logistic --surface x=3", "Argument `surface` must be left out for a map"),
         ("section logistic --against q=1:2", "Argument `against` must name a parameter of Logistic, r, but is `q`"),
         ("lyapunov henon --atol 1e-3", "Argument `atol` must be left out for a map, but is 0.001"),

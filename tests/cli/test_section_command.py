@@ -113,6 +113,25 @@ def test_an_orbit_diagram_has_values_of_its_component(asked, capsys, monkeypatch
     assert asked["labels"] == ("$a$", "$y$")
 
 
+def test_an_orbit_diagram_of_a_flow_has_values_at_its_crossings(asked, capsys, monkeypatch):
+    given = {}
+
+    def diagram(parameter, values, start, *, coordinate, transient, kept, surface, direction, longest, integrator):
+        x = jnp.asarray([3.0, 4.0, 5.0])
+        given.update(
+            at=float(surface(0.0, x)), value=float(coordinate(x)), options=(transient, kept, direction, longest)
+        )
+        given.update(rtol=float(integrator.rtol))
+        return OrbitDiagram(values, np.array([[1.0, 2.0, 1.0, 2.0], [1.0, np.nan, np.nan, np.nan]]))
+
+    monkeypatch.setattr(poincare, "orbit_diagram", diagram)
+    words = ("--surface", "x=2", "--direction", "down", "--against", "c=4:5:2", "--count", 4, "--rtol", 1e-7)
+    said = answer(capsys, "section", "roessler", *words)
+    assert said == "2 values of c: periods 2 at 1; 1 orbit has fewer crossings\n"
+    assert given == {"at": 1.0, "value": 4.0, "options": (100.0, 4, -1, 1e4), "rtol": 1e-7}
+    assert asked["labels"] == ("$c$", "$y$")
+
+
 def test_a_cobweb_and_orbits_start_in_the_window(asked, capsys):
     said = answer(capsys, "section", "logistic", "--r", 2, "--start", 0.3, "--count", 150)
     assert said == "100 steps from 0.3 to 0.5\n"

@@ -68,7 +68,7 @@ PARTS = {
         "Diffrax",
         "Scipy",
     ),
-    *("events.Bracket", "Unravel", "InOrder", "Transition", "Points"),
+    *("brackets.Bracket", "Unravel", "InOrder", "Transition", "Points"),
 }
 """Classes that functions return and that are no results: systems, solvers, options, and parts of a computation."""
 

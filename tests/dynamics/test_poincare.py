@@ -7,7 +7,7 @@ import pytest
 from analysis.dynamics.poincare import OrbitDiagram, Section, orbit_diagram, poincare_section
 from analysis.dynamics.poincare import _crossings as _between
 from dynsim.errors import Outcome
-from dynsim.integrators import Scipy, Stats
+from dynsim.integrators import Diffrax, Scipy, Stats
 from dynsim.simulation.dense import DensePath
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
@@ -213,8 +213,36 @@ def test_bad_diagrams_are_one_sentence():
         orbit_diagram(RATE, [3.0], jnp.asarray([0.3]), kept=0)
     with pytest.raises(ValueError, match="Argument `values` must lie in the range of the parameter, 0 to 5, but go"):
         orbit_diagram(RATE, [3.0, 6.0], jnp.asarray([0.3]))
-    with pytest.raises(ValueError, match="Argument `parameter` must belong to a map in JAX, but belongs to Lorenz"):
+    with pytest.raises(ValueError, match="Argument `surface` must be given for a flow, but is None"):
         orbit_diagram(Parameter(Lorenz(), "rho", 0.0, 30.0), [3.0], jnp.ones(3))
+    with pytest.raises(ValueError, match="Argument `surface` must be left out for a map, but is given"):
+        orbit_diagram(RATE, [3.0], jnp.asarray([0.3]), surface=lambda t, x: x[0])
+    late = {"surface": lambda t, x: x[0], "transient": 5.0, "longest": 4.0}
+    with pytest.raises(ValueError, match="Argument `longest` must be longer than the transient, 5, but is 4"):
+        orbit_diagram(Parameter(Lorenz(), "rho", 0.0, 30.0), [3.0], jnp.ones(3), **late)
+
+
+def circling(t, x, mu):
+    """A flow to a circle of radius sqrt(mu), on which it turns at the rate mu."""
+    return (mu - x @ x) * x + mu * jnp.stack([-x[1], x[0]])
+
+
+@pytest.mark.parametrize(
+    ("integrator", "transient"),
+    [
+        (Diffrax(), 0.0),
+        pytest.param(Diffrax(), 30.0, marks=pytest.mark.slow),
+        pytest.param(Scipy(), 30.0, marks=pytest.mark.slow),
+    ],
+)
+def test_an_orbit_diagram_of_a_flow_has_its_crossings(integrator, transient):
+    """Upwards through the x-axis on the right; one flow never turns, and another only comes there twice."""
+    flow = Parameter(FunctionFlow(circling, parameters={"mu": 1.0}), "mu", 0.0, 4.0)
+    options = {"surface": lambda t, x: x[1], "transient": transient, "kept": 3, "integrator": integrator}
+    found = orbit_diagram(flow, [0.0, 0.3, 1.0, 4.0], [0.5, 0.1], longest=transient + 14 * np.pi, **options)
+    radii = np.sqrt([[np.nan] * 3, [0.3, 0.3, np.nan], [1.0] * 3, [4.0] * 3])
+    np.testing.assert_allclose(found.values, radii, atol=2e-4)  # from the start, after less than a turn
+    assert found.periods(1e-4).tolist() == [0, 0, 1, 1]
 
 
 def test_a_section_without_crossings_prints_itself():

@@ -12,8 +12,9 @@ import pytest
 
 from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy
-from dynsim.integrators.events import AfterReset, narrowed, untouched
+from dynsim.integrators.events import AfterReset
 from dynsim.integrators.flat_fields import flattened
+from dynsim.integrators.lanes.brackets import narrowed, untouched
 from dynsim.integrators.scipy_backend import _Walk
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate, simulate_until

@@ -16,7 +16,7 @@ from dynsim.integrators.base import stacked
 from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.lanes import kernel
 from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, begun, stepped, within
-from dynsim.integrators.lanes.recorded import form_of, recorded
+from dynsim.integrators.lanes.recorded import System, form_of, recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
@@ -45,6 +45,14 @@ class Pair(NamedTuple):
     b: Any
 
 
+def pushed(t, x, k):
+    """A damped oscillator that is pushed for a while in every period."""
+    return jnp.stack([x[1], -x[0] - k * x[1] + jnp.where(jnp.mod(t, 0.5) < 0.12, 5.0, 0.0)])
+
+
+PUSHED = [FunctionFlow(pushed, parameters={"k": k}) for k in (0.1, 0.5, 1.0, 2.0, 5.0)]
+
+
 def growth(power):
     """The equation x' = x^power, whose solution from x leaves every bound at t = x^(1 - power)/(power - 1)."""
     return FunctionFlow(lambda t, x: x**power)
@@ -65,6 +73,15 @@ def test_members_with_parameters_of_their_own_are_what_simulate_gives():
     )  # the end is a computed state, not an interpolated one
     np.testing.assert_array_equal(found.values[:, 0], STARTS)
     assert found.solved == "in lanes, in JAX"
+
+
+def test_members_step_from_jump_to_jump():
+    found = ensemble(PUSHED, STARTS, TS, state)
+    assert found.solved == "in lanes, in JAX"
+    alone = simulate(PUSHED[1], STARTS[1], TS)
+    np.testing.assert_allclose(found.values[1], alone.ys, atol=1e-11)
+    counts = lambda stats, at=...: (int(stats.num_steps[at]), int(stats.num_rejected[at]))
+    assert counts(found.stats, 1) == counts(alone.stats)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +163,10 @@ def test_why_members_are_not_solved_in_lanes():
     mixed = FunctionFlow(lambda t, x: x)
     assert said(mixed, Pair(np.ones(2, np.float32), np.ones(2))) == "the state has the types float32, float64"
     assert said(FunctionFlow(UnHashable())).startswith("the flow has a part that cannot be compared (")
-    assert said(FunctionFlow(lambda t, x: -x, breaks=[0.5])) == "the field jumps at given times"
-    jumping = ensemble(FunctionFlow(lambda t, x: -x, breaks=[0.5]), STARTS[:1], TS, state)
-    assert jumping.solved == "not in lanes, because the field jumps at given times"
+    kinds = [FunctionFlow(lambda t, x, k=k: -k * x) for k in (1.0, 2.0)]
+    assert (
+        ensemble(kinds, STARTS[:2], TS, state).solved == "not in lanes, because the flows differ in more than numbers"
+    )
     inside = []
     jax.make_jaxpr(lambda y: inside.append(Diffrax().lanes((VanDerPol(1.0),), y, TS)) or y)(STARTS)
     assert inside == ["it is part of another JAX program"]
@@ -202,6 +220,7 @@ CASES = {
     "own parameters": (FLOWS, STARTS, np.float64),
     "shared parameters": (VanDerPol(2.0), STARTS, np.float64),
     "single precision": (FLOWS, STARTS, np.float32),
+    "jumps": (PUSHED, STARTS, np.float64),
     "members that escape": (growth(2), np.array([[1.0], [0.1], [4.0]]), np.float64),
 }
 
@@ -254,7 +273,7 @@ def test_the_kernel_is_lowered_for_cuda(monkeypatch):
     monkeypatch.setattr(in_lanes, "kernels_on", lambda: True)
     solver, flow = Diffrax(), VanDerPol(1.0)
     lanes = solver.lanes((flow,), STARTS, TS)
-    flow, axes = stacked([flow])
+    flow, axes = stacked([System(flow)])
     given = (1e-6, 1e-8, np.inf, np.int32(100))
     run = lambda y0s: in_lanes._observed.__wrapped__(lanes, flow, axes, y0s, jnp.asarray(TS), given, state)[0]
     assert "dynsim_lanes_" in jax.jit(run).trace(STARTS).lower(lowering_platforms=("cuda",)).as_text()

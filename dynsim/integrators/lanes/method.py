@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import diffrax as dfx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -23,8 +24,9 @@ class Lane(NamedTuple):
     """State of a member between two steps.
 
     `t` and `end` are the ends of the next step, `y` and `f` the state and the field at `t` as (d,) arrays, `steps` and
-    `rejected` counts, `in_a_row` the rejections since the last accepted step, `finite` whether the last trial step was
-    finite, and `status` what became of the member.
+    `rejected` counts, `in_a_row` the rejections since the last accepted step, `passed` the number of jumps of the field
+    before `t`, `finite` whether the last trial step was finite, and `status` what became of the member. After a jump
+    `f` has to be computed anew.
     """
 
     t: Any
@@ -34,6 +36,7 @@ class Lane(NamedTuple):
     steps: Any
     rejected: Any
     in_a_row: Any
+    passed: Any
     finite: Any
     status: Any
 
@@ -60,6 +63,13 @@ class TrialStep(NamedTuple):
     ks: Any
 
 
+class Walls(NamedTuple):
+    """The times of the next jump of the field and of the one after it; infinity where there is none."""
+
+    here: Any
+    beyond: Any
+
+
 Field = Callable[[Any, Any], Any]
 """The right-hand side f(t, y) for a state (d,)."""
 
@@ -70,7 +80,10 @@ def suits(solver: Any) -> bool:
     return plain and isinstance(solver.tableau, dfx.ButcherTableau) and type(solver).func is dfx.AbstractERK.func
 
 
-def begun(solver: dfx.AbstractERK, field: Field, y: Array, settings: Settings) -> Lane:
+def begun(
+    solver: dfx.AbstractERK, field: Field, y: Array, settings: Settings, passed: Any = np.int32(0),
+    walls: Walls | None = None,
+) -> Lane:  # fmt: skip
     """Start a member; the first step is that of Hairer, Norsett and Wanner (Solving ODEs I, Section II.4)."""
     kind = y.dtype.type
     t0, t1, rtol, atol, longest, _ = settings
@@ -88,11 +101,18 @@ def begun(solver: dfx.AbstractERK, field: Field, y: Array, settings: Settings) -
     h = jnp.where(jnp.isfinite(h), h, kind(1e-6))  # a field not finite at the start
     none = jnp.zeros((), np.int32)
     status = jnp.where(t0 < t1, np.int32(RUNNING), np.int32(DONE))
-    return Lane(t0, jnp.minimum(t0 + h, t1), y, f, none, none, none, jnp.asarray(True), status)
+    end = jnp.minimum(t0 + h, t1)
+    end = end if walls is None else jnp.minimum(end, _before(walls.here))
+    return Lane(t0, end, y, f, none, none, none, jnp.asarray(passed), jnp.asarray(True), status)
 
 
-def stepped(solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Settings) -> tuple[Lane, TrialStep]:
-    """Take a trial step, accept or reject it, and choose the next one; a member that has ended stays as it is."""
+def stepped(
+    solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Settings, walls: Walls | None = None
+) -> tuple[Lane, TrialStep]:
+    """Take a trial step, accept or reject it, and choose the next one; a member that has ended stays as it is.
+
+    A step ends just before a jump of the field, and the next one begins just after it.
+    """
     tableau: Any = solver.tableau
     t, end, y, f = lane.t, lane.end, lane.y, lane.f
     kind, h = y.dtype.type, end - t
@@ -118,7 +138,13 @@ def stepped(solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Setting
     floor = settings.t1 - kind(100 * eps) * jnp.maximum(jnp.abs(settings.t0), jnp.abs(settings.t1))
     clipped = jnp.where(keep, settings.t1, new_t + kind(0.5) * (settings.t1 - new_t))
     new_end = jnp.where(new_end > floor, clipped, new_end)
-    one = np.int32(1)
+    one, passed = np.int32(1), lane.passed
+    if walls is not None:
+        reached = keep & (new_t >= _before(walls.here))
+        new_t = jnp.where(reached, _after(walls.here), new_t)
+        following = jnp.where(reached, walls.beyond, walls.here)
+        new_end = jnp.minimum(jnp.maximum(new_end, _after(new_t)), _before(following))
+        passed = jnp.where(reached, passed + one, passed)
     in_a_row = jnp.where(keep, np.int32(0), lane.in_a_row + one)
     shortest = kind(10 * eps) * jnp.maximum(jnp.abs(t), np.finfo(kind).tiny)
     stuck = (in_a_row >= MOST_REJECTIONS) | (~keep & (h < shortest))
@@ -130,9 +156,17 @@ def stepped(solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Setting
         last = field(end, y1)
     new = Lane(
         new_t, new_end, jnp.where(keep, y1, y), jnp.where(keep, last, f), steps,
-        jnp.where(keep, lane.rejected, lane.rejected + one), in_a_row, finite, status,
+        jnp.where(keep, lane.rejected, lane.rejected + one), in_a_row, passed, finite, status,
     )  # fmt: skip
     return Lane(*(jnp.where(active, a, b) for a, b in zip(new, lane, strict=True))), step
+
+
+def _before(t: Any) -> Any:
+    return jnp.nextafter(t, -np.inf).astype(t.dtype)
+
+
+def _after(t: Any) -> Any:
+    return jnp.nextafter(t, np.inf).astype(t.dtype)
 
 
 def within(solver: dfx.AbstractERK, step: TrialStep, t: Any) -> Array:
@@ -140,6 +174,23 @@ def within(solver: dfx.AbstractERK, step: TrialStep, t: Any) -> Array:
     path: Any = solver.interpolation_cls
     inside = path(t0=step.t, t1=step.end, y0=step.y, y1=step.y1, k=step.ks).evaluate(t)
     return jnp.where(t == step.end, step.y1, inside)
+
+
+def at_samples(solver: dfx.AbstractERK, step: TrialStep, samples: int) -> Array:
+    """The states (samples, d) at the ends of equal parts of a step: their weights in the interpolant are constants."""
+    parts = [step.y, step.y1, *step.ks]
+    return jnp.stack([*(_combined(row, parts) for row in _weights(solver, samples)[:-1]), step.y1])
+
+
+@functools.lru_cache(16)
+def _weights(solver: dfx.AbstractERK, samples: int) -> np.ndarray:
+    """Weights (samples, 2 + stages) of both ends and of the stages in the interpolated states."""
+    tableau: Any = solver.tableau
+    unit = np.eye(2 + tableau.num_stages)
+    shares = np.arange(1, samples + 1) / samples
+    with jax.ensure_compile_time_eval():
+        step = TrialStep(True, *map(jnp.asarray, (0.0, 1.0, unit[0], unit[1], unit[2:])))
+        return np.stack([np.asarray(within(solver, step, jnp.asarray(share))) for share in shares])
 
 
 def _order(solver: dfx.AbstractERK) -> float:

@@ -1,6 +1,5 @@
 """Lanes in JAX: all members of a chunk step at once, each with its own step size, clock and end."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import diffrax as dfx
@@ -11,7 +10,21 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
-from dynsim.integrators.lanes.method import RUNNING, Lane, Settings, TrialStep, begun, stepped, within
+from dynsim.integrators.lanes.brackets import Bracket, first_crossing, narrowed, untouched
+from dynsim.integrators.lanes.method import (
+    DONE,
+    RUNNING,
+    STUCK,
+    Lane,
+    Settings,
+    TrialStep,
+    Walls,
+    at_samples,
+    begun,
+    stepped,
+    within,
+)
+from dynsim.integrators.lanes.recorded import FlowForm
 
 WIDTH = 64
 """Lanes are filled up to a multiple: a loop over a remainder rounds otherwise, and results would depend on it."""
@@ -24,23 +37,28 @@ class Solved(NamedTuple):
         saved: states at the times after the first, shape (times - 1, d, members); undefined where not reached.
         final: the last states, shape (d, members).
         last: the last times, shape (members,).
-        counts: steps, rejected steps, whether the last trial step was finite, and the status, shape (4, members).
+        counts: steps, rejected steps, whether the last trial step was finite, the status, and the index of the event
+            that ended the member or -1, shape (5, members).
+        sides: the last known sign of each event, shape (events, members).
     """
 
     saved: Array
     final: Array
     last: Array
     counts: Array
+    sides: Array
 
 
 def solved(
     solver: dfx.AbstractERK,
-    field: Callable[[Any, Any, Any], Any],
-    flow: Any,
+    form: FlowForm,
+    system: Any,
     axes: Any,
     starts: Array,
     settings: Settings,
     times: Array,
+    signs: tuple[Array, Array],
+    jumps: Array,
 ) -> Solved:
     """Integrate all members in lanes, inside a JAX program.
 
@@ -48,22 +66,54 @@ def solved(
 
     Args:
         solver: an explicit Runge-Kutta method with one tableau.
-        field: the velocity (d,) from a flow, a time and a state (d,).
-        flow: the flow, or one with a leading axis of members in some arrays.
+        form: the form of the system.
+        system: the system, or one with a leading axis of members in some arrays.
         axes: 0 for these arrays, None for the others.
         starts: initial states, shape (d, members).
-        settings: what all members share.
+        settings: what all members share; the initial time has shape (members,).
         times: the times to save at after the first, increasing; the last is the end.
+        signs: the sign of each event at the start, and the time until which it is not looked at, shape (events,
+            members).
+        jumps: times at which the field jumps, increasing.
     """
-    d, given = starts.shape
-    members, count = -(-given // WIDTH) * WIDTH, times.shape[0]
-    starts = _filled(starts, members - given, -1)
-    filled = lambda axis, a: a if axis is None else _filled(a, members - given, axis)
-    flow = jax.tree.map(filled, axes, flow, is_leaf=lambda axis: axis is None)
-    begin = lambda flow, y: begun(solver, lambda t, y: field(flow, t, y), y, settings)
-    step = lambda flow, lane: stepped(solver, lambda t, y: field(flow, t, y), lane, settings)
+    (d, given), count, watch = starts.shape, times.shape[0], system.watch
+    more = -given % WIDTH
+    members = given + more
+    starts, sides, quiet, begins = (_filled(a, more, -1) for a in (starts, *signs, settings.t0))
+    settings, same = settings._replace(t0=begins), Settings(-1, *[None] * 5)
+    system = jax.tree.map(
+        lambda axis, a: a if axis is None else _filled(a, more, axis), axes, system, is_leaf=lambda axis: axis is None
+    )
+    field = lambda system: lambda t, y: form.velocity(system, t, y)
+    begin = lambda system, y, settings, *ahead: begun(solver, field(system), y, settings, *ahead)
+    step = lambda system, lane, settings, walls: stepped(solver, field(system), lane, settings, walls)
+    far = jnp.concatenate([jumps, jnp.full(2, np.inf, jumps.dtype)])
+    walls = lambda passed: Walls(far[passed], far[passed + 1]) if jumps.size else None
     over = lambda work, *ins: eqx.filter_vmap(work, in_axes=ins, out_axes=-1)
     due = jnp.concatenate([times, jnp.full((1,), np.inf, times.dtype)])
+
+    def sampled(system: Any, trial: TrialStep) -> tuple[Array, Array]:
+        """Times in a step of one member, and the values of the events there."""
+        step = untouched(trial.t, trial.end, None, None)
+        ts, ys = step.samples(watch.events), at_samples(solver, trial, watch.samples)
+        return ts, jax.vmap(lambda t, y: form.values(system, t, y))(ts, ys)
+
+    def look(trial: TrialStep, last: Bracket) -> Bracket:
+        """Search the steps of all members for events; in most steps no sign changes."""
+        ts, values = over(sampled, axes, -1)(system, trial)
+        step = last._replace(begin=trial.t, end=trial.end, event=jnp.full(members, -1))
+        calm = jnp.all(jnp.sign(values) == last.sides[None], axis=(0, 1)) | ~trial.accepted
+        search = over(lambda step, ts, values: narrowed(watch.events, step, ts, values), -1, -1, -1)
+        none = step._replace(begin=trial.end)
+        return lax.cond(jnp.all(calm), lambda: none, lambda: search(step, ts, values))
+
+    def narrow(system: Any, trial: TrialStep, first: Bracket) -> tuple[Bracket, Array]:
+        """Narrow the bracket of an event in a step of one member; also the state there."""
+        values = jax.vmap(lambda t: form.values(system, t, within(solver, trial, t)))
+        step = untouched(trial.t, trial.end, first.sides, first.quiet)._replace(value=jnp.zeros_like(first.value))
+        found = first_crossing(watch.events, step, values)
+        found = _chosen(found.event >= 0, found, first)  # rounding may hide the change of sign
+        return found, within(solver, trial, found.end)
 
     def save(carry: tuple[TrialStep, Array, Array, Array]) -> tuple[TrialStep, Array, Array, Array]:
         """Store the states at the first time that is due for any member, for all members with this time due."""
@@ -76,18 +126,61 @@ def solved(
         saved = lax.dynamic_update_index_in_dim(saved, jnp.where(mine, values, old), row, 0)
         return trial, jnp.where(mine, index + 1, index), jnp.where(mine, due[row + 1], wanted), saved
 
-    def advance(carry: tuple[Lane, Array, Array, Array]) -> tuple[Lane, Array, Array, Array]:
-        lane, trial = over(step, axes, -1)(flow, carry[0])
-        pending = lambda carry: jnp.any(carry[0].accepted & (carry[2] <= carry[0].end))
-        _, index, wanted, saved = lax.while_loop(pending, save, (trial, *carry[1:]))
-        return lane, index, wanted, saved
+    def renewed(lane: Lane, jumped: Array) -> Lane:
+        """Compute the field anew after a jump."""
+        new = lambda: over(lambda system, t, y: field(system)(t, y), axes, -1, -1)(system, lane.t, lane.y)
+        return lane._replace(f=lax.cond(jnp.any(jumped), lambda: jnp.where(jumped, new(), lane.f), lambda: lane.f))
 
-    lane = over(begin, axes, -1)(flow, starts)
+    def advance(carry: Any) -> Any:
+        last, searched, *saving = carry
+        lane, trial = over(step, axes, -1, same, -1)(system, last, settings, walls(last.passed))
+        lane = renewed(lane, lane.passed != last.passed) if jumps.size else lane
+        if watch is not None:
+            bracket, kept = searched
+            bracket = _chosen(trial.accepted, look(trial, bracket), bracket)
+            hit = trial.accepted & (bracket.event >= 0)
+            lane = lane._replace(status=jnp.where(hit, np.int32(DONE), lane.status))
+            searched = bracket, _chosen(hit, trial, kept)
+        pending = lambda carry: jnp.any(carry[0].accepted & (carry[2] <= carry[0].end))
+        _, *saving = lax.while_loop(pending, save, (trial, *saving))
+        return lane, searched, *saving
+
+    passed = jnp.searchsorted(jumps, begins, side="right").astype(np.int32)
+    lane = over(begin, axes, -1, same, -1, -1)(system, starts, settings, passed, walls(passed))
     nothing = jnp.zeros((count, d, members), starts.dtype)
-    carry = (lane, jnp.zeros(members, np.int32), jnp.broadcast_to(due[0], (members,)), nothing)
-    lane, _, _, saved = lax.while_loop(lambda carry: jnp.any(carry[0].status == RUNNING), advance, carry)
-    counts = jnp.stack([lane.steps, lane.rejected, lane.finite.astype(np.int32), lane.status])
-    return Solved(*(a[..., :given] for a in (saved, lane.y, lane.t, counts)))
+    searched = None
+    if watch is not None:
+        bracket = Bracket(begins, begins, sides, jnp.full(members, -1), jnp.zeros_like(begins), quiet)
+        searched = (
+            bracket,
+            jax.tree.map(jnp.zeros_like, over(step, axes, -1, same, -1)(system, lane, settings, walls(passed))[1]),
+        )
+    carry = (lane, searched, jnp.zeros(members, np.int32), jnp.broadcast_to(due[0], (members,)), nothing)
+    lane, searched, _, _, saved = lax.while_loop(lambda carry: jnp.any(carry[0].status == RUNNING), advance, carry)
+    event = jnp.full(members, -1, np.int32)
+    if searched is not None:
+        bracket, trial = searched
+        found, at = over(narrow, axes, -1, -1)(system, trial, bracket)
+        lane, event, sides = _ended(lane, found, at), bracket.event.astype(np.int32), bracket.sides
+    counts = jnp.stack([lane.steps, lane.rejected, lane.finite.astype(np.int32), lane.status, event])
+    return Solved(*(a[..., :given] for a in (saved, lane.y, lane.t, counts, sides)))
+
+
+def _chosen(which: Array, new: Any, old: Any) -> Any:
+    """Choose between two trees of arrays with members on the last axis."""
+    return jax.tree.map(lambda a, b: jnp.where(which, a, b), new, old)
+
+
+def _ended(lane: Lane, found: Bracket, at: Array) -> Lane:
+    """Move members to their event; one whose event is not a number has failed there."""
+    hit = found.event >= 0
+    undefined = hit & jnp.isnan(found.value)
+    return lane._replace(
+        t=jnp.where(hit, found.end, lane.t),
+        y=jnp.where(hit, at, lane.y),
+        finite=lane.finite & ~undefined,
+        status=jnp.where(undefined, np.int32(STUCK), lane.status),
+    )
 
 
 def _filled(a: Array, more: int, axis: int) -> Array:

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.integrators.lanes.method import Lane, Settings, TrialStep, begun, stepped, within
+from dynsim.integrators.lanes.brackets import Bracket, sampled
+from dynsim.integrators.lanes.method import Lane, Settings, TrialStep, Walls, begun, stepped, within
 from dynsim.programs import Program, ProgramError, scalar_program
 from dynsim.systems.base import AbstractFlow
 
@@ -19,12 +20,19 @@ LIMIT = 6000
 """Most scalar operations of a step: more take longer to compile than a kernel saves."""
 
 
+class System(NamedTuple):
+    """A flow, and the events that end its members, which has `directions`, `samples` and `values(flow, t, x)`."""
+
+    flow: AbstractFlow
+    watch: Any = None
+
+
 @dataclasses.dataclass(frozen=True)
 class FlowForm:
-    """What a flow is but for the numbers in its arrays, with the shapes and the type of its state; forms compare.
+    """What a system is but for the numbers in its arrays, with the shapes and the type of its state; forms compare.
 
     Attributes:
-        tree: structure of the arrays of the flow.
+        tree: structure of the arrays of the system.
         arrays: shape and type of each.
         rest: structure of its other parts.
         others: these parts, and their types.
@@ -51,8 +59,8 @@ class FlowForm:
         """Number of entries of the arrays."""
         return sum(math.prod(shape) for shape, _ in self.arrays)
 
-    def flow(self, leaves: Sequence[Any]) -> AbstractFlow:
-        """Make the flow with these arrays."""
+    def system(self, leaves: Sequence[Any]) -> System:
+        """Make the system with these arrays."""
         rest = jax.tree.unflatten(self.rest, [value for value, _ in self.others])
         return eqx.combine(jax.tree.unflatten(self.tree, list(leaves)), rest)
 
@@ -62,19 +70,25 @@ class FlowForm:
         parts = jnp.split(y, ends)
         return jax.tree.unflatten(self.state, [a.reshape(b) for a, b in zip(parts, self.shapes, strict=True)])
 
-    def velocity(self, flow: AbstractFlow, t: Any, y: Any) -> Any:
+    def velocity(self, system: System, t: Any, y: Any) -> Any:
         """Compute the velocity (d,) of a flat state."""
-        return jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(flow.vector_field(t, self.restored(y)))])
+        moved = system.flow.vector_field(t, self.restored(y))
+        return jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(moved)])
+
+    def values(self, system: System, t: Any, y: Any) -> Any:
+        """Compute the values (events,) of the events at a flat state."""
+        return system.watch.values(system.flow, t, self.restored(y)).astype(self.dtype)
 
 
-def form_of(flow: AbstractFlow, y0: Any) -> FlowForm | str:
+def form_of(flow: AbstractFlow, y0: Any, watch: Any = None) -> FlowForm | str:
     """Take the numbers out of a flow, or say why its forms cannot be compared or its members not stepped in lanes.
 
     Args:
         flow: the flow.
         y0: the shapes and types of a state.
+        watch: the events that end its members.
     """
-    arrays, rest = eqx.partition(flow, eqx.is_array)
+    arrays, rest = eqx.partition(System(flow, watch), eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)
     others, form = jax.tree.flatten(rest)
     starts, structure = jax.tree.flatten(y0)
@@ -96,7 +110,7 @@ def _refused(form: FlowForm) -> str:
     """Say what is wrong with the velocity, or ""."""
     shaped = jax.ShapeDtypeStruct
     arrays = [shaped(shape, kind) for shape, kind in form.arrays]
-    look = lambda leaves, t, y: form.velocity(form.flow(leaves), t, y)
+    look = lambda leaves, t, y: form.velocity(form.system(leaves), t, y)
     try:
         found = jax.eval_shape(look, arrays, shaped((), form.dtype), shaped((form.size,), form.dtype))
     except Exception as error:  # noqa: BLE001  (of the user's field: whoever solves it in another way says more)
@@ -110,36 +124,49 @@ class Recorded(NamedTuple):
     """The programs of a method for one form of a flow.
 
     Attributes:
-        begin: from a start (d,), the settings and the arrays of the flow to a `Lane`.
-        step: from a `Lane`, the settings and the arrays to the next `Lane` and the `TrialStep`.
+        begin: from a start (d,), the settings, the number of jumps before it and `Walls`, and the arrays of the flow to
+            a `Lane`; without jumps there are no `Walls`.
+        step: from a `Lane`, the settings, `Walls` and the arrays to the next `Lane` and the `TrialStep`.
+        field: from a time, a state and the arrays to the velocity.
         inside: from a `TrialStep` and a time to the state (d,).
+        look: from a `TrialStep`, a `Bracket`, a time and the arrays to the `Bracket` after this sample; None without
+            events.
         form: the form.
+        directions: the direction of each event.
+        samples: number of samples of a step that are searched for events.
+        jumping: whether the field jumps at given times.
     """
 
     begin: Program
     step: Program
+    field: Program
     inside: Program
+    look: Program | None
     form: FlowForm
+    directions: tuple[int, ...] = ()
+    samples: int = 0
+    jumping: bool = False
 
 
-def recorded(solver: Any, form: FlowForm) -> Recorded:
+def recorded(solver: Any, form: FlowForm, jumping: bool = False) -> Recorded:
     """Record the steps of a method for a form of a flow, once for equal ones.
 
     Args:
         solver: an explicit Runge-Kutta method with one tableau.
         form: the form; its floating-point arrays are taken in the type of the state.
+        jumping: whether the field jumps at given times.
 
     Raises:
         ProgramError: for a field that is no list of scalar operations, or too long a list, or arrays of other types.
     """
-    found = _recorded(solver, form)
+    found = _recorded(solver, form, jumping)
     if isinstance(found, ProgramError):
         raise found
     return found
 
 
 @functools.lru_cache(64)
-def _recorded(solver: Any, form: FlowForm) -> Recorded | ProgramError:
+def _recorded(solver: Any, form: FlowForm, jumping: bool) -> Recorded | ProgramError:
     stages, size, dtype = solver.tableau.num_stages, form.size, form.dtype
     if size * stages * stages > LIMIT:  # already the sums over stages
         return ProgramError(f"more than {LIMIT:,} operations in a step")
@@ -151,18 +178,30 @@ def _recorded(solver: Any, form: FlowForm) -> Recorded | ProgramError:
     vector, ks = shaped((size,), dtype), shaped((stages, size), dtype)
     settings = Settings(number, number, number, number, number, whole)
     arrays = [shaped(shape, in_type(kind, dtype)) for shape, kind in form.arrays]
-    lane = Lane(number, number, vector, vector, whole, whole, whole, flag, whole)
+    lane = Lane(number, number, vector, vector, whole, whole, whole, whole, flag, whole)
+    walls = Walls(number, number) if jumping else None
     trial = TrialStep(flag, number, number, vector, vector, ks)
-    field = lambda leaves: functools.partial(form.velocity, form.flow(leaves))
-    begin = lambda y, settings, leaves: begun(solver, field(leaves), y, settings)
-    step = lambda lane, settings, leaves: stepped(solver, field(leaves), lane, settings)
+    field = lambda leaves: functools.partial(form.velocity, form.system(leaves))
+    begin = lambda y, settings, passed, walls, leaves: begun(solver, field(leaves), y, settings, passed, walls)
+    step = lambda lane, settings, walls, leaves: stepped(solver, field(leaves), lane, settings, walls)
+    watch = form.system(arrays).watch
+    directions, samples = (watch.directions, watch.samples) if watch else ((), 0)
+    signs = shaped((len(directions),), dtype)
+    bracket = Bracket(number, number, signs, whole, number, signs)
+
+    def look(trial: TrialStep, bracket: Bracket, t: Any, leaves: Any) -> Bracket:
+        values = form.values(form.system(leaves), t, within(solver, trial, t))
+        return sampled(bracket, directions, t, values)
+
     try:
         return Recorded(
-            scalar_program(begin, vector, settings, arrays, limit=LIMIT),
-            scalar_program(step, lane, settings, arrays, limit=LIMIT),
+            scalar_program(begin, vector, settings, whole, walls, arrays, limit=LIMIT),
+            scalar_program(step, lane, settings, walls, arrays, limit=LIMIT),
+            scalar_program(lambda t, y, leaves: field(leaves)(t, y), number, vector, arrays, limit=LIMIT),
             scalar_program(lambda trial, t: within(solver, trial, t), trial, number, limit=LIMIT),
-            form,
-        )
+            scalar_program(look, trial, bracket, number, arrays, limit=LIMIT) if watch else None,
+            form, directions, samples, jumping,
+        )  # fmt: skip
     except ProgramError as error:
         return error
 

@@ -1,0 +1,200 @@
+"""Compute Lyapunov exponents of many trajectories together, each with its own steps and tangent vectors."""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.lyapunov import BLOCKS, lyapunov_spectrum
+from dynsim._core.printing import one_line
+from dynsim._core.types import State, Time
+from dynsim._core.validation import integer, number
+from dynsim.errors import ArgumentError, IntegrationError
+from dynsim.integrators import Diffrax
+from dynsim.integrators.in_lanes import Ways, restarted, ways
+from dynsim.integrators.switched_field import switched_field
+from dynsim.simulation.checks import as_double, as_state, check_flow, check_start
+from dynsim.simulation.ensemble import in_parts
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractFlow
+
+# Number of trajectories that are followed together on a processor.
+TOGETHER = 128
+
+
+class LyapunovEnsemble(NamedTuple):
+    """Lyapunov exponents of many trajectories, (members, k), largest first, with standard errors; NaN where one fails.
+
+    `errors` come from the means of twenty blocks. `solved` says whether the trajectories were followed in lanes.
+    """
+
+    exponents: Float[np.ndarray, "members k"]
+    errors: Float[np.ndarray, "members k"]
+    solved: str
+
+    __repr__ = one_line
+
+    def __str__(self) -> str:
+        """Describe the largest exponents and how many trajectories failed."""
+        largest = self.exponents[:, 0]
+        failed, known = int(np.sum(np.isnan(largest))), largest[~np.isnan(largest)]
+        spread = f"from {np.min(known):.5g} to {np.max(known):.5g}" if len(known) else "unknown"
+        return f"largest Lyapunov exponents of {len(largest)} trajectories {spread}; {failed} failed"
+
+
+class Vectors(NamedTuple):
+    """A state and the columns of a matrix of tangent vectors."""
+
+    x: State
+    V: Array
+
+
+class Tangents(AbstractFlow):
+    """A flow together with its derivative along tangent vectors."""
+
+    flow: AbstractFlow
+
+    @property
+    def space(self) -> Euclidean:
+        """All entries; states return to the space of the flow after each interval."""
+        return Euclidean()
+
+    def velocity(self, t: Time, z: Vectors) -> Vectors:
+        """Compute the velocities of the state and of the vectors."""
+        flat, restored = ravel_pytree(z.x)
+        f = lambda y: ravel_pytree(self.flow.vector_field(t, restored(y)))[0]
+        moved = jax.vmap(lambda v: jax.jvp(f, (flat,), (v,))[1], in_axes=1, out_axes=1)(z.V)
+        return Vectors(self.flow.vector_field(t, z.x), moved)
+
+
+def lyapunov_ensemble(
+    flow: AbstractFlow | Sequence[AbstractFlow],
+    starts: State,
+    duration: float = 500.0,
+    *,
+    count: int | None = None,
+    transient: float | None = None,
+    interval: float = 1.0,
+    t0: float = 0.0,
+    integrator: Diffrax | None = None,
+) -> LyapunovEnsemble:
+    """Compute the largest Lyapunov exponents along many trajectories of a flow, or of flows that differ in numbers.
+
+    Small systems are followed in lanes, as by `ensemble`: each trajectory has its own steps, and on a GPU a thread of
+    its own. Others are followed one by one by `lyapunov_spectrum`, which also checks convergence and rounding.
+
+    Source: G. Benettin, L. Galgani, A. Giorgilli and J.-M. Strelcyn, Lyapunov characteristic exponents for smooth
+    dynamical systems and for Hamiltonian systems, Meccanica 15 (1980).
+
+    Args:
+        flow: the flow of all members, or a sequence with one for each.
+        starts: initial states, with members on the first axis of every array.
+        duration: length of the runs after the transient, in time units, rounded to a multiple of twenty intervals.
+        count: number of exponents; the default is all.
+        transient: length of the transient to discard, rounded up to twenty intervals; the default is a tenth of the
+            duration.
+        interval: time between two orthonormalisations.
+        t0: initial time.
+        integrator: `Diffrax(rtol=1e-8, atol=1e-10)` by default; the tolerances hold for state and vectors together.
+
+    Raises:
+        ValueError: for bad input.
+
+    Example:
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import lyapunov_ensemble
+        >>> rates = [ds.FunctionFlow(lambda t, x, k: -k * x, parameters={"k": k}) for k in (1.0, 2.0)]
+        >>> np.round(lyapunov_ensemble(rates, np.ones((2, 1)), 20.0).exponents[:, 0], 6).tolist()
+        [-1.0, -2.0]
+    """
+    flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
+    y0s, solver = as_state("starts", starts), Diffrax(rtol=1e-8, atol=1e-10) if integrator is None else integrator
+    members = len(jax.tree.leaves(y0s)[0])
+    if len(flows) not in (1, members):
+        raise ArgumentError("flow", f"be one flow or one for each of {members} starts", f"holds {len(flows)}")
+    every, span = number("interval", interval), number("duration", duration)
+    before = span / 10 if transient is None else number("transient", transient) if transient else 0.0
+    if span < BLOCKS * every:
+        raise ArgumentError("duration", f"be at least {BLOCKS} intervals of {every:g}", f"is {span:g}")
+    for one in flows:
+        check_flow(one)
+    first = check_start("starts", flows[0], jax.tree.map(lambda y: y[0], y0s))
+    basis = np.asarray(tangent_basis(flows[0].space, first))
+    k = basis.shape[1] if count is None else integer("count", count, least=1)
+    if k > basis.shape[1]:
+        raise ArgumentError("count", f"be at most the dimension, {basis.shape[1]}", f"is {k}")
+    each = round(span / every / BLOCKS)
+    lanes = _lanes(flows, solver, y0s, first, k, (t0, t0 + before + span + 2 * BLOCKS * every))
+    if not isinstance(lanes, Ways):
+        options: Any = {"count": k, "transient": before or every, "interval": every, "t0": t0, "integrator": solver}
+        start = lambda j: jax.tree.map(lambda y: y[j], y0s)
+        rows = [_alone(flows[j % len(flows)], start(j), span, k, options) for j in range(members)]
+        return LyapunovEnsemble(*np.moveaxis(np.array(rows), 1, 0), f"not in lanes, because {lanes}")
+
+    def solved(part: np.ndarray) -> np.ndarray:
+        some = [Tangents(flows[j]) for j in (part if len(flows) > 1 else [0])]  # pyright: ignore[reportCallIssue]
+        xs = jax.tree.map(lambda y: jnp.asarray(np.asarray(y)[part]), y0s)
+        z, begin = Vectors(xs, _frames(xs, k)), float(t0)
+        run = partial(restarted, lanes, solver, some, interval=every, blocks=BLOCKS, between=_orthonormal)
+        if before:
+            warm = math.ceil(before / every / BLOCKS)
+            z, begin = run(z, begin, each=warm)[1], begin + BLOCKS * warm * every
+        sums, _, whole = run(z, begin, each=each)
+        return np.where(np.asarray(whole)[:, None, None], np.asarray(sums, float), np.nan)
+
+    rates = np.empty((members, BLOCKS, k))
+    for part, sums in in_parts(solved, np.arange(members), TOGETHER):
+        rates[part] = sums[: len(part)] / (each * every)
+    exponents, errors = np.mean(rates, axis=1), np.std(rates, axis=1, ddof=1) / np.sqrt(BLOCKS)
+    order = np.argsort(-exponents, axis=1, kind="stable")
+    sort = lambda a: np.take_along_axis(a, order, axis=1)
+    return LyapunovEnsemble(sort(exponents), sort(errors), f"{lanes!r}")
+
+
+def _lanes(flows: Sequence[AbstractFlow], solver: Diffrax, y0s: State, first: State, k: int, ends: Any) -> Ways | str:
+    """Find out how states and vectors are followed in lanes, or say why not."""
+    flow = flows[0]
+    if not isinstance(flow.space, Euclidean):
+        return f"the states lie on {type(flow.space).__name__}"
+    if switched_field(flow, as_double(first)) is not None:
+        return "the field jumps on a surface of states"
+    plain = solver.lanes(flows, y0s, np.asarray(ends))
+    if not isinstance(plain, Ways):
+        return plain
+    size, shaped = ravel_pytree(first)[0].size, jax.ShapeDtypeStruct
+    like = jax.tree.map(lambda y: shaped(jnp.shape(y)[1:], y.dtype), y0s)
+    z = Vectors(like, shaped((size, k), jax.tree.leaves(y0s)[0].dtype))
+    jumps = plain.jumps if np.isfinite(plain.jumps).any() else np.empty(0)
+    return ways(solver.solver, Tangents(flow), z, plain.longest, jumps=jumps)  # pyright: ignore[reportCallIssue]
+
+
+def _frames(xs: State, k: int) -> Array:
+    """The same random orthonormal vectors for each member: a coordinate axis may be invariant."""
+    leaves = jax.tree.leaves(xs)
+    n = sum(leaf[0].size for leaf in leaves)
+    frame = np.linalg.qr(np.random.default_rng(0).normal(size=(n, n)))[0][:, :k]
+    return jnp.broadcast_to(jnp.asarray(frame, leaves[0].dtype), (len(leaves[0]), n, k))
+
+
+def _orthonormal(flow: AbstractFlow, z: Vectors) -> tuple[Vectors, Array]:
+    """Orthonormalise the vectors, and compute the logarithms of their stretching factors."""
+    del flow
+    Q, R = jnp.linalg.qr(z.V)
+    return Vectors(z.x, Q), jnp.log(jnp.abs(jnp.diagonal(R)))
+
+
+def _alone(flow: AbstractFlow, start: State, span: float, k: int, options: dict[str, Any]) -> np.ndarray:
+    """Compute exponents and errors of one trajectory, (2, k)."""
+    try:
+        found = lyapunov_spectrum(flow, start, span, **options)
+    except IntegrationError:
+        return np.full((2, k), np.nan)
+    return np.stack([found.exponents, found.errors])
