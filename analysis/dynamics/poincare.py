@@ -454,7 +454,7 @@ def _crossed(
     def solved(members: np.ndarray) -> np.ndarray:
         at = jax.tree.map(lambda y: np.asarray(y)[members], starts)
         some = [flows[k] for k in members]
-        return np.asarray(crossings(lanes, integrator, some, at, *ts.tolist(), seen_at, event, search.kept))
+        return np.asarray(crossings(lanes, integrator, some, at, float(ts[0]), float(ts[1]), seen_at, event, search.kept))
 
     whole = np.flatnonzero(np.all(np.isfinite(flat_states(starts)), axis=1))
     for part, values in in_parts(solved, whole, TOGETHER):

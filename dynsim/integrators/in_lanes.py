@@ -225,11 +225,13 @@ def restarted(
     """
     system, axes = stacked([System(program_form(flow)) for flow in flows])
     settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
-    return _restarted(ways, system, axes, y0s, *map(jnp.asarray, (begin, interval, each)), settings, between, blocks)
+    times = jnp.asarray(begin), jnp.asarray(interval), jnp.asarray(each)
+    return _restarted(ways, system, axes, y0s, times, settings, between, blocks)
 
 
 @eqx.filter_jit
-def _restarted(ways, system, axes, y0s, begin, interval, each, given, between, blocks):
+def _restarted(ways, system, axes, y0s, times, given, between, blocks):
+    begin, interval, each = times
     form = ways.form
     real = lambda a: jnp.asarray(a, form.dtype)
     members = jax.tree.leaves(y0s)[0].shape[0]
