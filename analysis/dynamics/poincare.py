@@ -26,7 +26,7 @@ from dynsim.programs import Programmed, compiles_little
 from dynsim.simulation.checks import as_state, check_flow, check_integrator, check_start
 from dynsim.simulation.dense import DensePath, dense_path
 from dynsim.simulation.simulate import simulate
-from dynsim.spaces import Euclidean
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import components, with_parameter
 from dynsim.systems.parameter import Parameter
@@ -186,7 +186,7 @@ def poincare_section(
 
 def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractIntegrator) -> bool:
     """Test whether a solver that compiles faster can replace an integrator at its tolerances."""
-    plain = isinstance(x, jax.Array | np.ndarray) and np.ndim(x) == 1 and flow.space == Euclidean()
+    plain = isinstance(x, jax.Array | np.ndarray) and np.ndim(x) == 1 and isinstance(flow.space, Flat)
     if not (compiles_little() and plain and isinstance(integrator, Diffrax)) or breakpoints(flow, x, 0.0, end).size:
         return False
     import diffrax as dfx

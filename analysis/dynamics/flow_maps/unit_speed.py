@@ -11,7 +11,8 @@ from analysis.dynamics.flow_maps.autonomy import PROGRAMMED, fields
 from analysis.dynamics.flow_maps.numpy_solver import Field, follow, sampled
 from dynsim._core.host import filled
 from dynsim._core.types import State, Time
-from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.spaces import AbstractSpace
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow
 
 # Speed, relative to the typical one, below which the motion slows down, so that curves end at equilibria.
@@ -115,7 +116,7 @@ def followed(
 
 def _slowed(flow: AbstractFlow, t: Time, signs: np.ndarray, slow: float, size: np.ndarray, unit: float) -> Field | None:
     """Get a NumPy version of the field of `Paced` flows, or None if it should be compiled."""
-    field = PROGRAMMED.rows((flow,), np.zeros(()), np.zeros(size.shape)) if flow.space == Euclidean() else None
+    field = PROGRAMMED.rows((flow,), np.zeros(()), np.zeros(size.shape)) if isinstance(flow.space, Flat) else None
     if field is None:
         return None
 

@@ -16,7 +16,7 @@ from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.placement import on_host_by_default
 from dynsim.errors import ArgumentError
 from dynsim.integrators.sliding import sliding_paths
-from dynsim.spaces import Euclidean
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow
 
 # Distance, relative to the size of the recorded piece, at which a return becomes a guess of the period.
@@ -104,7 +104,7 @@ def _units(flow: AbstractFlow, starts: Array | np.ndarray) -> tuple[Units, np.nd
     The time is rounded to a power of two, since each unit of time compiles its own program. A flow on a curved space is
     not rescaled.
     """
-    if flow.space != Euclidean():
+    if not isinstance(flow.space, Flat):
         return made_units(flow), np.ones(starts.shape[-1])
     spread = np.ptp(np.asarray(starts), axis=0)
     size = np.where(spread > 0, spread, 1.0)
