@@ -32,7 +32,7 @@ def drawing(found: Basins, edges: Sequence[LimitSet] = ()) -> Figure:
         names = axis_labels(found.names, [known.units[k] for k in which])
         basin_image(
             ax, found.labels, found.axes, marks=marks, axis_names=[*names, ""],
-            turns={place: found.wrapped[k] for place, k in enumerate(which) if k in found.wrapped},
+            turns={place: found.periods[k] for place, k in enumerate(which) if k in found.periods},
             title=slice_label(
                 [known.names[k] for k in held], found.base[held].tolist(), [known.units[k] for k in held]
             ),
@@ -44,7 +44,7 @@ def _mark(limit: LimitSet, attracts: bool | None, found: Basins) -> Mark:
     """Choose how to mark a limit set: as projected if it does not lie in the drawn slice."""
     flat, which = flat_states(limit.states), list(found.varied)
     gap = flat - found.base
-    for k, period in found.wrapped.items():
+    for k, period in found.periods.items():
         gap[:, k] -= period * np.round(gap[:, k] / period)
     gap[:, which] = 0.0
     projected = bool(np.any(np.abs(gap) > IN_SLICE * (1 + np.abs(found.base))))
