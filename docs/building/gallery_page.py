@@ -7,10 +7,12 @@ from pathlib import Path, PurePosixPath
 from PIL import Image
 
 WIDTH = 480  # pixels of a thumbnail, twice what is shown
+NAME = "gallery/index.md"
+HEAD = "---\nhide: [toc]\n---\n\n# Gallery\n"
 
 
-def pages(folder: Path, drawn: dict[str, tuple[list[bytes], dict[str, bytes]]]) -> dict[str, str | bytes]:
-    """Return the gallery's page and its thumbnails.
+def page(folder: Path, drawn: dict[str, tuple[list[bytes], dict[str, bytes]]]) -> tuple[str, dict[str, str | bytes]]:
+    """Return the text of the gallery's page, and its thumbnails by their paths.
 
     Args:
         folder: the folder of the pages.
@@ -35,8 +37,7 @@ def pages(folder: Path, drawn: dict[str, tuple[list[bytes], dict[str, bytes]]]) 
         rows.append("\n</div>\n")
         count += len(shown)
     head = f"# Gallery\n\n{count} pictures. Each leads to the lines of code that draw it.\n\n"
-    files["gallery/index.md"] = "---\nhide: [toc]\n---\n\n" + head + "\n".join(rows)
-    return files
+    return head + "\n".join(rows), files
 
 
 def caption(text: str, image: str) -> str:

@@ -1,14 +1,9 @@
 """Hooks of the site: blocks of code are run and shown with their output, and pages are written from data."""
 
 import html
-import multiprocessing
-import os
 import posixpath
 import re
-import sys
-import tempfile
 import textwrap
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import api_pages
@@ -16,67 +11,75 @@ import gallery_page
 import ledger_pages
 import notebooks
 import page_blocks
+import page_runs
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
-from mkdocs.structure.files import File
+from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)
 FINDINGS = re.compile(r"^<!-- findings (\w+) -->$", re.M)
 
-_shown: dict[str, list[page_blocks.Shown]] = {}
+_runs: page_runs.PageRuns | None = None
 
 
 def on_files(files, config):
-    """Run the blocks of all pages in parallel, and add the pictures and the pages that are written from data."""
+    """Start to run the blocks of all pages, add the pages that are written from data, and put pages with blocks last.
+
+    The other pages are rendered while the blocks run.
+    """
+    global _runs
+    _runs = page_runs.PageRuns({file.src_uri: file.content_string for file in files.documentation_pages()})
     try:
-        ran = run_pages({file.src_uri: file.content_string for file in files.documentation_pages()})
         generated = {**api_pages.pages(ROOT), **ledger_pages.pages(ROOT), **notebooks.pages(ROOT / "docs" / "pages")}
-    except (page_blocks.BlockError, ValueError) as error:
+    except ValueError as error:
         raise PluginError(str(error)) from None
-    for name, (shown, written) in ran.items():
-        _shown[name] = shown
-        pictures = {f"{Path(name).stem}-{k}.png": picture for k, picture in enumerate(_pictures(shown), 1)}
-        for image, content in (written | pictures).items():
-            files.append(File.generated(config, (Path(name).parent / image).as_posix(), content=content))
-    drawn = {name: (_pictures(shown), written) for name, (shown, written) in ran.items()}
-    generated |= gallery_page.pages(ROOT / "docs" / "pages", drawn)
-    for name, content in generated.items():
+    for name, content in (generated | {gallery_page.NAME: gallery_page.HEAD}).items():
         files.append(File.generated(config, name, content=content))
-    return files
+    last = [*_runs.names, gallery_page.NAME]
+    order = {name: k for k, name in enumerate(last, 1)}
+    return Files(sorted(files, key=lambda file: order.get(file.src_uri, 0)))
 
 
-def run_pages(texts: dict[str, str]) -> dict[str, tuple[list[page_blocks.Shown], dict[str, bytes]]]:
-    """Run the blocks of the pages that have some, as many pages at once as there are processors."""
-    skipped = ["unrun"] if os.environ.get("DYNSIM_DATA") else ["unrun", "data"]
-    todo = {name: text for name, text in texts.items() if page_blocks.blocks(text)}
-    order = sorted(todo, key=lambda name: -len(page_blocks.blocks(todo[name])))  # the longest first
-    sys.path.insert(0, str(Path(__file__).parent))  # the processes that run pages find `page_blocks` there
-    context = multiprocessing.get_context("spawn")
-    with (
-        tempfile.TemporaryDirectory() as compiled,
-        ProcessPoolExecutor(
-            min(len(todo) or 1, os.cpu_count() or 1),
-            mp_context=context,
-            initializer=page_blocks.prepare_process,
-            initargs=(compiled,),
-        ) as pool,
-    ):
-        futures = {name: pool.submit(page_blocks.run_page, name, todo[name], skipped) for name in order}
-        return {name: futures[name].result() for name in todo}
+def on_env(env, **_):
+    """End the processes that ran blocks."""
+    on_build_error()
+    return env
 
 
-def on_page_markdown(markdown, page, **_):
+def on_build_error(**_):
+    """End the processes that run blocks."""
+    if _runs is not None:
+        _runs.close()
+
+
+def on_page_markdown(markdown, page, config, files):
     """Put what each block shows below it, and the findings on a paper where a comment asks for them."""
-    if page.file.src_uri in notebooks.TUTORIALS:
-        link = posixpath.relpath(
-            f"notebooks/{Path(page.file.src_uri).stem}.ipynb", posixpath.dirname(page.file.src_uri)
-        )
+    name = page.file.src_uri
+    added: dict[str, str | bytes] = {}
+    if name in notebooks.TUTORIALS:
+        link = posixpath.relpath(f"notebooks/{Path(name).stem}.ipynb", posixpath.dirname(name))
         markdown = re.sub(r"^(# .+)$", rf"\1\n\n[This page as a notebook]({link})", markdown, count=1, flags=re.M)
     markdown = FINDINGS.sub(lambda match: ledger_pages.findings_on(match[1], ROOT), markdown)
-    if page.file.src_uri not in _shown:
-        return markdown
-    return with_outputs(markdown, _shown[page.file.src_uri], Path(page.file.src_uri).stem)
+    if name == gallery_page.NAME and _runs is not None:
+        drawn = {one: (_pictures(shown), written) for one, (shown, written) in _results(_runs.names).items()}
+        markdown, added = gallery_page.page(ROOT / "docs" / "pages", drawn)
+    elif _runs is not None and name in _runs.names:
+        shown, written = _results([name])[name]
+        pictures = {f"{Path(name).stem}-{k}.png": picture for k, picture in enumerate(_pictures(shown), 1)}
+        added = {(Path(name).parent / image).as_posix(): content for image, content in (written | pictures).items()}
+        markdown = with_outputs(markdown, shown, Path(name).stem)
+    for path, content in added.items():
+        files.append(File.generated(config, path, content=content))
+    return markdown
+
+
+def _results(names):
+    """What the blocks of pages showed and wrote, as soon as they have run."""
+    try:
+        return {name: _runs.result(name) for name in names}
+    except page_blocks.BlockError as error:
+        raise PluginError(str(error)) from None
 
 
 def with_outputs(markdown: str, shown: list[page_blocks.Shown], stem: str) -> str:

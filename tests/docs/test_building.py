@@ -2,11 +2,13 @@
 
 import io
 import re
+from types import SimpleNamespace
 
 import api_pages
 import gallery_page
 import nbformat
 import notebooks
+import page_runs
 import pytest
 from PIL import Image
 
@@ -49,10 +51,9 @@ def test_the_gallery_has_every_picture_with_a_link_to_its_code(tmp_path):
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "a.md").write_text("# Title A\n\n![A caption](b.png)\n")
     (tmp_path / "start" / "none.md").write_text("# None\n")
-    made = gallery_page.pages(
+    page, made = gallery_page.page(
         tmp_path, {"start/a.md": ([png(960, 480)], {"b.png": png(10, 20)}), "start/none.md": ([], {})}
     )
-    page = made["gallery/index.md"]
     assert "2 pictures" in page
     assert '(../start/a.md#a-picture-1 "Title A, picture 1")' in page
     assert '(../start/a.md "A caption")' in page
@@ -104,16 +105,21 @@ def test_notebooks_run(name, tmp_path):
     assert drawn
 
 
-def test_a_page_that_fails_ends_the_build_with_one_sentence(tmp_path):
-    from mkdocs.config.base import load_config
+def test_a_page_that_fails_ends_the_build_with_one_sentence(monkeypatch):
     from mkdocs.exceptions import PluginError
-    from mkdocs.structure.files import File, Files
 
-    (tmp_path / "bad.md").write_text("# Bad\n\n```python\n1 / 0\n```\n")
-    config = load_config(str(ROOT / "docs" / "mkdocs.yml"))
-    file = File("bad.md", str(tmp_path), str(tmp_path / "site"), use_directory_urls=False)
-    with pytest.raises(PluginError, match="^bad.md, line 3: the block ends with ZeroDivisionError: division by zero$"):
-        hooks.on_files(Files([file]), config)
+    texts = {"none.md": "# None\n", "bad.md": "# Bad\n\n```python\n1 / 0\n```\n", "two.md": 2 * "```python\n2\n```\n"}
+    runs = page_runs.PageRuns(texts)
+    monkeypatch.setattr(hooks, "_runs", runs)
+    try:
+        assert runs.names == ["two.md", "bad.md"]
+        assert [one.text for one in runs.result("two.md")[0]] == ["2", "2"]
+        page = SimpleNamespace(file=SimpleNamespace(src_uri="bad.md"))
+        said = "^bad.md, line 3: the block ends with ZeroDivisionError: division by zero$"
+        with pytest.raises(PluginError, match=said):
+            hooks.on_page_markdown(texts["bad.md"], page, None, [])
+    finally:
+        hooks.on_build_error()
 
 
 def test_every_page_of_the_navigation_is_there():
