@@ -37,7 +37,7 @@ class Section(SystemOptions):
     """
 
     surface: str = ""
-    """the surface of section: NAME=VALUE of a component"""
+    """the surface of section: NAME=VALUE of a component; for an angle each turn counts"""
     strobe: float | None = None
     """period of the forcing: sample the state at its multiples (stroboscopic map) instead of on a surface"""
     direction: Literal["up", "down", "both"] = "up"
@@ -151,8 +151,10 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     first, second = (_returning(o, known, where),) * 2 if o.returns else _plotted(o, known, where)
     labels = axis_labels(known.names, known.units)
     direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
+    period = math.inf if where is None else float(np.asarray(made.system.space.periods(made.begun()))[where])
     found = poincare_section(
         made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction, spacing=o.spacing,
+        modulo=period if math.isfinite(period) else None,
         transient=o.transient, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps, o.atol),
     )  # fmt: skip
     states = np.asarray(found.states)

@@ -52,6 +52,10 @@ class AbstractSpace(eqx.Module):
         return jax.tree.map(lambda a, p: nearest(_array(a), p), x, self.periods(x), is_leaf=_is_list)
 
 
+NEARLY = 1e-9
+"""Distance, in turns, at which an angle close to minus half a turn counts as half a turn."""
+
+
 def _is_list(x: Any) -> bool:
     return isinstance(x, list)
 
@@ -61,10 +65,10 @@ def _array(x: Any) -> Any:
 
 
 def nearest(x: Any, periods: np.ndarray) -> Any:
-    """Numbers from minus half a period, which is excluded, to half a period, that differ from `x` by whole turns."""
+    """Numbers that differ from `x` by whole turns, between minus half a period, excluded up to rounding, and half."""
     angles = np.isfinite(periods)
     if not np.any(angles):
         return x
     xp: Any = jnp if isinstance(x, jax.Array) else np
     turn = np.where(angles, periods, 1.0).astype(x.dtype)
-    return x - angles.astype(x.dtype) * turn * xp.ceil(x / turn - x.dtype.type(0.5))
+    return x - angles.astype(x.dtype) * turn * xp.ceil(x / turn - x.dtype.type(0.5 + NEARLY))

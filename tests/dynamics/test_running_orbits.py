@@ -9,11 +9,16 @@ from analysis.dynamics.attractors.search import find_attractors
 from analysis.dynamics.continuation.orbit_curve import beside
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.equilibria.newton import equilibria
+from analysis.dynamics.flow_maps.angles import modulo
 from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, _on, limit_cycles
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
-from analysis.dynamics.portraits.plane import in_window, modulo, phase_plane
+from analysis.dynamics.poincare import least_period, poincare_section
+from analysis.dynamics.portraits.plane import in_window, phase_plane
+from dynsim.programs import without_compiling
 from dynsim.spaces.base import nearest
 from dynsim.systems.base import FunctionFlow
+from dynsim.systems.named import changed
 from dynsim.systems.parameter import Parameter
 
 TURN = 2 * np.pi
@@ -65,6 +70,30 @@ def test_a_portrait_lists_running_orbits_and_each_equilibrium_once():
     inside = path[np.all((path >= [-8, -4]) & (path <= [8, 4]), axis=1)]
     assert np.ptp(inside[:, 0]) > 15.8  # it runs through the whole window
     assert np.all(inside[:, 1] > 0)
+
+
+def test_a_section_at_an_angle_counts_each_turn_and_has_reduced_states():
+    """The time of a turn of theta' = a + sin(theta) is 2 pi / sqrt(a^2 - 1); it turns backwards here."""
+    with without_compiling():
+        flow = changed(adler(), {"a": -2.0})
+        options = {"modulo": TURN, "direction": -1, "spacing": 0.1}
+        found = poincare_section(flow, [0.3, 1.0], lambda t, x: x[0] - np.pi, 3, **options)
+    assert np.allclose(np.diff(found.times), TURN / np.sqrt(3), atol=1e-7)
+    assert np.allclose(np.asarray(found.states)[:, 0], np.pi, atol=1e-9)
+    assert found.directions.tolist() == [-1] * 3
+
+
+def test_values_of_angles_repeat_modulo_their_periods():
+    states = np.array([[0.1, 2.0], [0.2, 1.0]] * 4) + TURN * np.arange(8)[:, None] * np.array([1, 0])
+    assert least_period(states, 1e-6, np.array([TURN, np.inf])) == 2
+    assert least_period(states, 1e-6) == 0
+
+
+def test_equilibria_are_listed_once_modulo_the_periods():
+    found = equilibria(driven(), [[0.5, 0.0], [7.0, 0.0], [2.3, 0.0], [-4.0, 0.0]])
+    rest = np.arcsin(0.7)
+    assert np.allclose([one.state[0] for one in found], [rest, np.pi - rest])
+    assert [one.times_found for one in found] == [2, 2]
 
 
 def test_a_return_is_one_modulo_the_periods():

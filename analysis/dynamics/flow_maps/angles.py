@@ -10,6 +10,10 @@ from analysis.dynamics.flow_maps.time_map import NEARLY, TimeMap, state_of
 from analysis.dynamics.scaling.flat import flat_state
 from dynsim._core.types import State
 from dynsim.spaces import AbstractSpace
+from dynsim.spaces.base import nearest
+
+# Largest distance, relative to 1 + |x|, of two states that are the same modulo whole turns.
+SAME_PLACE = 1e-6
 
 Periods = tuple[tuple[int, float], ...]
 
@@ -72,3 +76,22 @@ def principal(time_map: TimeMap, states: Float[np.ndarray, "states n"]) -> Float
     for k, period in periods_of(time_map):
         moved[:, k] -= period * np.ceil(moved[0, k] / period - 0.5 - NEARLY)
     return moved
+
+
+def modulo(points: Float[np.ndarray, "points d"], angles: Float[np.ndarray, " d"]) -> list[int]:
+    """Choose one of the points that differ only by whole turns of angles: the one nearest to zero. Give their indices.
+
+    Args:
+        points: the points.
+        angles: the period of each component, infinite for a component that is no angle.
+    """
+    turning, kept = np.isfinite(angles), []
+    for k in np.argsort(np.sum(np.abs(points[:, turning]), axis=1), kind="stable").tolist():
+        if not any(same_modulo(points[j], points[k], angles) for j in kept):
+            kept.append(k)
+    return sorted(kept)
+
+
+def same_modulo(x: Float[np.ndarray, " d"], y: Float[np.ndarray, " d"], angles: Float[np.ndarray, " d"]) -> bool:
+    """Test whether two points differ only by whole turns of angles."""
+    return bool(np.all(np.abs(nearest(x - y, angles)) <= SAME_PLACE * (1 + np.abs(y))))

@@ -20,6 +20,7 @@ from analysis.dynamics.equilibria.sliding import (
     pseudo_equilibria,
     surface_points,
 )
+from analysis.dynamics.flow_maps.angles import modulo
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import curves
 from analysis.dynamics.linearisation import tangent_jacobian
@@ -33,7 +34,6 @@ from dynsim._core.validation import box_sides, integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import SwitchedField, switched_field
 from dynsim.notebook import picture
-from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components
 
@@ -173,8 +173,6 @@ ASIDE = 1e-3
 LENGTH = 3.0
 # Largest distance, relative to the window, at which an equilibrium counts as lying in a slice.
 IN_SLICE = 1e-6
-# Largest distance, relative to 1 + |x|, of two equilibria that are the same modulo whole turns.
-SAME_PLACE = 1e-6
 
 
 class PhasePlane(NamedTuple):
@@ -491,21 +489,6 @@ def _curves(
     shown = clipped(paths[..., list(axes)], low, high)
     role = np.array([role for _, role, _ in begins], int)
     return shown[role == -1], shown[role == 1], shown[role == 0]
-
-
-def modulo(points: Float[np.ndarray, "points d"], angles: Float[np.ndarray, " d"]) -> list[int]:
-    """Choose one of the points that differ only by whole turns of angles: the one nearest to zero. Give their indices.
-
-    Args:
-        points: the points.
-        angles: the period of each component, infinite for a component that is no angle.
-    """
-    turning, kept = np.isfinite(angles), []
-    for k in np.argsort(np.sum(np.abs(points[:, turning]), axis=1), kind="stable").tolist():
-        gaps = np.abs(nearest(points[kept] - points[k], angles))
-        if not np.any(np.all(gaps <= SAME_PLACE * (1 + np.abs(points[k])), axis=1)):
-            kept.append(k)
-    return sorted(kept)
 
 
 def in_window(
