@@ -6,6 +6,8 @@ from . import hardmax as hardmax
 from . import networks as networks
 from . import prototypes as prototypes
 from . import tokens as tokens
+from .equations.export import export as export
+from .equations.system import system as system
 from .errors import IntegrationError as IntegrationError
 from .integrators import RKC2 as RKC2
 from .integrators import AbstractIntegrator as AbstractIntegrator
@@ -20,9 +22,14 @@ from .integrators import StochasticHeun as StochasticHeun
 from .integrators import Symplectic as Symplectic
 from .integrators import stiff as stiff
 from .io.data import data_file as data_file
+from .io.tables import Table as Table
+from .io.tables import write_table as write_table
 from .keys import random_key as random_key
 from .notebook import explore as explore
 from .papers import Paper as Paper
+from .results import table as table
+from .results import to_pandas as to_pandas
+from .results import to_xarray as to_xarray
 from .simulation.dense import dense_output as dense_output
 from .simulation.ensemble import Ensemble as Ensemble
 from .simulation.ensemble import ensemble as ensemble
@@ -33,7 +40,6 @@ from .simulation.hybrid_trajectory import HybridTrajectory as HybridTrajectory
 from .simulation.run_files import load as load
 from .simulation.run_files import rerun as rerun
 from .simulation.run_files import save as save
-from .simulation.run_files import to_xarray as to_xarray
 from .simulation.simulate import Stop as Stop
 from .simulation.simulate import iterate as iterate
 from .simulation.simulate import simulate as simulate

@@ -23,11 +23,15 @@ Values = tuple[np.ndarray, np.ndarray]
 
 
 class Drawn(NamedTuple):
-    """A diagram with the values of a component on its branches, and whether they are branches of periodic orbits."""
+    """A diagram with the values of a component on its branches, and whether they are branches of periodic orbits.
+
+    `orbits` is what a legend calls the periodic orbits.
+    """
 
     diagram: Diagram
     branches: tuple[tuple[Branch, bool], ...]
     values: tuple[Values, ...]
+    orbits: str = "periodic orbits, max. and min."
 
 
 def measured(diagram: Diagram, component: int = 0, parameter: Parameter | None = None) -> Drawn:
@@ -82,7 +86,7 @@ def drawing(
         marks, lines = [], []
         for (one, orbits), (on_branch, at) in zip(drawn.branches, drawn.values, strict=True):
             lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
-            names = [f"{b.criticality} {b.kind}".strip() for b in one.bifurcations]
+            names = [b.title for b in one.bifurcations]
             rows = at[:, -1:] if orbits else at  # orbits are marked at their maximum, cycles of maps at each point
             marks += [
                 (n, b.parameter, float(v))
@@ -96,10 +100,12 @@ def drawing(
             ax.set_xlim(*bounds)
         if limits is not None:
             leaving_marks(ax, limits, lines)
-        kinds = {"first": "equilibria", "second": "periodic orbits, max. and min."}
+        kinds = {"first": "equilibria", "second": drawn.orbits}
         has_orbits = any(orbits for _, orbits in drawn.branches)
         dashed = "unstable or undecided" if unclear else "unstable"
-        stability_legend(ax, kinds=kinds if has_orbits else None, dashed=dashed)
+        stability_legend(
+            ax, kinds=kinds if has_orbits and not all(orbits for _, orbits in drawn.branches) else None, dashed=dashed
+        )
         shown_up_to(ax, until)
         return fitted(figure)
 

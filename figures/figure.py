@@ -6,10 +6,12 @@ import hashlib
 import importlib.metadata
 import inspect
 import json
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import matplotlib
 import matplotlib.figure
@@ -213,18 +215,33 @@ def _cached(file: Path, header: str) -> Numbers | None:
 def _digest(compute: Callable[[Key], Numbers]) -> str:
     """Digest of the computing module, without its drawing functions, and of the packages it may import."""
     found = hashlib.sha256()
-    module = inspect.getmodule(compute)
+    while isinstance(compute, functools.partial):
+        found.update(_held((compute.args, sorted(compute.keywords.items()))))
+        compute = compute.func
+    function: Any = inspect.unwrap(compute)
+    if not inspect.isroutine(function):  # an object that is called
+        found.update(_held(function))
+        function = type(function).__call__
+    module = inspect.getmodule(function)
     try:
-        source = inspect.getsource(module if module is not None else compute)
+        source = inspect.getsource(module if module is not None else function)
     except (OSError, TypeError):  # defined interactively, without source, so use its byte code
-        code = inspect.unwrap(compute).__code__
-        found.update(code.co_code + repr(code.co_consts).encode())
+        code = getattr(function, "__code__", None)
+        found.update(repr(function).encode() if code is None else code.co_code + repr(code.co_consts).encode())
     else:
         found.update(_computing(source).encode())
-        for path in sources(str(inspect.getsourcefile(inspect.unwrap(compute))))[1:]:  # modules beside a user's file
+        for path in sources(str(inspect.getsourcefile(function)))[1:]:  # modules beside a user's file
             found.update(path.read_bytes())
     found.update(_packages().encode())
     return found.hexdigest()
+
+
+def _held(values: Any) -> bytes:
+    """The values that a function holds, which determine the data, too."""
+    try:
+        return pickle.dumps(values)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return repr(values).encode()
 
 
 def _computing(source: str) -> str:

@@ -14,6 +14,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError, nearest
 
 WIDTHS = {
@@ -144,6 +145,7 @@ def colour(role: str) -> str:
     return COLOURS[role]
 
 
+@checked
 def basin_colour(limit: int) -> str:
     """Colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit.
 

@@ -4,16 +4,24 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import rel_entr, xlogy
+from scipy.special import entr, rel_entr
 
+from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError
-from dynsim.systems.master_equation.checks import check_generator, check_transition, entries
+from dynsim.systems.master_equation.checks import (
+    check_distribution,
+    check_generator,
+    check_transition,
+    entries,
+    num_states,
+)
 
 # Relative differences below this use a series of five terms, which is more accurate than the logarithm.
 NEAR = 1e-3
 Distribution = Float[np.ndarray, " k"]
 
 
+@checked
 def relative_entropy(p: Float[np.ndarray, "*batch k"], stationary: Distribution) -> np.ndarray:
     r"""Compute the relative entropy $D(p \| \pi) = \sum_i p_i \log(p_i / \pi_i)$ in nats, over the last axis.
 
@@ -39,6 +47,7 @@ def relative_entropy(p: Float[np.ndarray, "*batch k"], stationary: Distribution)
     return np.asarray(np.sum(np.where(p < 0, np.nan, np.where(near, close, away)), axis=-1))
 
 
+@checked
 def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> float:
     r"""Compute the dissipation $-\frac{d}{dt} D(p \| \pi)$ along $\dot p = Q p$, in nats per time unit.
 
@@ -65,6 +74,8 @@ def dissipation(generator: Any, p: Distribution, stationary: Distribution) -> fl
         0.5493
     """
     Q, p, pi = check_generator(generator), np.asarray(p, float), np.asarray(stationary, float)
+    if len(pi) != num_states(Q):
+        raise ArgumentError("stationary", f"have shape ({num_states(Q)},)", f"has shape {pi.shape}")
     if not np.all(pi > 0):
         raise ArgumentError("stationary", "be positive", f"is {pi[np.argmin(pi)]:.3g} in state {np.argmin(pi)}")
     rows, columns, values = entries(Q)
@@ -111,18 +122,19 @@ def attention_entropy(weights: Any) -> Float[np.ndarray, " n"]:
     """
     A = check_transition(weights)
     dense = (A if isinstance(A, np.ndarray) else A.toarray()).astype(float)
-    return -np.sum(xlogy(dense, dense), axis=1)
+    return np.sum(entr(dense), axis=1) + 0.0  # of one state with weight one the entropy is 0, not -0
 
 
+@checked
 def entropy_rate(weights: Any, stationary: Distribution) -> float:
     r"""Compute $\sum_i \pi_i H_i$, the mean row entropy under the stationary distribution, in nats per step.
 
     Args:
         weights: row-stochastic matrix, (n, n).
-        stationary: its stationary distribution pi, (n,), which is not checked.
+        stationary: its stationary distribution pi, (n,); that the matrix keeps it is not checked.
 
     Raises:
-        ValueError: unless the matrix is row-stochastic.
+        ValueError: unless the matrix is row-stochastic, and pi a distribution on its states.
 
     Example:
         >>> import numpy as np
@@ -131,4 +143,5 @@ def entropy_rate(weights: Any, stationary: Distribution) -> float:
         >>> round(entropy_rate(weights, np.array([2 / 3, 1 / 3])), 4)  # log(2) in two of three steps
         0.4621
     """
-    return float(np.asarray(stationary, float) @ attention_entropy(weights))
+    entropies = attention_entropy(weights)
+    return float(check_distribution(stationary, len(entropies), name="stationary").astype(float) @ entropies)

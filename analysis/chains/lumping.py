@@ -8,6 +8,7 @@ import scipy.sparse
 from jaxtyping import Int
 
 from dynsim._core.printing import one_line, report
+from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError, check_at_least
 from dynsim.exact import rationals
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
@@ -96,7 +97,7 @@ def blocks_of(length: int, block: int) -> Int[np.ndarray, " length"]:
 
 
 def _checked(labels: Any, k: int) -> np.ndarray:
-    found = np.asarray(labels)
+    found = np.asarray(reals("labels", labels))
     if found.shape != (k,) or not np.issubdtype(found.dtype, np.integer):
         raise ArgumentError("labels", f"be {k} block numbers", f"has shape {found.shape} and type {found.dtype}")
     if np.min(found) < 0 or np.min(np.bincount(found)) == 0:

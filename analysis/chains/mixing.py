@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from analysis.chains.dense_exponential import column_stochastic, transition_matrix
 from analysis.chains.spectra import reversibilised_gap, spectral_gap
 from analysis.chains.stationary import stationary_distribution
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import Matrix, check_generator, num_states
@@ -40,6 +42,7 @@ class MixingTime:
     __str__ = report
 
 
+@checked
 def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
     """Compute the mixing time of a generator, shape (k, k), up to 300 states; bound it by spectral gaps above.
 
@@ -57,8 +60,7 @@ def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
         >>> round(time.lower, 4), round(time.upper, 4)
         (0.3466, 0.3466)
     """
-    if not 0 < distance < 0.5:
-        raise ArgumentError("distance", "lie in (0, 1/2)", f"is {distance}")
+    _check_distance(distance)
     Q = check_generator(generator)
     stationary = stationary_distribution(Q).probabilities.astype(float)
     if num_states(Q) == 1:
@@ -66,6 +68,7 @@ def mixing_time(generator: Any, *, distance: float = 0.25) -> MixingTime:
     return _bracket(Q, stationary, distance) if num_states(Q) <= DENSE else mixing_bounds(Q, distance=distance)
 
 
+@checked
 def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
     """Bound the mixing time by spectral gaps, for a generator, shape (k, k), with one closed class.
 
@@ -74,7 +77,7 @@ def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
         distance: total variation distance, between 0 and 1/2.
 
     Raises:
-        ValueError: unless the matrix is a generator, or for several closed classes.
+        ValueError: for what is no generator, several closed classes, or a distance outside (0, 1/2).
 
     Example:
         >>> import numpy as np
@@ -83,6 +86,7 @@ def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
         >>> round(time.lower, 4), round(time.upper, 4)  # log(2) / 2 and 3 log(2) / 4
         (0.3466, 0.5199)
     """
+    _check_distance(distance)
     Q = check_generator(generator)
     least = float(np.min(stationary_distribution(Q).probabilities))
     gap = spectral_gap(Q).value
@@ -94,12 +98,16 @@ def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
     return MixingTime(lower, upper, distance, "spectrum")
 
 
-def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+@checked
+def total_variation(p: Float[np.ndarray, "*batch k"], q: Float[np.ndarray, "*others k"]) -> np.ndarray:
     """Compute the total variation distance: half of the sum of |p - q| over the last axis.
 
     Args:
         p: distributions, (..., k).
-        q: distributions, (..., k).
+        q: distributions, (..., k), with other leading axes if these broadcast.
+
+    Raises:
+        ValueError: for shapes that do not fit together.
 
     Example:
         >>> import numpy as np
@@ -108,6 +116,11 @@ def total_variation(p: np.ndarray, q: np.ndarray) -> np.ndarray:
         0.5
     """
     return np.asarray(np.sum(abs(np.asarray(p, float) - np.asarray(q, float)), axis=-1) / 2)
+
+
+def _check_distance(distance: float) -> None:
+    if not 0 < distance < 0.5:
+        raise ArgumentError("distance", "lie in (0, 1/2)", f"is {distance}")
 
 
 def _bracket(Q: Matrix, stationary: np.ndarray, distance: float) -> MixingTime:

@@ -17,6 +17,7 @@ from analysis.chains.polynomial_exponential import Solutions, by_chebyshev, by_u
 from analysis.chains.rational_exponential import birth_and_death, by_partial_fractions
 from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError, IntegrationError, Outcome
 from dynsim.systems.master_equation.checks import Matrix, check_distribution, check_generator, exit_rates, num_states
@@ -60,6 +61,7 @@ class Relaxation:
         return float(max(0.0, -np.min(self.probabilities)))
 
 
+@checked
 def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "auto") -> Relaxation:
     r"""Compute $e^{Qt} p_0$ at the times `ts`, each from $p_0$ and not from the previous time.
 

@@ -12,6 +12,7 @@ from jaxtyping import Int
 from analysis.chains.classes import Classes, classes_of_pattern, shown
 from analysis.chains.elimination import by_elimination, by_inverse_iteration, by_lu, lu_factors
 from analysis.chains.reversibility import Reversibility, tree_balance
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.master_equation.checks import (
@@ -93,6 +94,7 @@ class StationaryDistributions:
         return sum((weight * one.probabilities for weight, one in pairs), start=0 * p)
 
 
+@checked
 def stationary_distributions(generator: Any, *, method: str = "auto") -> StationaryDistributions:
     """Compute the stationary distributions p of a generator, shape (k, k), with Q p = 0, one for each closed class.
 
@@ -129,6 +131,7 @@ def stationary_distributions(generator: Any, *, method: str = "auto") -> Station
     return StationaryDistributions(Q, classes, tuple(found))
 
 
+@checked
 def stationary_distribution(generator: Any, *, method: str = "auto") -> StationaryDistribution:
     """Compute the unique stationary distribution of a generator, shape (k, k), by one of `METHODS`.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State
 from dynsim.errors import ArgumentError
@@ -36,6 +37,7 @@ class Fit(NamedTuple):
     __str__ = report
 
 
+@checked
 def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: float = 0.5) -> Fit:
     """Fit the rate at which positive values decay, exponentially or algebraically.
 
@@ -74,6 +76,7 @@ def decay_rate(ts: ArrayLike, values: ArrayLike, *, floor: float = 1e-12, skip: 
     return Fit(-slope, error, law, len(t))
 
 
+@checked
 def observed_order(step_sizes: ArrayLike, errors: ArrayLike) -> Fit:
     """Estimate the order p of errors proportional to h^p, from the slopes between successive step sizes.
 
@@ -141,6 +144,7 @@ class Increase(NamedTuple):
         return bool(self.amount <= self.error)
 
 
+@checked
 def reference_solution(path: Trajectory, integrator: AbstractIntegrator = Scipy()) -> Trajectory:
     """Recompute a trajectory with another integrator: same flow, initial state and times.
 
@@ -165,6 +169,7 @@ def reference_solution(path: Trajectory, integrator: AbstractIntegrator = Scipy(
     return simulate(path.system, path.initial, path.ts, integrator=integrator)
 
 
+@checked
 def worst_increase(
     path: Trajectory, energy: Callable[[State], Scalar], *, reference: Trajectory | None = None
 ) -> Increase:

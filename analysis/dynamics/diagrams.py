@@ -21,6 +21,7 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, SymmetryGenerator
@@ -121,6 +122,7 @@ def component_of(states: State, component: int) -> Float[np.ndarray, " points"]:
     return flat_states(states)[:, component]
 
 
+@checked
 @on_host_by_default
 def bifurcation_diagram(
     parameter: Parameter,
@@ -247,6 +249,7 @@ class _Passing(NamedTuple):
         return rows / np.append(self.units.flat(state), self.units.parameters[0])
 
 
+@checked
 @on_host_by_default
 def with_orbits(
     diagram: Diagram,
@@ -421,6 +424,7 @@ def save_diagram(path: str | Path, diagram: Diagram) -> None:
     write_arrays(path, {"header": np.array(header), **arrays})
 
 
+@checked
 def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
     """Read a diagram from a file.
 

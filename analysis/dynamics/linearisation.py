@@ -10,7 +10,9 @@ import numpy as np
 from jaxtyping import Complex, Float
 from numpy.typing import ArrayLike
 
+from analysis.dynamics.equilibrium_types import entry_errors, equilibrium_type
 from analysis.dynamics.flow_maps.compiled import compiled
+from dynsim._core.checked import checked
 from dynsim._core.orientation import TIE, basis_of_range
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
@@ -24,9 +26,6 @@ from dynsim.systems.rescaled import is_flat
 NEAR_ZERO = 1e-7
 """Real parts below this share of the Jacobian's norm count as zero (rounding moves a double zero by sqrt(eps))."""
 
-
-CENTRE = "centre of the linearisation"
-"""Type of an equilibrium whose eigenvalues are purely imaginary; terms of higher order decide about its stability."""
 OWN = 1e-10
 """Relative error of the entries of a Jacobian by which the error of an eigenvalue is bounded (see `own_eigenvalue`)."""
 INVERSE = 3
@@ -86,10 +85,31 @@ def eigenvalues(jacobian: ArrayLike) -> np.ndarray:
     Real parts that differ only by rounding errors count as equal. NumPy: not for `jit`.
     """
     values = np.linalg.eigvals(_square("jacobian", jacobian))
-    values = values[np.argsort(-values.real, kind="stable")]
+    return values[_order(values)]
+
+
+def _order(values: np.ndarray) -> np.ndarray:
+    """Sort eigenvalues by decreasing real part up to rounding, then by decreasing imaginary part: their indices."""
+    real, imaginary = np.real(values), np.imag(values)
+    first = np.argsort(-real, kind="stable")
     rounding = TIE * NEAR_ZERO * float(np.max(np.abs(values), initial=0.0))
-    group = np.cumsum(np.append(0, -np.diff(values.real) > rounding))[: len(values)]
-    return values[np.lexsort((-values.imag, group))]
+    group = np.cumsum(np.append(0, -np.diff(real[first]) > rounding))[: len(values)]
+    return first[np.lexsort((-imaginary[first], group))]
+
+
+def eigenvectors(A: Float[np.ndarray, "d d"], basis: Float[np.ndarray, "ambient d"]) -> np.ndarray:
+    """Compute eigenvectors of a matrix in ambient coordinates, as columns of length one in the order of `eigenvalues`.
+
+    The entry of largest modulus is real and positive, the first one among equal ones.
+    """
+    values, vectors = np.linalg.eig(A)
+    found = np.asarray(basis @ vectors[:, _order(values)])
+    sizes = np.abs(found)
+    if not found.size:
+        return found
+    first = np.argmax(sizes >= (1 - TIE) * np.max(sizes, axis=0), axis=0)
+    turned = found / (found[first, np.arange(found.shape[1])] / np.abs(found[first, np.arange(found.shape[1])]))
+    return turned / np.linalg.norm(turned, axis=0)
 
 
 def own_eigenvalue(
@@ -169,6 +189,10 @@ class Spectrum(NamedTuple):
         tolerance: real parts of smaller modulus count as zero.
         kind: `stable`, `saddle`, `unstable` (all real parts are positive), or `undecided` (a real part is within
             `tolerance` of zero, and none is above it).
+        vectors: eigenvectors of length one as columns, (ambient, eigenvalues); nearly parallel ones belong to a
+            repeated eigenvalue with fewer directions.
+        description: the type in words, such as `stable focus`, `saddle of index 2` or `centre of the linearisation`;
+            see `equilibrium_types`.
     """
 
     values: np.ndarray
@@ -176,24 +200,11 @@ class Spectrum(NamedTuple):
     index: int
     tolerance: float
     kind: str
+    vectors: np.ndarray = np.empty((0, 0))
+    description: str = ""
 
     __repr__ = one_line
-
-    def __str__(self) -> str:
-        """Describe the spectrum in lines, with the type in words if it is more than `kind`."""
-        return report(self) + ("" if self.description == self.kind else f"\n  {self.description}")
-
-    @property
-    def description(self) -> str:
-        """Stability type in words: `kind`, or `centre of the linearisation`, about which it does not decide."""
-        return CENTRE if self.kind == "undecided" and is_centre(self.values, self.tolerance) else self.kind
-
-
-def is_centre(values: ArrayLike, tolerance: float) -> bool:
-    """Test whether all eigenvalues of an equilibrium are purely imaginary and not zero, within a tolerance."""
-    return bool(
-        np.size(values) and np.all((np.abs(np.real(values)) <= tolerance) & (np.abs(np.imag(values)) > tolerance))
-    )
+    __str__ = report
 
 
 @on_host_by_default
@@ -220,6 +231,37 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
         >>> found.kind, np.round(found.values.real, 6).tolist()
         ('stable', [-0.1, -0.1])
     """
+    return transverse_jacobian(flow, x, t, symmetries).spectrum()
+
+
+class TransverseJacobian(NamedTuple):
+    """Jacobian across the orbit of symmetries, its coordinate directions, (ambient, d), and how many it leaves out.
+
+    `tolerance` is the real part below which an eigenvalue counts as zero.
+    """
+
+    matrix: Float[np.ndarray, "d d"]
+    directions: Float[np.ndarray, "ambient d"]
+    num_symmetries: int
+    tolerance: float
+
+    __repr__ = one_line
+    __str__ = report
+
+    def spectrum(self) -> Spectrum:
+        """Compute the eigenvalues and eigenvectors, and classify the equilibrium."""
+        A, least = self.matrix, self.tolerance
+        values = eigenvalues(A)
+        word = kind(values, least)
+        name = equilibrium_type(A, values, word, least, entry_errors(A))
+        vectors = eigenvectors(A, self.directions)
+        return Spectrum(values, self.num_symmetries, index(values, tolerance=least), least, word, vectors, name)
+
+
+def transverse_jacobian(
+    flow: AbstractFlow, x: State, t: Time = 0.0, symmetries: Sequence[SymmetryGenerator] = ()
+) -> TransverseJacobian:
+    """Restrict the Jacobian at an equilibrium to the directions across the orbit of its symmetries; see `spectrum`."""
     x = double_state("x", x)
     basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
     tolerance = NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)) if J.size else 1.0)
@@ -228,8 +270,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
     if moved > tolerance:
         raise ArgumentError("symmetries", "give zero modes of the equilibrium `x`", f"move it at the rate {moved:.3g}")
     across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :] if orbit.size else np.eye(len(J))
-    values = eigenvalues(across.T @ J @ across)
-    return Spectrum(values, orbit.shape[1], index(values, tolerance=tolerance), tolerance, kind(values, tolerance))
+    return TransverseJacobian(across.T @ J @ across, basis @ across, orbit.shape[1], tolerance)
 
 
 def kind(values: ArrayLike, tolerance: ArrayLike) -> str:
@@ -289,6 +330,7 @@ def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenera
     return left[:, sizes > 1e-9 * max(1.0, float(np.max(np.abs(moves))))]
 
 
+@checked
 def rotations(d: int, *matrices: ArrayLike) -> list[SymmetryGenerator]:
     """Find generators of the rotations of R^d, applied to all tokens, that commute with all of `matrices`.
 

@@ -16,11 +16,12 @@ from analysis.dynamics.flow_maps.component_sizes import trajectory_units
 from analysis.dynamics.flow_maps.variational import Linearised, solver_of, tolerance_of
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.checked import checked
 from dynsim._core.host import room_for
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
-from dynsim._core.validation import integer, number
+from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator
 from dynsim.integrators.base import least_rtol
@@ -429,6 +430,7 @@ def _trend(blocks: np.ndarray, noise: np.ndarray) -> np.ndarray:
     return np.abs(np.sum(signs, axis=0)) / math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
 
 
+@checked
 def kaplan_yorke_dimension(exponents: Any) -> float:
     r"""Compute the Kaplan-Yorke dimension $j + \sum_{i \le j} \lambda_i / |\lambda_{j+1}|$ of Lyapunov exponents.
 
@@ -441,7 +443,7 @@ def kaplan_yorke_dimension(exponents: Any) -> float:
 
     Source: J. L. Kaplan and J. A. Yorke, Chaotic behavior of multidimensional difference equations (1979).
     """
-    values = np.sort(np.asarray(exponents, float))[::-1]
+    values = np.sort(np.asarray(reals("exponents", exponents), float))[::-1]
     if np.any(np.isnan(values)):
         return math.nan
     sums = np.cumsum(values)

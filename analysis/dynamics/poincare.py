@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
 from analysis.dynamics.scaling.flat import flat_states
+from dynsim._core.checked import checked
 from dynsim._core.host import filled, room_for
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
@@ -288,6 +289,7 @@ class OrbitDiagram(NamedTuple):
         return np.array([least_period(values[:, None], tolerance) for values in self.values], int)
 
 
+@checked
 @on_host_by_default
 def orbit_diagram(
     parameter: Parameter,

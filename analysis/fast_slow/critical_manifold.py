@@ -21,8 +21,10 @@ from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.fast_slow.folds import LossOfHyperbolicity, Values, fast_eigenvalues, fold_near, root_near
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
+from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
@@ -278,6 +280,7 @@ def _numbers(values: Values) -> str:
     return ", ".join(f"{value:.6g}" for value in np.ravel(values))
 
 
+@checked
 def manifold_branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> ManifoldBranch:
     """Continue the branch of the critical manifold through a point along a path of y, to a fold or the end.
 
@@ -303,6 +306,7 @@ def manifold_branch(flow: FastSlowFlow, start: FastSlow, path: ArrayLike) -> Man
     return connected_branches(flow, start, path, max_branches=1)[0]
 
 
+@checked
 def connected_branches(
     flow: FastSlowFlow, start: FastSlow, path: ArrayLike, *, max_branches: int = 8
 ) -> tuple[ManifoldBranch, ...]:
@@ -325,7 +329,7 @@ def connected_branches(
         >>> [branch.end for branch in found], round(float(found[1].fast[-1]), 4)  # x = sqrt(y) and x = -sqrt(y)
         (['fold', 'path'], -1.0)
     """
-    path = _path(path)
+    path, max_branches = _path(path), integer("max_branches", max_branches, least=1)
     x = np.asarray(quasi_steady_state(flow, path[0], start.fast).fast)
     found: list[ManifoldBranch] = []
     for curve in islice(curves(flow, x, path), max_branches):
@@ -335,6 +339,7 @@ def connected_branches(
     return tuple(found)
 
 
+@checked
 def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Compute one sheet of the critical manifold, x as a function of y, over a grid of slow variables.
 

@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim.systems.fast_slow.flow import FastSlowFlow, FastSubsystem
 from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residual, unit_above
@@ -39,6 +40,7 @@ class LossOfHyperbolicity(NamedTuple):
     __str__ = report
 
 
+@checked
 def fold_near(
     flow: FastSlowFlow, x: Values, path: np.ndarray, place: float, towards: float
 ) -> LossOfHyperbolicity | None:
@@ -101,6 +103,7 @@ def _fold(flow: FastSlowFlow, x: Array, a: Array, b: Array, offset: Array) -> tu
     return jnp.where(reached, space.project(z), jnp.nan), s, transversality
 
 
+@checked
 def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:
     """Compute the eigenvalues of D_x f in the tangent space of x, per fast time unit, largest real part first.
 
@@ -121,6 +124,7 @@ def fast_eigenvalues(flow: FastSlowFlow, x: Values, slow: Values) -> np.ndarray:
     return eigenvalues(tangent_jacobian(FastSubsystem(flow, slow), jnp.asarray(x)))
 
 
+@checked
 def root_near(flow: FastSlowFlow, guess: Values, slow: Values) -> np.ndarray:
     """Find the quasi-steady state near a guess by Newton's method; NaN if it does not converge.
 

@@ -9,6 +9,7 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.settling import settle
+from dynsim._core.checked import checked
 from dynsim._core.orientation import oriented
 from dynsim.errors import ArgumentError
 from dynsim.integrators import stiff
@@ -20,6 +21,7 @@ from dynsim.systems.fast_slow.reduced import fast_jacobian, nearby_root, residua
 FLAT = 1e-9
 
 
+@checked
 def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) -> FastSlow:
     """Find a quasi-steady state, f(x, y) = 0, at the slow variable `slow` from the guess `guess` of x.
 
@@ -55,6 +57,7 @@ def quasi_steady_state(flow: FastSlowFlow, slow: ArrayLike, guess: ArrayLike) ->
     return found
 
 
+@checked
 def fast_limit(flow: FastSlowFlow, start: FastSlow) -> FastSlow:
     """Find the quasi-steady state to which the fast subsystem converges from `start`, with y fixed.
 

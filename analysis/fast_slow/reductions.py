@@ -13,8 +13,10 @@ from jaxtyping import Array
 from analysis.dynamics.convergence import Fit, observed_order
 from analysis.fast_slow.folds import fast_eigenvalues
 from analysis.fast_slow.quasi_steady_states import fast_limit
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
+from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Scipy, stiff
 from dynsim.simulation.simulate import simulate
@@ -71,6 +73,7 @@ class ReductionErrors(NamedTuple):
         return f"The error of {name} has order {fit.rate:.3f} +- {fit.error:.3f} in epsilon."
 
 
+@checked
 def reduction_error(
     flow: FastSlowFlow,
     start: FastSlow,
@@ -123,6 +126,7 @@ def reduction_error(
     return ReductionErrors(ratios, fast, slow, distances, corrected, layer_ends, gap)
 
 
+@checked
 def first_order_correction(flow: FastSlowFlow, state: FastSlow) -> Array:
     r"""Compute the first-order term $h_1(y)$ of the slow manifold at a point of the critical manifold $x = \varphi(y)$.
 
@@ -184,7 +188,7 @@ def _attraction(flow: FastSlowFlow, path: Trajectory) -> float:
 
 
 def _ratios(epsilons: Sequence[float], end: float) -> np.ndarray:
-    ratios = np.asarray(epsilons, float)
+    ratios = np.asarray(reals("epsilons", epsilons), float)
     if ratios.ndim != 1 or not ratios.size or not np.all((ratios > 0) & (ratios < 1)):
         raise ArgumentError("epsilons", "be numbers between 0 and 1", f"are {epsilons}")
     if not (end > 0 and math.isfinite(end)):

@@ -12,6 +12,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -52,6 +53,7 @@ class LearningRates(NamedTuple):
     __str__ = report
 
 
+@checked
 def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
     """Compute the curvatures of the loss of all heads, which the flow descends, at a state.
 
@@ -84,6 +86,7 @@ def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
     return Curvatures(float(np.linalg.norm(full[:size, size:], 2)), *ends)
 
 
+@checked
 def couplings(
     found: Curvatures, rates: LearningRates, gate: float, temperature: float
 ) -> tuple[float, float, float, float]:

@@ -5,7 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
+from dynsim._core.validation import integer
 from dynsim.simulation.growing import flow_of
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 
@@ -48,6 +50,7 @@ class EventCycle(NamedTuple):
         return f"The run ends in a cycle: {', '.join(self.word)}, {times}; the residual comes back to {self.drift:.1g}."
 
 
+@checked
 def growth_history(path: HybridTrajectory) -> GrowthHistory:
     """List times, numbers of heads and residuals of the phases of a run of a `GrowingFlow`.
 
@@ -68,6 +71,7 @@ def growth_history(path: HybridTrajectory) -> GrowthHistory:
     )
 
 
+@checked
 def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: float = 1e-6) -> EventCycle:
     """Find the cycle of growth and pruning in which a run ends: the shortest word of events that repeats, if any.
 
@@ -87,6 +91,7 @@ def growth_cycle(path: HybridTrajectory, *, least_repeats: int = 3, tolerance: f
         >>> growth_cycle(ds.growing.descend(flow, flow.start(ds.random_key(0, "state")), 2)).repeats  # none is pruned
         0
     """
+    integer("least_repeats", least_repeats, least=1)
     names = [jump.name for jump in path.jumps]
     for length in range(2, len(names) // least_repeats + 1):
         word = tuple(names[-length:])

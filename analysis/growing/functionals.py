@@ -16,9 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar
 from dynsim._core.validation import choice
+from dynsim.errors import ArgumentError
+from dynsim.simulation.growing import flow_of
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -79,6 +82,7 @@ class FunctionalDerivative(NamedTuple):
         return self.encoder + self.prototypes + jnp.sum(self.activity)
 
 
+@checked
 def temperature_potential(flow: GrowingFlow, x: Growing, potential: str) -> Heads:
     r"""Compute $\Phi(T^{(h)})$ of each head: `printed`, `repaired`, or `none`, which is zero.
 
@@ -110,6 +114,7 @@ def temperature_potential(flow: GrowingFlow, x: Growing, potential: str) -> Head
     return (cubes - rules.least_temperature**3) / (3 * flow.temperature_rate)
 
 
+@checked
 @eqx.filter_jit
 def free_energy_terms(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
@@ -149,6 +154,7 @@ def free_energy_terms(
     return Terms(on(losses), penalties, on(temperature_potential(flow, x, potential)), flow.penalty(x.encoder))
 
 
+@checked
 def piecewise_free_energy(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
 ) -> Scalar:
@@ -178,6 +184,7 @@ def piecewise_free_energy(
     return free_energy_terms(flow, x, potential=potential, loss=loss).total
 
 
+@checked
 @eqx.filter_jit
 def rate_of_change(
     flow: GrowingFlow, x: Growing, *, potential: str = "printed", loss: PrototypeLoss | None = None
@@ -245,18 +252,19 @@ class EnergyPath(NamedTuple):
     __str__ = report
 
 
+@checked
 def energy_along(
     path: HybridTrajectory, *, potential: str = "printed", loss: PrototypeLoss | None = None
 ) -> EnergyPath:
     """Evaluate the functional along a run of the growing system, each phase with its own heads.
 
     Args:
-        path: the run, from `simulate_growing`.
+        path: the run, from `simulate_growing` or `descend`.
         potential: potential of the temperatures, as in `temperature_potential`.
         loss: the loss of the functional; by default that of the flow.
 
     Raises:
-        ValueError: for an unknown potential.
+        ValueError: for an unknown potential, or a run of another system, or one without steps.
 
     Source: GROWING, Theorem 8.
 
@@ -269,6 +277,8 @@ def energy_along(
         >>> energy_along(path).values.round(4).tolist()  # the only prototype is born at the mean of the tokens
         [2.0, 2.0]
     """
+    if not path.phases:
+        raise ArgumentError("path", "have a phase of positive length", "has none")
     values = [_values(phase, potential, loss) for phase in path.phases]
     starts = np.array([float(phase.ts[0]) for phase in path.phases[1:]])
     names = tuple(tuple(jump.name for jump in path.jumps if jump.time == start) for start in starts)
@@ -281,8 +291,7 @@ def energy_along(
 def _values(phase: Trajectory, potential: str, loss: PrototypeLoss | None) -> Float[np.ndarray, " times"]:
     """Evaluate the functional at the times of a phase, by one program for phases of all lengths."""
     states = [jax.tree.map(lambda y, k=k: y[k], phase.ys) for k in range(len(phase.ts))]
-    flow: GrowingFlow = phase.system  # pyright: ignore[reportAssignmentType]
-    return np.array([float(_value(flow, x, potential, loss)) for x in states])
+    return np.array([float(_value(flow_of(phase), x, potential, loss)) for x in states])
 
 
 @eqx.filter_jit

@@ -9,13 +9,15 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from analysis.growing.residuals import paired_spectrum, squared_norm
+from analysis.growing.residuals import directed_energy, paired_spectrum, squared_norm
+from dynsim._core.checked import checked
 from dynsim._core.validation import integer, number
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 
 Frames = Float[np.ndarray, "h d"]
 
 
+@checked
 def residual_energy(interaction: ArrayLike, frames: ArrayLike) -> float:
     r"""Compute $\|A_{res}\|_F^2$ after removing the directions of `frames`, orthonormal rows.
 
@@ -35,6 +37,7 @@ def residual_energy(interaction: ArrayLike, frames: ArrayLike) -> float:
     return squared_norm(residual_matrix(interaction, frames))
 
 
+@checked
 def least_residual_energy(interaction: ArrayLike, count: int) -> float:
     r"""Compute the smallest residual energy after removing `count` directions, $2 \sum_{j > k} s_j^2$.
 
@@ -56,6 +59,7 @@ def least_residual_energy(interaction: ArrayLike, count: int) -> float:
     return 2 * float(np.sum(values[integer("count", count, least=0) :] ** 2))
 
 
+@checked
 def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.ndarray, " heads"], Frames]:
     r"""Add heads one by one, and list the values $\lambda^{(h)}$ and the directions, as rows, at which they are added.
 
@@ -92,17 +96,16 @@ def greedy_growth(interaction: ArrayLike, threshold: float) -> tuple[Float[np.nd
     return np.array(values, float), rows
 
 
+@checked
 def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
     r"""Compute the printed coverage $\sum_h \lambda^{(h)} / \|M_a\|_F^2$, which depends on the unit of M_a.
-
-    The interaction must have an antisymmetric part; otherwise the coverage is not finite.
 
     Args:
         interaction: the attention product, (d, d), of which only the antisymmetric part matters.
         values: the values of the heads, from `greedy_growth`.
 
     Raises:
-        ValueError: for an interaction that is not square.
+        ValueError: for an interaction that is not square, or is symmetric.
 
     Source: GROWING, eq. (64).
 
@@ -111,24 +114,23 @@ def coverage(interaction: ArrayLike, values: ArrayLike) -> float:
         >>> coverage([[0.0, 1.0], [-1.0, 0.0]], [1.0])
         0.5
     """
-    return float(np.sum(np.asarray(values)) / squared_norm(antisymmetric_part(interaction)))
+    return float(np.sum(np.asarray(values)) / directed_energy(interaction))
 
 
+@checked
 def energy_coverage(interaction: ArrayLike, values: ArrayLike) -> float:
     r"""Compute the share of the energy in the planes of the heads, $2 \sum_h (\lambda^{(h)})^2 / \|M_a\|_F^2$.
-
-    The interaction must have an antisymmetric part; otherwise the share is not finite.
 
     Args:
         interaction: the attention product, (d, d), of which only the antisymmetric part matters.
         values: the values of the heads, from `greedy_growth`.
 
     Raises:
-        ValueError: for an interaction that is not square.
+        ValueError: for an interaction that is not square, or is symmetric.
 
     Example:
         >>> from analysis.growing import energy_coverage
         >>> energy_coverage([[0.0, 1.0], [-1.0, 0.0]], [1.0])
         1.0
     """
-    return float(2 * np.sum(np.asarray(values) ** 2) / squared_norm(antisymmetric_part(interaction)))
+    return float(2 * np.sum(np.asarray(values) ** 2) / directed_energy(interaction))

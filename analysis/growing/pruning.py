@@ -12,11 +12,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from analysis.growing.separation import separation_force
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
-from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.transitions import directional_energies, prune
 from dynsim.systems.prototypes.assignments import assignment_covariance, assignments, separation, squared_distances
 
@@ -45,9 +46,13 @@ class HeadMeasures(NamedTuple):
         """The share of each head in the sum of the norms of the gradients: its relative weight on the backbone."""
         return self.gradients / jnp.sum(self.gradients)
 
+    __repr__ = one_line
+    __str__ = report
 
+
+@checked
 @eqx.filter_jit
-def heads_at(flow: GrowingFlow, x: State) -> HeadMeasures:
+def heads_at(flow: GrowingFlow, x: Growing) -> HeadMeasures:
     """Measure the heads of a flow at a state.
 
     Args:
@@ -102,7 +107,8 @@ class Pruning(NamedTuple):
         return after[self.survivors] / before[self.survivors]
 
 
-def pruned(flow: GrowingFlow, x: State, head: int) -> Pruning:
+@checked
+def pruned(flow: GrowingFlow, x: Growing, head: int) -> Pruning:
     """Measure all heads before and after the removal of the head in a slot.
 
     Args:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.special import erfc
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
@@ -40,6 +41,7 @@ class PairedSpectrum(NamedTuple):
         return int(np.sum(self.values > threshold))
 
 
+@checked
 def paired_spectrum(matrix: ArrayLike) -> PairedSpectrum:
     """Compute the singular values of an antisymmetric matrix (d, d) in pairs, with their planes.
 
@@ -66,6 +68,7 @@ def paired_spectrum(matrix: ArrayLike) -> PairedSpectrum:
     return PairedSpectrum(np.append(values[::-1][:rank], np.zeros(d // 2 - rank)), planes)
 
 
+@checked
 def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
     """Compute orthonormal rows that span given rows (h, d); there are fewer if the rows are dependent.
 
@@ -84,8 +87,18 @@ def captured_basis(rows: ArrayLike, *, tolerance: float = 1e-10) -> Rows:
     found = np.asarray(reals("rows", rows), float)
     if found.ndim != 2:
         raise ArgumentError("rows", "be an array of rows (h, d)", f"has shape {found.shape}")
+    if not np.all(np.isfinite(found)):
+        raise ArgumentError("rows", "be finite", "has an entry that is not")
     _, sizes, basis = np.linalg.svd(found, full_matrices=False)
     return basis[sizes > tolerance * np.max(sizes, initial=0.0)]
+
+
+def directed_energy(interaction: ArrayLike) -> float:
+    """Compute $|M_a|_F^2$ of the antisymmetric part of an interaction; raise `ValueError` if it is zero."""
+    found = squared_norm(antisymmetric_part(interaction))
+    if found == 0:
+        raise ArgumentError("interaction", "have an antisymmetric part", "is symmetric")
+    return found
 
 
 def squared_norm(matrix: ArrayLike) -> float:
@@ -93,6 +106,7 @@ def squared_norm(matrix: ArrayLike) -> float:
     return float(np.sum(np.asarray(reals("matrix", matrix), float) ** 2))
 
 
+@checked
 def directional_loss(
     interaction: ArrayLike,
     frames: ArrayLike | None = None,
@@ -129,6 +143,7 @@ def directional_loss(
     return float(np.linalg.norm(residual_matrix(interaction, frames, tokens=tokens, reading=reading)) / whole)
 
 
+@checked
 def expected_best_alignment(dimension: int, rows: int, scale: Any = 1.0) -> float:
     r"""Compute $E \max_i \langle v, w_i \rangle^2$ over rows $w_i \sim N(0, \sigma^2 I / d)$ for a unit vector v.
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, assignments, soft_centroids
@@ -21,6 +22,7 @@ Form = Float[Array, "m m"]
 Away = Float[Array, "n k m"]
 
 
+@checked
 def residual_forces(p: Prototypes, z: Embeddings, temperature: Scalar) -> Prototypes:
     r"""Compute $r_k = \sum_n q_{nk} (p_k - \mu_n)$; $2 r$ is the gradient of V by the prototypes at fixed assignments.
 
@@ -41,6 +43,7 @@ def residual_forces(p: Prototypes, z: Embeddings, temperature: Scalar) -> Protot
     return jnp.einsum("nk,nkm->km", q, _away(q, p))
 
 
+@checked
 def separation_force(p: Prototypes, z: Embeddings, temperature: Scalar) -> Scalar:
     r"""Compute the separation force $F_{sep} = 4 \sum_k |\sum_n q_{nk} (p_k - \mu_n)|^2$, a squared gradient norm.
 
@@ -60,6 +63,7 @@ def separation_force(p: Prototypes, z: Embeddings, temperature: Scalar) -> Scala
     return 4 * jnp.sum(residual_forces(p, z, temperature) ** 2)
 
 
+@checked
 def expanded(z: Embeddings, u: Direction, step: Scalar, projections: Projections | None = None) -> Embeddings:
     r"""Move the embeddings to $z_n + \epsilon \alpha_n u$.
 
@@ -80,6 +84,7 @@ def expanded(z: Embeddings, u: Direction, step: Scalar, projections: Projections
     return z + step * _projections(z, u, projections)[:, None] * u[None]
 
 
+@checked
 def expansion(
     p: Prototypes,
     z: Embeddings,
@@ -189,6 +194,7 @@ def expansion_derivatives(
     return 8 * jnp.sum(r.value * r.first), 8 * (jnp.sum(r.first**2) + jnp.sum(r.value * r.second))
 
 
+@checked
 def residual_covariances(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
 ) -> Float[Array, " k"]:
@@ -256,6 +262,7 @@ class ExpansionBound(NamedTuple):
         return self.count**2 * self.correction / (separation**2 * self.variance)
 
 
+@checked
 def expansion_bound(
     p: Prototypes, z: Embeddings, u: Direction, temperature: Scalar, projections: Projections | None = None
 ) -> ExpansionBound:

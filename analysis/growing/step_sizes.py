@@ -1,6 +1,7 @@
 """Evaluate the step-size conditions (E1)-(E6) of the growing system in discrete time, with both of their sides."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -9,8 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from analysis.growing.temperatures import printed_step_bound
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar
+from dynsim._core.validation import instance, integer
+from dynsim.errors import ArgumentError, shown
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
@@ -83,6 +87,7 @@ class Condition(NamedTuple):
     __str__ = report
 
 
+@checked
 def step_conditions(
     rates: StepSizes, measured: Measured, *, least_steps: int, num_steps: int = 1, separated: float = SEPARATED
 ) -> tuple[Condition, ...]:
@@ -108,6 +113,7 @@ def step_conditions(
         >>> [(c.name, c.value, c.bound) for c in found if c.name in ("E2", "E3")], all(c.met for c in found)
         ([('E2', 0.0625, 0.5), ('E3', 0.0625, 0.5)], True)
     """
+    integer("num_steps", num_steps, least=1)
     m, gate = measured, rates.gate
     below = lambda name, value, bound: Condition(name, value, bound, value < bound)
     curvature = max(m.curvature, 0.0) / (m.lipschitz * m.gradient**2)
@@ -124,6 +130,7 @@ def step_conditions(
     )
 
 
+@checked
 def cooling_steps(rates: StepSizes, measured: Measured) -> int:
     r"""Compute the printed number of steps to the lowest temperature, $s^* = \lceil t^* \rceil + 1$.
 
@@ -143,6 +150,7 @@ def cooling_steps(rates: StepSizes, measured: Measured) -> int:
     return printed_step_bound(m.initial_temperature, m.least_temperature, rates.temperatures, m.least_activity)
 
 
+@checked
 def common_bound(rates: StepSizes, measured: Measured) -> float:
     """Compute the factor c below which (E1), (E2) and (E3) hold for the step sizes c times `rates`.
 
@@ -160,14 +168,20 @@ def common_bound(rates: StepSizes, measured: Measured) -> float:
     return min(condition.bound / condition.value for condition in three)
 
 
+@checked
 def unmet(conditions: tuple[Condition, ...]) -> str:
     """Describe in one sentence which conditions are not met, with both of their sides.
+
+    Raises:
+        ValueError: for anything else than conditions.
 
     Example:
         >>> from analysis.growing import Condition, unmet
         >>> unmet((Condition("E2", 1.0, 0.5, False), Condition("E3", 0.25, 0.5, True)))
         'Not met: E2 (1 against 0.5).'
     """
+    if not all(isinstance(found, Condition) for found in instance("conditions", conditions, Sequence, "conditions")):
+        raise ArgumentError("conditions", "be conditions, from `step_conditions`", f"is {shown(conditions)}")
     failed = [f"{c.name} ({c.value:.3g} against {c.bound:.3g})" for c in conditions if not c.met]
     return f"Not met: {', '.join(failed)}." if failed else "All conditions are met."
 

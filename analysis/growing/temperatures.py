@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Scalar
 from dynsim._core.validation import number, reals
 from dynsim.errors import ArgumentError
@@ -29,6 +30,7 @@ PANELS = 16
 AGREEMENT = 1e-13
 
 
+@checked
 def activity(z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
     r"""Compute the activity $\sigma = \frac1N \sum_n \mathrm{Var}_{q_n}(|z_n - p_k|^2)$ of one head, in JAX.
 
@@ -54,6 +56,7 @@ def _activities(z: Embeddings, p: Prototypes, temperatures: Float[Array, " times
     return jax.vmap(activity, (None, None, 0))(z, p, temperatures)
 
 
+@checked
 def hitting_time(z: ArrayLike, p: ArrayLike, *, start: float, least: float, rate: float) -> float:
     r"""Compute the time in which T falls from `start` to `least` while embeddings and prototypes are fixed.
 
@@ -127,6 +130,7 @@ def printed_step_bound(start: Number, least: Number, rate: Number, activity: Num
     return math.ceil(printed_hitting_time(start, least, rate, activity)) + 1
 
 
+@checked
 def step_bound(start: Number, least: Number, rate: Number, activity: Number) -> int:
     r"""Bound the steps within which T reaches T_min: $\lfloor t^* + \log(T_{init} / T_{min}) \rfloor + 1$.
 

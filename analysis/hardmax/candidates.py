@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from analysis.hardmax.exact_geometry import independent_rows, is_exact, solved
-from analysis.hardmax.polytopes import Face, Polytope, checked_points, faces
+from analysis.hardmax.polytopes import Face, Polytope, checked_point, checked_points, faces
+from dynsim._core.checked import checked
+from dynsim._core.validation import real_or_exact
 from dynsim.errors import ArgumentError
 from dynsim.exact import rationals
 
@@ -36,6 +38,7 @@ def projection_of_origin(points: Any, attention: Any = None) -> np.ndarray:
     return x[0] - np.linalg.lstsq(factor.T @ edges.T, factor.T @ x[0])[0] @ edges
 
 
+@checked
 def candidate_set(body: Polytope, attention: Any = None) -> Candidates:
     r"""Compute $\mathcal{S} = \{x \in \mathcal{K} : \max_\ell \langle A(v_\ell - x), x\rangle = 0\}$ of a polytope K.
 
@@ -67,7 +70,8 @@ def candidate_set(body: Polytope, attention: Any = None) -> Candidates:
     return Candidates(np.stack([x for x, _ in found]), tuple(face for _, face in found))
 
 
-def support_gap(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
+@checked
+def support_gap(body: Polytope, x: Any, attention: Any = None) -> Any:
     r"""Compute $\max_\ell \langle A(v_\ell - x), x \rangle = h_K(Ax) - \langle Ax, x \rangle$, whose zeros in K form S.
 
     Here $h_K$ is the support function of K.
@@ -78,7 +82,7 @@ def support_gap(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
         attention: A, (d, d); the identity by default.
 
     Raises:
-        ValueError: for an A of another shape.
+        ValueError: for a point or an A of another shape.
 
     Source: HARDMAX, (4.9), with A in place of the identity.
 
@@ -90,7 +94,8 @@ def support_gap(body: Polytope, x: np.ndarray, attention: Any = None) -> Any:
         (2, 0)
     """
     A = _metric(attention, body.points)
-    return max((body.vertex_points - x) @ (A @ x))
+    point = checked_point(body.points, x)
+    return max((body.vertex_points - point) @ (A @ point))
 
 
 def _inside(body: Polytope, face: Face, x: np.ndarray) -> bool:
@@ -106,7 +111,7 @@ def _scale(body: Polytope, A: np.ndarray) -> Any:
 
 def _metric(attention: Any, points: np.ndarray) -> np.ndarray:
     d = points.shape[1]
-    given = np.eye(d, dtype=int) if attention is None else np.asarray(attention)
+    given = np.eye(d, dtype=int) if attention is None else np.asarray(real_or_exact("attention", attention))
     if given.shape != (d, d):
         raise ArgumentError("attention", f"have shape ({d}, {d})", f"has shape {given.shape}")
     return rationals("attention", given) if is_exact(points) else given.astype(float)

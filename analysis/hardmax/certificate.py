@@ -9,6 +9,7 @@ from jaxtyping import Int
 from analysis.hardmax.constant_follower_sets import Motion, closed_form_motion, exact_gap
 from analysis.hardmax.float_score_gaps import FloatMotion
 from analysis.hardmax.leaders import value_numbers
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
 from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, positive_definite
@@ -63,6 +64,7 @@ class Certificate:
         return f"Certified: the follower sets are constant from layer {self.constant_from} on."
 
 
+@checked
 def certify(map: HardmaxMap | ExactHardmaxMap, x: Any, *, max_layers: int = 1000) -> Certificate:
     """Iterate exactly until the follower sets are proved constant, and compute the limits in closed form.
 

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
+from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, nearest_floats, rationals
 
@@ -61,6 +63,7 @@ def ratios(distance: Float[np.ndarray, "layers n"]) -> Float[np.ndarray, "steps 
     return np.divide(after, before, out=np.zeros_like(after), where=before > 0)
 
 
+@checked
 def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int = 0) -> ConvergenceRate:
     r"""Fit the convergence rate of one token: $\log C + p \log k + k \log r$ by least squares.
 
@@ -82,7 +85,7 @@ def convergence_rate(distance: Float[np.ndarray, " layers"], *, first_layer: int
     """
     if len(distance) < MIN_LAYERS or not np.all(distance > 0):
         raise ArgumentError("distance", f"hold {MIN_LAYERS} positive values or more", f"holds {np.sum(distance > 0)}")
-    k = first_layer + 1.0 + np.arange(len(distance))
+    k = integer("first_layer", first_layer, least=0) + 1.0 + np.arange(len(distance))
     design = np.stack([np.ones_like(k), np.log(k), k], axis=1)
     values = np.log(distance)
     found = np.linalg.lstsq(design, values)[0]

@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from jaxtyping import Bool, Int
 
-from dynsim.errors import ArgumentError
+from dynsim._core.checked import checked
+from dynsim._core.validation import real_or_exact
+from dynsim.errors import ArgumentError, shown
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
 
 Mask = Callable[[FollowerSets, np.ndarray], np.ndarray]
 
 
+@checked
 def leader_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray]) -> Int[np.ndarray, " n"]:
     r"""Find for every token the first layer with $\mathcal{C}_i(Z^k) = \{i\}$; -1 if there is none among `states`.
 
@@ -37,6 +40,7 @@ def leader_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray
     return _first_layers(map, states, lambda sets, x: sets.leaders)
 
 
+@checked
 def leader_layers_by_value(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray]) -> Int[np.ndarray, " n"]:
     """Find for every token the first layer at which it follows only tokens equal to it; -1 if there is none.
 
@@ -61,12 +65,16 @@ def leader_layers_by_value(map: HardmaxMap | ExactHardmaxMap, states: Iterable[n
     return _first_layers(map, states, leaders_by_value)
 
 
+@checked
 def leaders_by_value(sets: FollowerSets, x: np.ndarray) -> Bool[np.ndarray, " n"]:
     """Test which tokens of `x`, shape (n, d), follow only tokens equal to themselves; equality is exact.
 
     Args:
         sets: follower sets of the tokens, from `follower_sets` of a hardmax map.
         x: the tokens, (n, d).
+
+    Raises:
+        ValueError: for tokens of another number.
 
     Example:
         >>> import dynsim as ds
@@ -76,7 +84,10 @@ def leaders_by_value(sets: FollowerSets, x: np.ndarray) -> Bool[np.ndarray, " n"
         >>> leaders_by_value(ds.hardmax.HardmaxMap(1).follower_sets(x), x).tolist()
         [False, True, True]
     """
-    value = value_numbers(x)
+    given = np.asarray(real_or_exact("x", x))
+    if given.ndim != 2 or len(given) != len(sets.which):
+        raise ArgumentError("x", f"have shape (n, d), with n = {len(sets.which)}", f"has shape {given.shape}")
+    value = value_numbers(given)
     followed, begin = value[sets.members], sets.starts[:-1]
     lowest, highest = np.minimum.reduceat(followed, begin), np.maximum.reduceat(followed, begin)
     return (lowest == highest)[sets.which] & (lowest[sets.which] == value)
@@ -90,6 +101,8 @@ def value_numbers(x: np.ndarray) -> Int[np.ndarray, " n"]:
 
 def _first_layers(map: HardmaxMap | ExactHardmaxMap, states: Iterable[np.ndarray], mask: Mask) -> np.ndarray:
     first: np.ndarray | None = None
+    if not isinstance(states, Iterable):
+        raise ArgumentError("states", "be the states of all layers", f"is {shown(states)}")
     for layer, state in enumerate(states):
         x = map.rule.tokens(state)
         first = np.full(len(x), -1) if first is None else first

@@ -12,8 +12,10 @@ import scipy.spatial
 from jaxtyping import Bool, Int
 
 from analysis.hardmax.exact_geometry import determinant, facets, in_hull, is_exact, row_echelon
+from dynsim._core.checked import checked
 from dynsim._core.orientation import basis_of_range
 from dynsim._core.printing import one_line, report
+from dynsim._core.validation import real_or_exact
 from dynsim.errors import ArgumentError
 from dynsim.exact import rationals
 
@@ -83,7 +85,7 @@ def checked_points(name: str, points: Any) -> np.ndarray:
     Raises:
         ValueError: for another shape, or floats that are not finite; `name` is that of the argument.
     """
-    found = np.asarray(points)
+    found = np.asarray(real_or_exact(name, points))
     if found.ndim != 2 or 0 in found.shape:
         raise ArgumentError(name, "have shape (n, d), with at least one point", f"has shape {found.shape}")
     if is_exact(found):
@@ -93,6 +95,7 @@ def checked_points(name: str, points: Any) -> np.ndarray:
     return found.astype(float)
 
 
+@checked
 def contains(body: Polytope, x: Any) -> bool:
     """Test whether a point, shape (d,), lies in a closed polytope, for floats up to its tolerance.
 
@@ -109,10 +112,11 @@ def contains(body: Polytope, x: Any) -> bool:
         >>> contains(triangle, [1, 1]), contains(triangle, [2, 1])
         (True, False)
     """
-    point = _checked_point(body.points, x)
+    point = checked_point(body.points, x)
     return body.affine_hull_contains(point) and all(slack >= -body.tolerance for slack in body.slacks(point))
 
 
+@checked
 def faces(body: Polytope) -> tuple[tuple[Face, ...], ...]:
     """Compute the face lattice by dimension, from the vertices to the polytope itself; a face lists its vertices.
 
@@ -137,6 +141,7 @@ def faces(body: Polytope) -> tuple[tuple[Face, ...], ...]:
     return tuple(tuple(sorted(group)) for group in graded)
 
 
+@checked
 def volume(body: Polytope) -> Any:
     """Compute the volume in R^d, a fraction for exact points; it is zero for a polytope of lower dimension.
 
@@ -243,8 +248,9 @@ def distinct_limits(limits: Any) -> tuple[np.ndarray, Int[np.ndarray, " n"]]:
     return rationals("limits", [list(row) for row in seen]), numbers
 
 
-def _checked_point(points: np.ndarray, x: Any) -> np.ndarray:
-    point = np.asarray(x)
+def checked_point(points: np.ndarray, x: Any) -> np.ndarray:
+    """Check a point of the dimension of a polytope's points; it is exact if they are."""
+    point = np.asarray(real_or_exact("x", x))
     if point.shape != points.shape[1:]:
         raise ArgumentError("x", f"have shape {points.shape[1:]}", f"has shape {point.shape}")
     return rationals("x", point) if is_exact(points) else point.astype(float)

@@ -7,11 +7,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.multirate.network import MultirateNetwork
 
 
+@checked
 def leak_matrix(model: MultirateNetwork, ids: ArrayLike) -> Float[Array, "n n"]:
     r"""Compute the largest derivatives of the logits at position s by the embedding at position t, shape (n, n).
 
@@ -54,6 +56,7 @@ def _leaks(model: MultirateNetwork, x: Float[Array, "n d"]) -> Float[Array, "n n
     return jax.lax.map(column, jnp.arange(n)).T
 
 
+@checked
 def worst_leak(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
     """Find the largest entry above the diagonal of a leak matrix, shape (n, n); it is zero for a causal network.
 
@@ -66,6 +69,7 @@ def worst_leak(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
     return jnp.max(jnp.triu(matrix, 1))
 
 
+@checked
 def affected_positions(model: MultirateNetwork, ids: ArrayLike, position: int, symbol: int) -> Bool[np.ndarray, " n"]:
     """Find the positions at which some bit of a logit changes when the symbol at `position` becomes `symbol`.
 

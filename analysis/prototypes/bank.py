@@ -7,8 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State
+from dynsim._core.validation import instance
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
@@ -19,6 +21,8 @@ from dynsim.systems.prototypes.assignments import (
     separation,
     utilisation,
 )
+from dynsim.systems.prototypes.descent import DescentMap
+from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 
 
 class Bank(NamedTuple):
@@ -45,6 +49,7 @@ class Bank(NamedTuple):
     __str__ = report
 
 
+@checked
 def bank_measures(z: Embeddings, p: Prototypes, temperature: Scalar, threshold: float = 0.01) -> Bank:
     """Measure prototypes and embeddings at a temperature, in JAX.
 
@@ -78,12 +83,16 @@ def covariance(z: Embeddings) -> Float[Array, "m m"]:
     return away.T @ away / z.shape[0]
 
 
+@checked
 def bank_along(path: Trajectory, threshold: float = 0.01) -> Bank:
     """Measure the bank at each time of a trajectory of a `PrototypeFlow` or `CoupledFlow`, at its temperature.
 
     Args:
-        path: the trajectory, from `simulate`.
+        path: the trajectory, from `simulate`, or from `iterate` with a `DescentMap`.
         threshold: mean assignment above which a prototype counts as used.
+
+    Raises:
+        ValueError: for a trajectory of another system.
 
     Example:
         >>> import dynsim as ds
@@ -93,7 +102,11 @@ def bank_along(path: Trajectory, threshold: float = 0.01) -> Bank:
         >>> bank.separation.shape, float(bank.separation[0])
         ((2,), 4.0)
     """
-    return _measured(path.system, jnp.asarray(path.ts, float), path.ys, threshold)
+    system, ts = path.system, jnp.asarray(path.ts, float)
+    if isinstance(system, DescentMap):
+        system, ts = system.flow, system.epoch(ts)
+    flow = instance("path", system, PrototypeFlow | CoupledFlow, "a trajectory of a flow of prototypes")
+    return _measured(flow, ts, path.ys, threshold)
 
 
 @eqx.filter_jit

@@ -14,6 +14,7 @@ from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import instance, integer, number
@@ -46,6 +47,7 @@ class Pitchfork(NamedTuple):
     __str__ = report
 
 
+@checked
 def branches_in_temperature(
     z: ArrayLike,
     k: int,
@@ -106,6 +108,7 @@ def branches_in_temperature(
     return tuple(branch_in_temperature(temperature, p, steps=steps) for p in states)
 
 
+@checked
 def branch_in_temperature(temperature: Parameter, start: ArrayLike, *, steps: Steps = Steps()) -> Branch:
     """Continue the equilibria near a start in the temperature, from the flow's own value in both directions.
 
@@ -150,6 +153,7 @@ def _temperatures(bounds: tuple[float, float]) -> tuple[float, float]:
     return float(found[0]), float(found[1])
 
 
+@checked
 def pitchfork(z: ArrayLike, loss: PrototypeLoss) -> Pitchfork:
     r"""Classify the bifurcation of collapse of two prototypes at the critical temperature.
 

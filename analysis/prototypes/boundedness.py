@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.linearisation import spectrum
 from analysis.prototypes.certificates import Flow, bounding_radius, escaping_prototypes
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import integer, number
@@ -77,6 +78,7 @@ class LogTimeFlow(AbstractFlow):
         return np.log1p(self.flow.breakpoints(float(np.expm1(t0)), float(np.expm1(t1))))
 
 
+@checked
 def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegrator = stiff(1e-8)) -> Boundedness:
     """Decide whether prototypes stay bounded, from certificates and a trajectory in logarithmic time.
 
@@ -117,6 +119,7 @@ def growth(flow: Flow, x: State, *, decades: int = 8, integrator: AbstractIntegr
     return Boundedness(*verdict, times, radii, exponents, constant)
 
 
+@checked
 def escape_constant(loss: PrototypeLoss, k: int, rate: float = 1.0) -> float:
     r"""Compute the limit $8 \lambda \eta_P (K - 1)$ of $r^4 / t$ for one prototype that escapes from k - 1 others.
 

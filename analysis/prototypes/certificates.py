@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Scalar, State, Time
+from dynsim.simulation.checks import check_start
 from dynsim.systems.prototypes.assignments import squared_distances
 from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.temperatures import Annealing, ConstantTemperature
@@ -16,6 +18,7 @@ MARGIN = 1e-9
 Flow = PrototypeFlow | CoupledFlow
 
 
+@checked
 def bounding_radius(flow: Flow, x: State, t: Time = 0.0) -> tuple[float, str]:
     r"""Bound $|p_k|$ for all later times, with the reason: `ridge`, `hull` or `none` (the bound is infinite).
 
@@ -37,6 +40,7 @@ def bounding_radius(flow: Flow, x: State, t: Time = 0.0) -> tuple[float, str]:
         >>> bounding_radius(flow, jnp.array([[0.5], [-2.0]]))
         (2.0, 'hull')
     """
+    x = check_start("x", flow, x)
     p, z, loss = flow.prototypes(x), flow.embed(x), flow.loss
     found = (np.inf, "none")
     if float(loss.ridge) > 0 and _cools(flow):
@@ -47,6 +51,7 @@ def bounding_radius(flow: Flow, x: State, t: Time = 0.0) -> tuple[float, str]:
     return found
 
 
+@checked
 def escaping_prototypes(flow: Flow, x: State, t: Time = 0.0) -> Bool[np.ndarray, " k"]:
     r"""Find the prototypes that certainly escape to infinity from a state; the others may escape or not.
 
@@ -72,6 +77,7 @@ def escaping_prototypes(flow: Flow, x: State, t: Time = 0.0) -> Bool[np.ndarray,
         >>> escaping_prototypes(flow, jnp.array([[0.0], [10.0]])).tolist()
         [False, True]
     """
+    x = check_start("x", flow, x)
     z, p, loss = flow.embed(x), flow.prototypes(x), flow.loss
     repelled = float(loss.barrier) > 0
     none = np.zeros(len(p), bool)

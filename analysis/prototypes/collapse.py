@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError
@@ -42,6 +43,7 @@ class CollapseSpectrum(NamedTuple):
         return int(np.sum(self.values < 0))
 
 
+@checked
 def collapse(z: ArrayLike, k: int, loss: PrototypeLoss | None = None) -> Float[np.ndarray, "k m"]:
     """Place k prototypes at the collapse point: the mean of the embeddings, drawn towards zero by a ridge.
 
@@ -66,6 +68,7 @@ def collapse(z: ArrayLike, k: int, loss: PrototypeLoss | None = None) -> Float[n
     return np.tile(mean, (count, 1))
 
 
+@checked
 def collapse_spectrum(z: ArrayLike, k: int, temperature: float, loss: PrototypeLoss) -> CollapseSpectrum:
     r"""Compute the spectrum of the Hessian by the prototypes at collapse, in closed form.
 
@@ -96,6 +99,7 @@ def collapse_spectrum(z: ArrayLike, k: int, temperature: float, loss: PrototypeL
     return CollapseSpectrum(stiffness + ridge, np.sort(splitting), k)
 
 
+@checked
 def critical_temperature(z: ArrayLike, loss: PrototypeLoss, k: int = 2) -> float:
     r"""Compute the temperature above which collapse is exponentially stable and below which it is a saddle.
 
@@ -130,7 +134,7 @@ def _stiffness(points: Float[np.ndarray, "n m"], k: int, loss: PrototypeLoss) ->
     """Compute 2 N / K, or 2 / K for the mean; raise `ValueError` for a loss with a barrier."""
     if float(loss.barrier) > 0:
         raise ArgumentError("loss", "have no barrier, which is infinite at collapse", f"has {float(loss.barrier):g}")
-    return 2 * (len(points) if loss.reduction == "sum" else 1) / k
+    return 2 * (len(points) if loss.reduction == "sum" else 1) / integer("k", k, least=1)
 
 
 def _principal_variances(points: Float[np.ndarray, "n m"], centre: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:

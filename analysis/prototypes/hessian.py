@@ -9,6 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, Time
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
@@ -53,7 +54,8 @@ class RateCondition(NamedTuple):
         return self.ratio < self.bound
 
 
-def hessian_blocks(flow: CoupledFlow, x: State, t: Time = 0.0) -> HessianBlocks:
+@checked
+def hessian_blocks(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> HessianBlocks:
     r"""Compute the blocks of the Hessian of the flow's `potential` at a state, as the Jacobian of its `gradient`.
 
     The potential, and with it the Hessian, is that of the mode of the loss: in the mode `frozen` it is the second
@@ -80,7 +82,8 @@ def hessian_blocks(flow: CoupledFlow, x: State, t: Time = 0.0) -> HessianBlocks:
     return HessianBlocks(H[:count, :count], H[:count, count:], H[count:, count:])
 
 
-def rate_jacobian(flow: CoupledFlow, x: State, t: Time = 0.0) -> Matrix:
+@checked
+def rate_jacobian(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> Matrix:
     r"""Compute $J^* = \mathrm{diag}(\eta) H$, minus the linearisation of the flow, per unit of its time.
 
     Args:
@@ -102,7 +105,8 @@ def rate_jacobian(flow: CoupledFlow, x: State, t: Time = 0.0) -> Matrix:
     return _rates(flow, blocks)[:, None] * blocks.matrix
 
 
-def rate_spectrum(flow: CoupledFlow, x: State, t: Time = 0.0) -> Float[np.ndarray, " a"]:
+@checked
+def rate_spectrum(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> Float[np.ndarray, " a"]:
     r"""Compute the eigenvalues of $J^*$, ascending; $J^*$ is similar to the symmetric $D^{1/2} H D^{1/2}$.
 
     Args:
@@ -127,7 +131,8 @@ def rate_spectrum(flow: CoupledFlow, x: State, t: Time = 0.0) -> Float[np.ndarra
     return np.linalg.eigvalsh(root[:, None] * blocks.matrix * root)
 
 
-def rate_condition(flow: CoupledFlow, x: State, t: Time = 0.0) -> RateCondition:
+@checked
+def rate_condition(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> RateCondition:
     """Compute both sides of the rate condition (14) at a state.
 
     Args:
@@ -150,6 +155,7 @@ def rate_condition(flow: CoupledFlow, x: State, t: Time = 0.0) -> RateCondition:
     return RateCondition(float(flow.ratio), condition_bound(hessian_blocks(flow, x, t)))
 
 
+@checked
 def condition_bound(blocks: HessianBlocks) -> float:
     r"""Bound: $\lambda_{min}(H_{PP}) / (\|H_{\theta P}\|^2 / \lambda_{min}(H_{\theta\theta}) + \lambda_{max}(H_{PP}))$.
 

@@ -10,8 +10,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from analysis.prototypes.certificates import Flow
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, State, Time
+from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import (
@@ -71,6 +73,7 @@ def rate_along(flow: Flow, measure: Callable[[Time, State], Scalar], t: Time, x:
     return jax.jvp(measure, (when, x), (jnp.ones_like(when), flow.velocity(when, x)))[1]
 
 
+@checked
 def lyapunov_candidates(path: Trajectory) -> dict[str, Candidate]:
     """Evaluate each of `measures` along a trajectory of a flow of prototypes.
 
@@ -78,7 +81,7 @@ def lyapunov_candidates(path: Trajectory) -> dict[str, Candidate]:
     the times are far apart, the error is larger.
 
     Raises:
-        ValueError: for fewer than three times.
+        ValueError: for fewer than three times, or a trajectory of another system.
 
     Example:
         >>> import dynsim as ds
@@ -91,7 +94,7 @@ def lyapunov_candidates(path: Trajectory) -> dict[str, Candidate]:
     ts = np.asarray(path.ts, float)
     if len(ts) < 3:
         raise ArgumentError("path", "have at least three times", f"has {len(ts)}")
-    flow: Flow = path.system  # pyright: ignore[reportAssignmentType]
+    flow = instance("path", path.system, Flow, "a trajectory of a flow of prototypes")
     series = jax.tree.map(np.asarray, _series(flow, jnp.asarray(ts), path.ys))
     return {name: _candidate(ts, *parts) for name, parts in series.items()}
 

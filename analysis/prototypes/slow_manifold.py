@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from analysis.fast_slow.reductions import EPSILONS, ReductionErrors, reduction_error
 from analysis.prototypes.hessian import Matrix, hessian_blocks
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.integrators import AbstractIntegrator, stiff
@@ -43,6 +44,7 @@ class Relaxed(NamedTuple):
     __str__ = report
 
 
+@checked
 def relaxed_prototypes(flow: CoupledFlow, encoder: State, start: ArrayLike) -> Relaxed:
     r"""Find the prototypes $P^*(\theta)$ at rest from `start` by a root finder, with their rate $\mu_P$.
 
@@ -72,6 +74,7 @@ def relaxed_prototypes(flow: CoupledFlow, encoder: State, start: ArrayLike) -> R
     return Relaxed(np.asarray(P), float(np.linalg.eigvalsh(H)[0]))
 
 
+@checked
 def effective_loss(flow: CoupledFlow, encoder: State, start: ArrayLike) -> float:
     r"""Compute the effective loss $\tilde L(\theta) = L(\theta, P^*(\theta))$, the `potential` of the flow's mode.
 
@@ -96,6 +99,7 @@ def effective_loss(flow: CoupledFlow, encoder: State, start: ArrayLike) -> float
     return float(flow.potential(0.0, Coupled(encoder, _at_rest(flow, encoder, start))))
 
 
+@checked
 def effective_loss_hessian(flow: CoupledFlow, encoder: State, start: ArrayLike) -> Matrix:
     r"""Compute the Hessian of the effective loss, $H_{\theta\theta} - H_{\theta P} H_{PP}^{-1} H_{P\theta}$.
 
@@ -121,9 +125,10 @@ def effective_loss_hessian(flow: CoupledFlow, encoder: State, start: ArrayLike) 
     return H.encoder - H.mixed @ np.linalg.solve(H.prototypes, H.mixed.T)
 
 
+@checked
 def tikhonov_errors(
     flow: CoupledFlow,
-    x0: State,
+    x0: Coupled,
     ratios: Sequence[float] = EPSILONS,
     horizon: float = 1.0,
     *,
@@ -161,9 +166,10 @@ def tikhonov_errors(
     return reduction_error(flow.fast_slow(x0.encoder), start, horizon, ratios, integrator=integrator)
 
 
+@checked
 def manifold_distances(
     flow: CoupledFlow,
-    x0: State,
+    x0: Coupled,
     ratios: Sequence[float] = EPSILONS,
     horizon: float = 1.0,
     *,

@@ -10,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from analysis.prototypes.hessian import hessian_blocks
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State, Time
 from dynsim.errors import ArgumentError
@@ -44,7 +45,8 @@ class SymmetryModes(NamedTuple):
         return self.modes.shape[1]
 
 
-def symmetry_modes(flow: CoupledFlow, x: State, t: Time = 0.0) -> SymmetryModes:
+@checked
+def symmetry_modes(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> SymmetryModes:
     r"""Find the directions in which the loss is invariant at a state, by a least-squares fit of $D_\theta z$.
 
     Embeddings and prototypes may be translated together, $v = (a, ..., a)$, and rotated, $v = (A z_n, A p_k)$ with A
@@ -78,6 +80,7 @@ def symmetry_modes(flow: CoupledFlow, x: State, t: Time = 0.0) -> SymmetryModes:
     return SymmetryModes(modes, shifted.shape[1], moved.shape[1] - shifted.shape[1], kernel.shape[1], curvature)
 
 
+@checked
 def permuted(x: Coupled, order: Int[np.ndarray, " k"]) -> Coupled:
     """Reorder the prototypes of a state; no loss or flow depends on their order.
 

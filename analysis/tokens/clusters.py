@@ -4,14 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.cluster.hierarchy
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
 from dynsim.errors import ArgumentError
+from dynsim.simulation.checks import shapes_explained
 from dynsim.systems.base import AbstractFlow
 
 
+@checked
 def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
     """Label the cluster of each token by single linkage; integers of shape (n,), numbered by first occurrence.
 
@@ -31,8 +35,8 @@ def clusters(x: ArrayLike, radius: float = 1e-6) -> np.ndarray:
         array([0, 1, 0])
     """
     x = np.asarray(x, float)
-    if x.ndim != 2 or not np.all(np.isfinite(x)):
-        raise ArgumentError("x", "be finite and have shape (n, d)", f"has shape {x.shape}")
+    if x.ndim != 2 or not len(x) or not np.all(np.isfinite(x)):
+        raise ArgumentError("x", "be finite and have shape (n, d), with at least one token", f"has shape {x.shape}")
     if not radius >= 0:
         raise ArgumentError("radius", "be at least 0", f"is {radius}")
     if len(x) == 1:
@@ -60,6 +64,7 @@ class Drift(NamedTuple):
     __str__ = report
 
 
+@checked
 def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e-6) -> Drift:
     r"""Compute the drift of clusters of particles, accurately far below the rounding error of the vector field.
 
@@ -74,7 +79,7 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
         radius: radius of single linkage, see `clusters`.
 
     Raises:
-        ValueError: if the flow does not define its pulls.
+        ValueError: if the flow does not define its pulls, or takes other shapes.
 
     Example:
         >>> import numpy as np
@@ -89,7 +94,8 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
     labels = clusters(x, radius)
     means = np.stack([x[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
     placed = np.asarray(flow.space.project(means))[labels]
-    pulls = flow.pulls(t, placed)
+    with shapes_explained(flow, "x", placed, [t]):
+        pulls = flow.pulls(t, placed)
     if not pulls.size:
         must = "provide its pairwise pulls (as `TokenFlow` on ellipsoids does for the value c I)"
         raise ArgumentError("flow", must, f"is a {type(flow).__name__} that does not")
@@ -100,7 +106,8 @@ def drift(flow: AbstractFlow, x: ArrayLike, t: Time = 0.0, *, radius: float = 1e
     return merging(placed[first], pulls[first])
 
 
-def merging(c: np.ndarray, pulls: np.ndarray) -> Drift:
+@checked
+def merging(c: Float[np.ndarray, "clusters d"], pulls: Float[np.ndarray, "clusters tokens d"]) -> Drift:
     """Compute the drift of clusters with centres `c` under the `pulls` of all tokens, (clusters, tokens, d).
 
     Args:

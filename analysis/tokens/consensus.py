@@ -3,9 +3,11 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Scalar, Tokens
 
 
+@checked
 def diameter(x: Tokens) -> Scalar:
     """Compute the largest Euclidean distance between two tokens; it is zero if and only if all tokens are equal.
 
@@ -18,6 +20,7 @@ def diameter(x: Tokens) -> Scalar:
     return jnp.max(jnp.linalg.norm(x[:, None] - x[None], axis=-1))
 
 
+@checked
 def min_inner_product(x: Tokens, metric: Float[Array, "d d"] | None = None) -> Scalar:
     """Compute the least x_i^T W x_j over all pairs (W = I by default); it is 1 at consensus on the ellipsoid of W.
 
@@ -34,6 +37,7 @@ def min_inner_product(x: Tokens, metric: Float[Array, "d d"] | None = None) -> S
     return jnp.min(x @ x.T if metric is None else x @ metric @ x.T)
 
 
+@checked
 def misalignment(x: Tokens) -> Scalar:
     r"""Compute the misalignment $E = 1 - \frac1l \sum_{i=1}^l \frac{|y_1^\top y_i|}{|y_1|\,|y_i|}$, dimensionless.
 
@@ -54,6 +58,7 @@ def misalignment(x: Tokens) -> Scalar:
     return 1 - jnp.mean(jnp.abs(unit @ unit[0]))
 
 
+@checked
 def distance_to_point(x: Tokens, v: Float[Array, " d"]) -> Scalar:
     """Compute the largest Euclidean distance of a token from the point `v`.
 
@@ -70,6 +75,7 @@ def distance_to_point(x: Tokens, v: Float[Array, " d"]) -> Scalar:
     return jnp.max(jnp.linalg.norm(x - v[None], axis=-1))
 
 
+@checked
 def effective_rank(x: Tokens) -> Scalar:
     r"""Compute the effective rank $\exp(-\sum_k p_k \ln p_k)$ from normalised squared singular values $p_k$.
 

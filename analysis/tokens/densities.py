@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from analysis.tokens.clusters import Drift, merging
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import integer
@@ -97,6 +98,7 @@ class DensityClusters(NamedTuple):
     __str__ = report
 
 
+@checked
 def density_clusters(
     grid: EqualAreaGrid, shares: ArrayLike, *, level: float = 4.0, least: float = 1e-3
 ) -> DensityClusters:
@@ -136,6 +138,7 @@ def density_clusters(
     return DensityClusters(masses[kept], sums / np.linalg.norm(sums, axis=1, keepdims=True))
 
 
+@checked
 def cluster_drift(flow: TokenFlow, found: DensityClusters, t: Time = 0.0) -> Drift:
     """Compute the motion of clusters as if each were a point with its mass, and their rate of approach.
 
@@ -170,6 +173,7 @@ def cluster_drift(flow: TokenFlow, found: DensityClusters, t: Time = 0.0) -> Dri
     return merging(found.centres, strength[..., None] * tangent)
 
 
+@checked
 def merge_times(ts: ArrayLike, counts: ArrayLike) -> np.ndarray:
     """Find the times at which the number of clusters decreases for good, one for each lost cluster.
 
@@ -180,12 +184,19 @@ def merge_times(ts: ArrayLike, counts: ArrayLike) -> np.ndarray:
         ts: increasing times, (times,).
         counts: number of clusters at each time, (times,).
 
+    Raises:
+        ValueError: unless both have one shape (times,).
+
     Example:
         >>> from analysis.tokens import merge_times
         >>> merge_times([0.0, 1.0, 2.0, 3.0, 4.0], [3, 2, 3, 1, 1])
         array([3., 3.])
     """
-    ts, counts = np.asarray(ts, float), np.asarray(counts, int)
+    ts, counts = np.asarray(ts, float), np.asarray(counts)
+    if ts.ndim != 1 or not ts.size or counts.shape != ts.shape:
+        raise ArgumentError(("ts", "counts"), "have one shape (times,)", f"have shapes {ts.shape} and {counts.shape}")
+    if counts.dtype.kind not in "iu":
+        raise ArgumentError("counts", "hold whole numbers", f"holds {counts.dtype.name}")
     ahead = np.maximum.accumulate(counts[::-1])[::-1]  # largest number of clusters from each time on
     lost = ahead[0] - ahead
     return np.repeat(ts[1:], np.diff(lost))

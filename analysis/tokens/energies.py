@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Scalar, Time, Tokens
 from dynsim.systems.base import AbstractFlow
@@ -15,6 +16,7 @@ from dynsim.systems.base import AbstractFlow
 Numbers = Float[Array | np.ndarray, " n"]
 
 
+@checked
 def consensus_potential(x: Tokens, query_key: Float[Array, "d d"]) -> Scalar:
     r"""Compute the consensus potential $V(x) = -\frac12 \sum_{ij} e^{x_i^\top P x_j}$, dimensionless.
 
@@ -35,6 +37,7 @@ def consensus_potential(x: Tokens, query_key: Float[Array, "d d"]) -> Scalar:
     return -0.5 * jnp.sum(jnp.exp(x @ query_key @ x.T))
 
 
+@checked
 def consensus_potential_gradient(x: Tokens, query_key: Float[Array, "d d"]) -> Tokens:
     r"""Compute $\partial V / \partial x_k = -\sum_i e^{x_k^\top P x_i} P x_i$ in closed form, for symmetric P.
 
@@ -54,6 +57,7 @@ def consensus_potential_gradient(x: Tokens, query_key: Float[Array, "d d"]) -> T
     return -jnp.exp(x @ P @ x.T) @ x @ P
 
 
+@checked
 def metric_factors(x: Tokens, query_key: Float[Array, "d d"]) -> Float[Array, " n"]:
     r"""Compute the factors $Z_i = \sqrt d \sum_j e^{x_i^\top P x_j}$ of the Riemannian metric (9), shape (n,).
 
@@ -72,6 +76,7 @@ def metric_factors(x: Tokens, query_key: Float[Array, "d d"]) -> Float[Array, " 
     return jnp.sqrt(x.shape[-1]) * jnp.sum(jnp.exp(x @ query_key @ x.T), axis=1)
 
 
+@checked
 def hemisphere_lyapunov(x: Tokens, axis: Float[Array, " d"]) -> Scalar:
     r"""Compute the hemisphere Lyapunov function $V(x) = \max_i (1 - v^\top x_i)$.
 
@@ -90,6 +95,7 @@ def hemisphere_lyapunov(x: Tokens, axis: Float[Array, " d"]) -> Scalar:
     return jnp.max(1 - x @ axis)
 
 
+@checked
 def alignment_potential(a: Scalar) -> Scalar:
     r"""Compute the potential $V(a) = \frac23 - a + \frac{a^3}{3}$, which is zero at a = 1 and 4/3 at a = -1.
 
@@ -114,6 +120,7 @@ class DiniRate(NamedTuple):
     __str__ = report
 
 
+@checked
 def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> DiniRate:
     r"""Compute the upper Dini derivative of $\max_i f_i$: $\max_{i \in I} \dot f_i$ with the active indices $I$.
 
@@ -137,6 +144,7 @@ def upper_dini(values: Numbers, rates: Numbers, *, tolerance: float = 0.0) -> Di
     return DiniRate(jnp.max(jnp.where(active, rates, -jnp.inf)), active)
 
 
+@checked
 def hemisphere_lyapunov_rate(
     flow: AbstractFlow, t: Time, x: Tokens, axis: Float[Array, " d"], *, tolerance: float = 0.0
 ) -> DiniRate:
@@ -163,6 +171,7 @@ def hemisphere_lyapunov_rate(
     return upper_dini(1 - x @ axis, -flow.vector_field(t, x) @ axis, tolerance=tolerance)
 
 
+@checked
 def rate_along(flow: AbstractFlow, t: Time, x: Tokens, energy: Callable[[Tokens], Scalar]) -> Scalar:
     """Differentiate a smooth energy along a flow (its Lie derivative), by automatic differentiation.
 

@@ -17,10 +17,15 @@ $$
 import numpy as np
 import scipy.special
 
+from dynsim._core.checked import checked
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError
 
+# Largest factor of P whose fastest degree is searched for, among all degrees up to four times its root.
+LARGEST = 1e12
 
+
+@checked
 def uniform_growth_rates(beta: float, dimension: int, degrees: int, *, scale: float = 1.0) -> np.ndarray:
     """Compute the growth rates of degrees 0, ..., `degrees` of a perturbation of the uniform density.
 
@@ -46,6 +51,7 @@ def uniform_growth_rates(beta: float, dimension: int, degrees: int, *, scale: fl
     return scale / beta * l * (l + dimension - 2) * sizes / sizes[0]
 
 
+@checked
 def fastest_degree(beta: float, dimension: int) -> int:
     """Find the degree that grows fastest; on the circle it is the number of clusters that appear first.
 
@@ -53,10 +59,15 @@ def fastest_degree(beta: float, dimension: int) -> int:
         beta: positive factor of P = beta I.
         dimension: 2 for the circle, 3 for the sphere.
 
+    Raises:
+        ValueError: for a factor that is not positive, or above 1e12, or another dimension.
+
     Example:
         >>> from analysis.tokens import fastest_degree
         >>> fastest_degree(5.0, 2), fastest_degree(50.0, 2)
         (3, 10)
     """
+    if number("beta", beta) > LARGEST:
+        raise ArgumentError("beta", f"be at most {LARGEST:g}", f"is {beta:g}")
     most = 16 + int(4 * np.sqrt(beta) + 2)
     return int(np.argmax(uniform_growth_rates(beta, dimension, most)))

@@ -9,10 +9,12 @@ import scipy.optimize
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Scalar, Tokens
 from dynsim.errors import ArgumentError
 
 
+@checked
 def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
     """Compute the least v^T x_i, which is positive if and only if all tokens lie in the open hemisphere of v.
 
@@ -31,6 +33,7 @@ def margin_along(x: Tokens, axis: Float[Array | np.ndarray, " d"]) -> Scalar:
     return jnp.min(x @ axis)
 
 
+@checked
 def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
     """Find the unit vector v that maximises min_i v^T x_i / |x_i|; None if no open hemisphere contains all tokens.
 
@@ -52,6 +55,7 @@ def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
     return axis if size > 0 and np.min(_directions(x) @ axis) > 0 else None
 
 
+@checked
 def hemisphere_margin(x: ArrayLike) -> float:
     r"""Compute $\max_{|v| = 1} \min_i v^\top x_i / |x_i|$, or 0 if it is not positive, to about 1e-12.
 
@@ -91,6 +95,7 @@ def _nearest_point(directions: np.ndarray) -> np.ndarray:
     return directions.T @ (weights / np.sum(weights))
 
 
+@checked
 def wendel_probability(num_tokens: int, ambient_dimension: int) -> Fraction:
     r"""Compute the probability $2^{1-N} \sum_{k<D} \binom{N-1}{k}$ that N random vectors in $R^D$ lie in a half-space.
 

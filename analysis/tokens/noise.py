@@ -19,6 +19,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.special import ive
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Scalar, Tokens
 from dynsim._core.validation import integer, number
 
@@ -26,6 +27,7 @@ from dynsim._core.validation import integer, number
 GRID = 256
 
 
+@checked
 def polarisation(x: Tokens) -> Scalar:
     """Compute the norm of the mean of the tokens: 1 if all coincide, of order $n^{-1/2}$ if they are independent.
 
@@ -45,6 +47,7 @@ def harmonic_ratio(beta: float, degree: int = 1, dimension: int = 2) -> float:
     return float(ive(degree + order, beta) / ive(order, beta))
 
 
+@checked
 def growth_rate(beta: float, amplitude: float, degree: int = 1, dimension: int = 2) -> float:
     r"""Compute the growth rate of a harmonic of degree k on the uniform density.
 
@@ -60,9 +63,10 @@ def growth_rate(beta: float, amplitude: float, degree: int = 1, dimension: int =
         True
     """
     k, r = degree, harmonic_ratio(beta, degree, dimension)
-    return k * (k + dimension - 2) * (r / beta - amplitude**2 / 2)
+    return k * (k + dimension - 2) * (r / beta - amplitude * amplitude / 2)
 
 
+@checked
 def critical_amplitude(beta: float, dimension: int = 2) -> float:
     r"""Compute the noise amplitude $\sigma_c = \sqrt{2 r_1/\beta}$ above which the uniform density is stable.
 
@@ -78,6 +82,7 @@ def critical_amplitude(beta: float, dimension: int = 2) -> float:
     return float(np.sqrt(2 * harmonic_ratio(beta, 1, dimension) / beta))
 
 
+@checked
 def stationary_polarisation(
     betas: ArrayLike, amplitudes: ArrayLike, *, iterations: int = 4000
 ) -> Float[np.ndarray, "betas amplitudes"]:

@@ -35,6 +35,16 @@ def reals(name: str, value: Any) -> np.ndarray | jax.Array:
     return found
 
 
+def real_or_exact(name: str, value: Any) -> np.ndarray | jax.Array:
+    """Check that a value holds real numbers, as `reals` does, or fractions, which become an array of objects."""
+    try:
+        found = value if isinstance(value, jax.Array) else np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(name, "be an array of real numbers", f"is not ({reason(error)})") from None
+    exact = found.dtype == object and all(isinstance(entry, numbers.Real) for entry in np.ravel(found))
+    return found if exact else reals(name, found if isinstance(found, jax.Array) or found.ndim else value)
+
+
 def real(name: str, value: Any, *, positive: bool = False) -> jax.Array:
     """Check one finite real number and return it as a scalar JAX array; a traced value is not checked.
 
@@ -80,7 +90,7 @@ def number(name: str, value: Any, *, must: str = "be positive", infinite: bool =
     return found
 
 
-def integer(name: str, value: Any, *, least: int) -> int:
+def integer(name: str, value: Any, *, least: float = -math.inf) -> int:
     """Check an integer that is at least `least`; raise `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentError(name, "be an integer", f"is {shown(value)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, refuse_solvers, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import IntegrationError, Outcome
@@ -47,6 +48,8 @@ class Lyapunov(SystemOptions):
     """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     against: str = ""
     """plot the exponents against a parameter: NAME=LOW:HIGH (41 values) or NAME=LOW:HIGH:COUNT"""
+    out: Path | None = None
+    """a table (.csv, .parquet or .npz) to write: the exponents with their errors, for each value of the parameter"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: running estimates, or exponents against the parameter"""
     movie: Path | None = None
@@ -58,7 +61,7 @@ class Lyapunov(SystemOptions):
 def main(words: Sequence[str]) -> int:
     """Compute, print and draw the Lyapunov exponents; return exit status 1 if the run has not converged."""
     o = parse_system(Lyapunov, words, "lyapunov")
-    check_outputs(o.force, figure=o.figure, movie=o.movie)
+    check_outputs(o.force, figure=o.figure, movie=o.movie, out=o.out)
     from dynsim.cli.building.systems import found
     from dynsim.programs import without_compiling
 
@@ -90,6 +93,7 @@ def single(o: Lyapunov, made: "Found") -> int:
     if not found.converged:
         longer = "; take a longer `--duration`" if not np.any(np.isnan(found.exponents)) else ""
         say(f"not converged: {found.reason}{longer}")
+    write_out(o.out, found)
     if o.figure is not None or o.movie is not None:
         from dynsim.systems.base import AbstractMap
         from figures.panels.exponents import running_exponents
@@ -131,6 +135,10 @@ def against(o: Lyapunov, made: "Found") -> int:
         say(f"{name} = {value:.6g}: {', '.join(row.bounds(5))}{'' if row.converged else ' (not converged)'}")
     late = sum(not row.converged for _, row in kept)
     say(f"{len(values) - len(kept)} of {len(values)} orbits escape, {late} have not converged")
+    if o.out is not None:
+        from analysis.tables import along_parameter
+
+        write_out(o.out, along_parameter(name, [value for value, _ in kept], [row for _, row in kept]))
     if o.figure is not None or o.movie is not None:
         from figures.panels.exponents import exponents_against
         from figures.panels.labels import symbol

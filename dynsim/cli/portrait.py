@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least, check_positive
@@ -55,6 +56,8 @@ class Portrait(SystemOptions):
     """transient after which trajectories are taken to be on their limit cycles; by default it is estimated"""
     grid: int = 101
     """number of grid points per side of the window"""
+    out: Path | None = None
+    """a table (.csv, .parquet or .npz) to write: equilibria with types and eigenvalues, and limit cycles"""
     figure: Path = Path("portrait.png")
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
@@ -66,11 +69,12 @@ class Portrait(SystemOptions):
 
 
 class Computed(NamedTuple):
-    """A computed portrait: a function that draws it, a description of what was found, and its range of speeds."""
+    """A computed portrait: a function that draws it, a description, its range of speeds, and the result."""
 
     draw: "Callable[[Common], Figure]"
     said: str
     speeds: tuple[float, float] = (0.0, 0.0)
+    result: Any = None
 
 
 def main(words: Sequence[str]) -> int:
@@ -87,7 +91,7 @@ def main(words: Sequence[str]) -> int:
         if not all(map(math.isfinite, numbers)):
             raise ArgumentError(name, "be finite", f"is {', '.join(map(str, numbers))}")
     check_positive(horizon=o.horizon)
-    check_outputs(o.force, figure=o.figure, movie=o.movie)
+    check_outputs(o.force, figure=o.figure, movie=o.movie, out=o.out)
     from dynsim.cli.building.systems import flow
     from dynsim.programs import without_compiling
     from figures.files import write_figure
@@ -98,6 +102,7 @@ def main(words: Sequence[str]) -> int:
     with without_compiling():
         one = portrait(o, found)
     say(one.said)
+    write_out(o.out, one.result)
     write_figure(one.draw(ALONE), o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")
     if o.movie is not None:
@@ -227,7 +232,7 @@ def in_plane(
     draw = lambda common: plane(
         plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed, common=common
     )
-    return Computed(draw, told, speeds_of(plan.velocity))
+    return Computed(draw, told, speeds_of(plan.velocity), plan)
 
 
 def speeds_of(field: Any) -> tuple[float, float]:
@@ -276,6 +281,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     from analysis.dynamics.equilibria.newton import in_box
     from analysis.dynamics.equilibria.search import equilibria_in_box
     from analysis.dynamics.portraits.plane import window
+    from analysis.tables import equilibria_table
     from figures.panels.attractors import ends
     from figures.panels.labels import axis_label, rate_label, symbol
     from figures.portraits import line
@@ -290,7 +296,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     sides = np.array([[low], [high]])
     rests, curves = equilibrium_families(found.system, rests, sides, np.array([high - low]), inside=inside, t=o.time)
     points = np.array([float(e.state[0]) for e in rests])
-    listed = [f"{e.kind} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
+    listed = [f"{e.description} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
     listed = [*(listed or ["no equilibrium in the window"]), *([str(complete)] if complete.is_doubtful else [])]
     said = "; ".join(listed)
     label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
@@ -302,7 +308,7 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
         xs, np.asarray(speeds), points, kinds, label,
         curves=curves, velocity=velocity, title=title, basins=regions, common=common,
     )  # fmt: skip
-    return Computed(draw, said, ends(speeds))
+    return Computed(draw, said, ends(speeds), equilibria_table(rests, known))
 
 
 def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
@@ -316,8 +322,8 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
     labels = axis_labels(known.names, known.units) if system.names else AXES
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
-    said = "; ".join([_rests(found.equilibrium_points, found.kinds, found.families), *orbits])
-    return Computed(lambda common: draw(found, labels, title=title, common=common), said, speeds_of(found.field))
+    said = "; ".join([_rests(found.equilibrium_points, found.types, found.families), *orbits])
+    return Computed(lambda common: draw(found, labels, title=title, common=common), said, speeds_of(found.field), found)
 
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
@@ -327,6 +333,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     from analysis.dynamics.equilibria.families import equilibrium_families
     from analysis.dynamics.equilibria.newton import equilibria
     from analysis.dynamics.flow_maps.unit_speed import curves
+    from analysis.tables import equilibria_table
     from figures.panels.labels import symbol
     from figures.portraits import simplex
 
@@ -343,7 +350,7 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     kinds = tuple(e.kind for e in found)
     states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
     draw = lambda common: simplex(paths, points, kinds, states, curves=lines, title=title, common=common)
-    return Computed(draw, _rests(points, kinds, lines))
+    return Computed(draw, _rests(points, [e.description for e in found], lines), result=equilibria_table(found, known))
 
 
 def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions, parse_system
@@ -68,6 +69,8 @@ class Section(SystemOptions):
     """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     max_steps: int | None = None
     """largest number of integrator steps, by default 100,000"""
+    out: Path | None = None
+    """a table (.csv, .parquet or .npz) to write: the crossings with their times, the orbits, or the orbit diagram"""
     figure: Path = Path("section.png")
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
@@ -77,10 +80,11 @@ class Section(SystemOptions):
 
 
 class Shown(NamedTuple):
-    """A computed section: a description of what was found, and a function that draws a fraction of it on axes."""
+    """A computed section: a description, a function that draws a fraction of it on axes, and the result."""
 
     words: str
     draw: Callable[[Any, float], Any]
+    result: Any
 
 
 def main(words: Sequence[str]) -> int:
@@ -89,7 +93,7 @@ def main(words: Sequence[str]) -> int:
     check_at_least(2, count=o.count)
     check_at_least(1, orbits=o.orbits)
     check_at_least(0, transient=o.transient)
-    check_outputs(o.force, figure=o.figure, movie=o.movie)
+    check_outputs(o.force, figure=o.figure, movie=o.movie, out=o.out)
     from dynsim.cli.building.systems import found
     from dynsim.programs import without_compiling
     from dynsim.systems.base import AbstractMap
@@ -109,6 +113,7 @@ def main(words: Sequence[str]) -> int:
     with without_compiling():
         shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
     say(shown.words)
+    write_out(o.out, shown.result)
     write(o, shown, f"section of {made.name}")
     return 0
 
@@ -172,7 +177,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     back = found.period()
     which = "a fixed point of the return map" if back == 1 else f"which closes after {back} crossings"
     orbit = f"; a periodic orbit, {which}" if back else ""
-    return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw)
+    return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw, found)
 
 
 def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
@@ -254,7 +259,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         periods = found.periods()
         shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
         left = f"{counted(escaped, 'orbit')} {'escapes' if escaped == 1 else 'escape'}"
-        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw)
+        return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw, found)
     if len(known.names) == 1:
         refuse_unused(o, ("plane",), "for a map of one component")
         return _cobweb(o, made, labels[0])
@@ -268,7 +273,8 @@ def _cobweb(o: Section, made: "Found", label: str) -> Shown:
     from dynsim.simulation.simulate import iterate
     from figures.panels.maps import cobweb
 
-    orbit = np.asarray(iterate(made.system, jnp.asarray(made.begun()), min(o.count, 100)).ys)[:, 0]
+    run = iterate(made.system, jnp.asarray(made.begun()), min(o.count, 100))
+    orbit = np.asarray(run.ys)[:, 0]
     orbit = orbit[np.isfinite(orbit)]
     low, high = made.box or (float(orbit.min()), float(orbit.max()) + 1e-9)
     xs = np.linspace(low, high, 401)
@@ -277,7 +283,7 @@ def _cobweb(o: Section, made: "Found", label: str) -> Shown:
     path = inside if len(inside) > 1 else orbit[:2]
     left = "" if len(orbit) > min(o.count, 100) else "; the orbit escapes to infinity"
     draw = lambda ax, until: cobweb(ax, xs, images, path, label=label, until=until)
-    return Shown(f"{len(orbit) - 1} steps from {orbit[0]:.6g} to {orbit[-1]:.6g}{left}", draw)
+    return Shown(f"{len(orbit) - 1} steps from {orbit[0]:.6g} to {orbit[-1]:.6g}{left}", draw, run)
 
 
 def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
@@ -294,10 +300,11 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
         low, high = jnp.asarray(made.box[::2]), jnp.asarray(made.box[1::2])
         rows = [x, *(low + (high - low) * (k + 0.5) / o.orbits for k in range(o.orbits - 1))]
     steps = round(o.transient) + o.count
-    paths = [np.asarray(iterate(made.system, row, steps).ys)[round(o.transient) :] for row in rows]
+    runs = [iterate(made.system, row, steps) for row in rows]
+    paths = [np.asarray(run.ys)[round(o.transient) :] for run in runs]
     kept = [path for path in paths if np.all(np.isfinite(path))]
     if not kept:
         raise ArgumentError("start", "have a bounded orbit", "its orbit escapes to infinity")
     points, names = np.stack(kept)[:, :, [first, second]], (labels[first], labels[second])
     draw = lambda ax, until: orbits(ax, points, labels=names, until=until)
-    return Shown(f"{counted(len(kept), 'orbit')} of {o.count} steps; {len(paths) - len(kept)} escape", draw)
+    return Shown(f"{counted(len(kept), 'orbit')} of {o.count} steps; {len(paths) - len(kept)} escape", draw, runs)

@@ -16,7 +16,7 @@ from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.integrators.base import program_form
 from dynsim.integrators.sparse_jacobians import SMALLEST, Pattern, sparse_pattern
-from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs import scalar_program
 from dynsim.programs.program import Program
 from dynsim.programs.python_function import python_function
 from dynsim.spaces.euclidean import Flat
@@ -91,9 +91,9 @@ def field_on_host(flow: AbstractFlow) -> Callable[[Any, State], np.ndarray]:
 
 
 def shortened(
-    flow: AbstractFlow, unravel: Unravel, field: FlatField, jacobian: FlatField
-) -> tuple[FlatField, FlatField]:
-    """Field and Jacobian as Python functions of numbers where they have few operations, which is faster.
+    flow: AbstractFlow, unravel: Unravel, field: FlatField, jacobian: FlatField | None = None
+) -> tuple[FlatField, FlatField | None]:
+    """Field and Jacobian, if there is one, as Python functions of numbers where they are short, which is faster.
 
     Where a number is not finite, the compiled functions decide.
     """
@@ -115,7 +115,8 @@ def shortened(
 
         return evaluated
 
-    return quick(programs.short(leaves), field, 1), quick(programs.short(leaves, jax.jacfwd), jacobian, 2)
+    short = quick(programs.short(leaves), field, 1)
+    return short, jacobian if jacobian is None else quick(programs.short(leaves, jax.jacfwd), jacobian, 2)
 
 
 def flat_jacobian(
@@ -204,7 +205,7 @@ class Programs:
             shaped = [jax.ShapeDtypeStruct(*one) for one in key[1:]]
             try:
                 self.known[key] = scalar_program(fn, (), (self.size,), *shaped, drop_zeros=True)
-            except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError):
+            except Exception:  # noqa: BLE001  (a function for NumPy may raise anything when it is traced)
                 self.known[key] = None
         return self.known[key]
 

@@ -20,6 +20,7 @@ from dynsim.integrators.time_structure import longest_step
 from dynsim.systems.base import AbstractFlow
 
 STUCK = (Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW)
+WINDOW = 32  # intervals of one call, so that one program serves all numbers of times
 
 
 def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> tuple[State, Stats, str] | None:
@@ -28,8 +29,7 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     Give the states at times, statistics, and why the trajectory cannot be followed, or an empty text. It is None for
     other trajectories. The absolute tolerance is a hundredth of the relative one. It is solved in float64.
     """
-    traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts, stats, eqx.filter(flow, eqx.is_array))))
-    if traced or int(stats.outcome) not in STUCK:
+    if _traced(flow, (y0, ts, stats)) or int(stats.outcome) not in STUCK:
         return None
     flat, restored = ravel_pytree(y0)
     y0 = jax.tree.map(lambda leaf: leaf.astype(float), y0)
@@ -37,9 +37,9 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     if field is None:
         return None
     times, start = jnp.asarray(ts, float), jnp.asarray(flat, float)
-    found, slides = _over(field, start, times, jnp.asarray(rtol, float), longest_step(flow, y0))
-    rows, steps, failed, blocked = map(np.asarray, found)
-    if not bool(slides):
+    limits = jnp.asarray(rtol, float), jnp.asarray(longest_step(flow, y0), float)
+    (rows, steps, failed, blocked), slides = _in_windows(field, start, np.asarray(times), *limits)
+    if not slides:
         return None
     reached = int(np.argmax(failed | blocked)) if np.any(failed | blocked) else len(rows)
     ends = Outcome.FINISHED if reached == len(rows) else Outcome.MAX_STEPS
@@ -47,6 +47,46 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     last = times[min(reached, len(rows))].astype(flat.dtype)
     stats = Stats(ends is Outcome.FINISHED, int(ends), int(np.sum(steps)), 0, jnp.zeros((), flat.dtype), last)
     return masked(ys, jnp.asarray(ts), stats), stats, f"{field.blocked()}." if np.any(blocked) else ""
+
+
+def may_slide(flow: AbstractFlow, y0: State) -> bool:
+    """Whether a flow with known numbers may jump on surfaces of states, on which its trajectories are followed."""
+    return not _traced(flow, y0) and switched_field(flow, jax.tree.map(lambda leaf: leaf.astype(float), y0)) is not None
+
+
+class SlidingStates(eqx.Module):
+    """The states of a trajectory that slides at any times, (times,), in any order, computed from its start."""
+
+    field: SwitchedField
+    start: Array
+    begin: Array
+    rtol: Array
+    longest: Array
+    restored: Any
+
+    def __call__(self, ts: Times) -> State:
+        """States at times, times first, in the precision of the start."""
+        times = jnp.asarray(ts, float)
+        order = jnp.argsort(times)
+        grid = jnp.concatenate([self.begin[None], times[order]])
+        follow = _over if isinstance(grid, Tracer) else _in_windows
+        rows = jnp.asarray(follow(self.field, jnp.asarray(self.start, float), grid, self.rtol, self.longest)[0][0])
+        return jax.vmap(self.restored)(jnp.zeros_like(rows).at[order].set(rows).astype(self.start.dtype))
+
+
+def sliding_states(
+    flow: AbstractFlow, y0: State, t0: float, t1: float, rtol: Any
+) -> tuple[SlidingStates, Stats] | None:
+    """Dense output between two times of a trajectory that slides, or None for another one."""
+    failed = Stats(False, int(Outcome.MAX_STEPS), 0, 0, jnp.zeros(()), jnp.asarray(t0, float))
+    again = slid(flow, y0, np.array([t0, t1]), rtol, failed)
+    if again is None or again[2]:
+        return None
+    flat, restored = ravel_pytree(y0)
+    double = jax.tree.map(lambda leaf: leaf.astype(float), y0)
+    field, limit = switched_field(flow, double), longest_step(flow, double)
+    numbers = (jnp.asarray(number, float) for number in (t0, rtol, limit))
+    return SlidingStates(field, flat, *numbers, jax.tree_util.Partial(restored)), again[1]  # pyright: ignore
 
 
 def sliding_paths(flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, rtol: float) -> np.ndarray | None:
@@ -58,6 +98,25 @@ def sliding_paths(flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, rtol: 
     limit = jnp.asarray(longest_step(flow, jnp.zeros(starts.shape[1:])))
     rows = np.asarray(_paths(field, given, jnp.asarray(ts, float), jnp.asarray(rtol, float), limit))[: len(starts)]
     return np.concatenate([np.asarray(starts, float)[:, None], rows], axis=1)
+
+
+def _in_windows(
+    field: SwitchedField, x: Array, ts: Array | np.ndarray, rtol: Array, longest: Array
+) -> tuple[tuple[np.ndarray, ...], bool]:
+    """Do the same as `_over` by one program for any number of times."""
+    count = len(ts) - 1
+    grid = filled(np.asarray(ts, float), -(-count // WINDOW) * WINDOW + 1)
+    parts, slides = [], False
+    for k in range(0, len(grid) - 1, WINDOW):
+        found, slid_here = _over(field, x, grid[k : k + WINDOW + 1], rtol, longest)
+        x, slides = found[0][-1], slides or bool(slid_here)
+        parts.append([np.asarray(part) for part in found])
+    rows, steps, failed, blocked = (np.concatenate(part)[:count] for part in zip(*parts, strict=True))
+    return (rows, steps, failed, blocked), slides
+
+
+def _traced(flow: AbstractFlow, numbers: Any) -> bool:
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((numbers, eqx.filter(flow, eqx.is_array))))
 
 
 @eqx.filter_jit

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError, UnavailableError
 
 VARIABLE = "DYNSIM_DATA"
@@ -22,6 +23,7 @@ def use_data(folder: Path | None) -> None:
     os.environ[VARIABLE] = str(folder)
 
 
+@checked
 def data_file(name: str, folder: str | Path | None = None) -> Path:
     """Path of the data file `name` in `folder`, by default in the folder named by `DYNSIM_DATA`.
 

@@ -2,6 +2,12 @@ from .decoder.attention_flow import attention_flow as attention_flow
 from .decoder.pretrained import load_transformer as load_transformer
 from .decoder.tokenizer import Tokenizer as Tokenizer
 from .decoder.tokenizer import load_tokenizer as load_tokenizer
+from .decoder.transformer import Attention as Attention
+from .decoder.transformer import Block as Block
+from .decoder.transformer import GeluMLP as GeluMLP
+from .decoder.transformer import LayerNorm as LayerNorm
+from .decoder.transformer import RMSNorm as RMSNorm
+from .decoder.transformer import SwiGLU as SwiGLU
 from .decoder.transformer import Transformer as Transformer
 from .decoder.transformer import TransformerMap as TransformerMap
 from .multirate.config import MultirateConfig as MultirateConfig

@@ -18,6 +18,7 @@ from dynsim._runtime.progress import waiting
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
 from dynsim.integrators.base import StatesAt
+from dynsim.integrators.sliding import may_slide, sliding_states
 from dynsim.simulation.checks import as_times, check_integrator, shapes_explained
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.simulation.simulate import raise_if_failed
@@ -162,9 +163,18 @@ def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractInte
     if type(used).dense is AbstractIntegrator.dense:
         raise ArgumentError("integrator", "have a dense output", f"is {type(used).__name__}")
     with waiting("dense"), shapes_explained(flow, "run", start, ends):
-        states, stats = used.dense(flow, start, float(ends[0]), float(ends[1]))
+        states, stats = _states_between(flow, start, float(ends[0]), float(ends[1]), used)
         raise_if_failed(stats, ends)
     return DensePath(ends, flow, states, stats)
+
+
+def _states_between(
+    flow: AbstractFlow, start: State, begin: float, end: float, used: AbstractIntegrator
+) -> tuple[StatesAt, Stats]:
+    """Dense output between two times, on surfaces on which the trajectory slides by Filippov's convention."""
+    rtol = getattr(used, "rtol", None)
+    found = sliding_states(flow, start, begin, end, rtol) if rtol is not None and may_slide(flow, start) else None
+    return used.dense(flow, start, begin, end) if found is None else found
 
 
 def _several(t: Any) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from dynsim._core.checked import checked
 from dynsim._core.placement import beside, current
 from dynsim._core.types import Key
 from dynsim._core.validation import instance
@@ -135,7 +136,7 @@ def load(path: str | Path, *, trust: Collection[str] = ()) -> "Run":
         >>> loaded.system.alpha, loaded.ys.shape
         (1.0, (3, 2, 1))
     """
-    arrays = read_arrays(path)
+    arrays = read_arrays(instance("path", path, str | Path, "a path"))
     recipe = _parsed(path, arrays)["run"]
     with _fault_of(path, "be a complete run file"):
         run = rebuild(recipe, arrays, trust)
@@ -203,6 +204,7 @@ def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array | np.ndarray) and np.asarray(leaf).dtype.kind in "biufO"
 
 
+@checked
 def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory | HybridTrajectory:
     """Recompute the trajectory of a run file from its system, initial state, times and integrator.
 

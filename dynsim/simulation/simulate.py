@@ -1,5 +1,6 @@
 """Simulation: `simulate` and `simulate_until` integrate flows, and `iterate` applies maps."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
-from dynsim.integrators.sliding import jumping, slid
+from dynsim.integrators.sliding import jumping, may_slide, slid
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_double,
@@ -41,6 +42,7 @@ from dynsim.systems.base import AbstractFlow, AbstractMap, in_precision_of
 from dynsim.systems.named import components, listed
 from dynsim.systems.noisy import NoisyFlow
 
+CHATTERS = 2000  # steps after which it is looked whether a trajectory slides where a field jumps
 HIDDEN = 100  # absolute tolerances, below which an error of a component is not seen to a hundredth of it
 LOOKS = np.geomspace(1e-3, 0.99, 15)  # shares of a failed run at which its states are looked at
 AGAIN = 20_000  # most steps of a failed run that is solved once more for that
@@ -142,10 +144,21 @@ def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: A
 
     Give the states, statistics, and why it cannot be followed, or an empty text.
     """
-    ys, stats = integrator.integrate(flow, y0, ts)
-    rtol = getattr(integrator, "rtol", None)
+    first, rtol = with_few_steps(integrator, flow, y0), getattr(integrator, "rtol", None)
+    ys, stats = first.integrate(flow, y0, ts)
     again = None if rtol is None else slid(flow, y0, ts, rtol, stats)
-    return (ys, stats, "") if again is None else (ys, stats, again[2]) if again[2] else again
+    if again is not None:
+        return (ys, stats, again[2]) if again[2] else again
+    if first is not integrator and int(stats.outcome) == Outcome.MAX_STEPS:
+        ys, stats = integrator.integrate(flow, y0, ts)
+    return ys, stats, ""
+
+
+def with_few_steps(integrator: Any, flow: AbstractFlow, y0: State) -> Any:
+    """The integrator with few steps for a field on whose surfaces it might chatter to no end; otherwise unchanged."""
+    if getattr(integrator, "max_steps", 0) <= CHATTERS or not hasattr(integrator, "rtol") or not may_slide(flow, y0):
+        return integrator
+    return dataclasses.replace(integrator, max_steps=CHATTERS)
 
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
@@ -204,7 +217,12 @@ def _located(
     """Integrate up to the first event; the path keeps the flow that was given."""
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
-        ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
+        first, rtol = with_few_steps(integrator, flow, y0), getattr(integrator, "rtol", None)
+        ys, stats, t, y, fired = first.locate(flow, y0, times, events)
+        if first is not integrator and stats.outcome == Outcome.MAX_STEPS:
+            if slid(flow, y0, times, rtol, stats):
+                raise IntegrationError(jumping(flow, y0), outcome=Outcome.MAX_STEPS)
+            ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
     others = functools.partial(_causes, flow, integrator, times, stats, ys)
     raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or others())
     end = np.asarray(t, times.dtype)

@@ -151,9 +151,13 @@ class NoisyFlow(AbstractFlow):
         """Raise `ValueError` if the flow is not defined on all of [t0, t1]."""
         self.flow.check_horizon(t0, t1)
 
+    def amplitude(self, t: Time, x: State) -> State:
+        """The noise as it was given, evaluated if it is a function."""
+        return self.noise(t, x) if callable(self.noise) else self.noise
+
     def _sigma(self, t: Time, x: State) -> State:
         """Amplitude or directions of the noise, with the structure of the state."""
-        found = self.noise(t, x) if callable(self.noise) else self.noise
+        found = self.amplitude(t, x)
         found = jnp.stack([jnp.asarray(part) for part in found]) if isinstance(found, list) else found
         if jax.tree.structure(found) == jax.tree.structure(x):
             return jax.tree.map(_array, found)
@@ -176,7 +180,7 @@ def without_noise(flow: AbstractFlow) -> AbstractFlow:
 def fields(flow: AbstractFlow, t: Time, x: State) -> tuple[PyTree, ...]:
     """Everything that a solver evaluates: the vector field, and the noise if it depends on time or state."""
     field = without_noise(flow).vector_field(t, x)
-    return (field, flow.noise(t, x)) if isinstance(flow, NoisyFlow) and callable(flow.noise) else (field,)
+    return (field, flow.amplitude(t, x)) if isinstance(flow, NoisyFlow) and callable(flow.noise) else (field,)
 
 
 def _is_list(value: Any) -> bool:

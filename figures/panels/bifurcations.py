@@ -16,6 +16,8 @@ from figures.style import colour, paler
 MARKS = {
     "fold": "s",
     "branch point": "D",
+    "pitchfork": "D",
+    "transcritical bifurcation": "D",
     "Hopf point": "o",
     "period doubling": "^",
     "Neimark-Sacker point": "v",

@@ -3,24 +3,27 @@
 import re
 from collections.abc import Sequence
 
-GREEK = ("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda", "mu", "nu", "omega", "phi", "psi", "rho",
-         "sigma", "tau", "xi", "zeta", "eta", "kappa")  # fmt: skip
+GREEK = (
+    "alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda", "mu", "nu", "omega", "phi", "psi", "rho",
+    "sigma", "tau", "xi", "zeta", "eta", "kappa", "iota", "upsilon", "chi", "pi", "Gamma", "Delta", "Theta",
+    "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega",
+)  # fmt: skip
 
 NO_BREAK = "\N{NO-BREAK SPACE}"  # prevents a line break
 FEW = 4  # a label lists the values of at most this many components
 
 
 def symbol(name: str) -> str:
-    r"""Typeset a name: a letter with subscripts in italics, such as `theta_1` as $\theta_1$, and words unchanged.
+    r"""Typeset a name: a letter with subscripts and primes in italics, such as `theta_1` as $\theta_1$; words stay.
 
     A name that contains a dollar sign is left as it is.
     """
-    found = re.fullmatch(r"(" + "|".join(GREEK) + r"|[A-Za-z])(_[\w,]+|\d*)", name)
+    found = re.fullmatch(r"(" + "|".join(GREEK) + r"|[A-Za-z])(_[\w,]+|\d*)('*)", name)
     if "$" in name or found is None:
         return name if "$" in name else name.replace("_", " ")
     letter = rf"\{found[1]}" if len(found[1]) > 1 else found[1]
     below = found[2].lstrip("_")
-    return rf"${letter}_{{{below}}}$" if below else f"${letter}$"
+    return rf"${letter}{found[3]}_{{{below}}}$" if below else f"${letter}{found[3]}$"
 
 
 def axis_label(name: str, unit: str = "") -> str:

@@ -57,7 +57,7 @@ def test_tokens_and_functions_run_with_noise_and_run_files_repeat_to_the_bit(her
         ((*OWN, "--noise", "mine.py:sigm"), "`noise` must name an object in `mine.py`, but `sigm` does not exist, did"),
         ((*OWN, "--noise", "mine.py:wrong"), "with one more axis, but has shape (7,)"),
         (("token-flow", "--noise", "0.1", "--rtol", "1e-3"), "`rtol` must be left out with `--noise`"),
-        (("token-flow", "--calculus", "ito"), "`calculus` must be left out without `--noise`"),
+        (("token-flow", "--calculus", "ito"), "`calculus` must be left out without noise"),
         (("mine.py:field", "--space", "simplex", "--dimension", "3", "--noise", "2"), "the noise left the domain"),
     ],
 )

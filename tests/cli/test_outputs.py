@@ -68,7 +68,7 @@ def test_our_own_files_and_with_force_all_are_replaced(tmp_path):
     with pytest.raises(ValueError, match="Argument `out` must be a regular file, but `.*` is a folder"):
         check_outputs(True, out=tmp_path / "folder.npz")
     with pytest.raises(ValueError, match=r"Argument `out` must end in \.nc, but is `.*run.npz`"):
-        check_outputs(True, out=tmp_path / "run.npz", out_ending=".nc")
+        check_outputs(True, out=tmp_path / "run.npz", out_endings=(".nc",))
     with pytest.raises(ValueError, match=r"Argument `figure` must end in \.pdf, \.svg, \.png"):
         check_outputs(False, figure=tmp_path / "a.bmp")
 

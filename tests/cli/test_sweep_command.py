@@ -198,7 +198,7 @@ def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys
         ("--function mine.py:level --beta 1 --end 3", "`end` must be left out with `--function`, on which it"),
         ("--function mine.py:level", "`parameters` must be given, such as `--beta 1 2 4`"),
         ("--function mine.py:level --beta", "`beta` must be given with values"),
-        ("--function mine.py:level --beta 1 --seeds 1 --out f.csv", "`out` must end in .nc, but is `f.csv`"),
+        ("--function mine.py:level --beta 1 --out f.txt", "`out` must end in .nc, .npz, .csv or .parquet, but"),
         ("--function mine.py:level --beta 1 --seeds 1 --units beta", "`units` must be given as NAME=UNIT"),
         ("lorenz --rh 1", "(sigma, rho, beta), but is neither, did you mean `--rho`?"),
         ("mine.py:wide --rate 1", "`system` must return an array of shape (1,), but line 15 of"),

@@ -18,6 +18,7 @@ LAYERS = {
     "dynsim/programs": 0,
     "dynsim/spaces": 1,
     "dynsim/systems": 2,
+    "dynsim/equations": 3,
     "dynsim/integrators": 3,
     "dynsim/simulation": 4,
     "dynsim/networks": 5,

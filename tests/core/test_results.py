@@ -42,7 +42,7 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 PACKAGES = (analysis, dynsim.simulation, dynsim.integrators)
 NOT_OF_RESULTS = ("analysis.verifiers", "analysis.claims", "analysis.experiments")
 PARTS = {
-    *("Lane", "TrialStep", "Recorded", "Solved", "Ways", "FlowForm"),
+    *("Lane", "TrialStep", "Recorded", "Solved", "Ways", "FlowForm", "SlidingStates"),
     *(
         "FollowedStates",
         "Path",

@@ -1,6 +1,7 @@
 """Phase planes: equilibria, limit cycles, separatrices and slices; the command `dynsim portrait` and its figures."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +11,7 @@ from PIL import Image
 
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import equilibria
+from analysis.dynamics.flow_maps import unit_speed
 from analysis.dynamics.flow_maps.autonomy import change_in_time
 from analysis.dynamics.flow_maps.unit_speed import Paced, curves, typical_speed
 from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, limit_cycles
@@ -17,6 +19,8 @@ from analysis.dynamics.portraits import plane as phase_planes
 from analysis.dynamics.portraits.plane import beside_poles, phase_plane
 from analysis.dynamics.scaling.units import made_units
 from dynsim import FunctionFlow
+from dynsim.programs import without_compiling
+from dynsim.simulation import ensemble
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.rescaled import RescaledFlow
 from figures.panels.phase import planar_portrait
@@ -288,3 +292,26 @@ def test_limit_cycles_are_found_whatever_their_period(unit):
     assert orbit.period / unit == pytest.approx(19.07837, rel=1e-6)
     assert 0.1 < abs(float(flow.restored(orbit.state)[0])) < 2.1
     assert count(lambda: curves(flow, starts, 1.0, signs=[1.0, -1.0, 1.0])) == 0  # cycles and curves share programs
+
+
+def test_slow_spirals_are_left_to_compiled_code(monkeypatch):
+    counts, compiled = [], []
+
+    def follow(*args, **options):
+        found = original(*args, **options)
+        counts.append(int(found.counts.max()))
+        return found
+
+    def solved(flows, starts, ts, *args, **options):
+        compiled.append(len(flows))
+        return SimpleNamespace(values=np.zeros((len(flows), len(ts), 2)))
+
+    original = unit_speed.follow
+    monkeypatch.setattr(unit_speed, "follow", follow)
+    monkeypatch.setattr(unit_speed, "PATIENCE", 50)
+    monkeypatch.setattr(ensemble, "ensemble", solved)
+    spiral = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] - 0.01 * x[1]]))
+    with without_compiling():
+        unit_speed.curves(spiral, np.array([[1.0, 0.0]]), 300.0, signs=[1.0])
+    assert counts == [50]  # hundreds of turns would take thousands
+    assert compiled == [unit_speed.TOGETHER]

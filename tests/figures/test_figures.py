@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -95,6 +96,39 @@ def x(data):
     plain = digest("plain_figure", source.replace("RATE", "2.0"))
     assert digest("wide_figure", source.replace("RATE", "2.0").replace("WIDTH", "7.0")) == plain
     assert digest("other_figure", source.replace("RATE", "3.0")) != plain
+
+
+def numbers_of(key, power, values=None):
+    """Numbers that depend on what a function holds."""
+    del key
+    return {"values": np.arange(3.0) ** power if values is None else values}
+
+
+class Powers:
+    """An object that is called for numbers."""
+
+    def __init__(self, power):
+        """Store the power."""
+        self.power = power
+
+    def __call__(self, key):
+        """Compute the numbers."""
+        return numbers_of(key, self.power)
+
+
+@pytest.mark.parametrize("holding", [lambda power: partial(numbers_of, power=power), Powers])
+def test_what_a_function_holds_determines_the_numbers(tmp_path, holding):
+    own = lambda power: replace(decaying([]), compute=holding(power))
+    assert own(2).header(0) == own(2).header(0) != own(3).header(0)
+    assert [own(power).data(tmp_path)["values"][2] for power in (2, 2, 3)] == [4, 4, 8]
+
+
+def test_large_values_and_functions_without_source_have_digests():
+    many = np.zeros(5000)
+    held = lambda values: replace(decaying([]), compute=partial(numbers_of, power=1, values=values)).header(0)
+    assert held(many) == held(many.copy()) != held(many + (np.arange(5000) == 2500))
+    assert replace(decaying([]), compute=partial(dict, values=2)).header(0)
+    assert replace(decaying([]), compute=partial(numbers_of, power=lambda: 2)).header(0)
 
 
 def test_the_digest_is_of_dynsim_and_the_measures_too_but_not_of_the_claims(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from analysis.growing.residuals import paired_spectrum
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import map_stats
 from dynsim.simulation.trajectory import Trajectory
+from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import antisymmetric_part
 from dynsim.systems.growing.rules import GrowthRules
@@ -56,6 +57,12 @@ def test_greedy_growth_stops_at_the_threshold():
 def test_greedy_growth_refuses_a_threshold_that_is_not_positive(threshold):
     with pytest.raises(ValueError, match="Argument `threshold` must be positive"):
         greedy_growth(PLANES, threshold)
+
+
+@pytest.mark.parametrize("share", [coverage, energy_coverage])
+def test_the_coverage_of_a_symmetric_interaction_is_refused(share):
+    with pytest.raises(ValueError, match="Argument `interaction` must have an antisymmetric part, but is symmetric"):
+        share(np.eye(4), [1.0])
 
 
 def test_greedy_growth_refuses_an_interaction_that_is_not_square():
@@ -119,6 +126,11 @@ def test_the_energy_of_a_run_has_its_jumps():
     step = found.values[1] - found.values[0]
     assert step != 0
     np.testing.assert_allclose(found.rises, [step, -step])  # one of them is a fall
+    in_steps = eqx.tree_at(lambda p: p.system, cooler, GrowingStep(flow))  # as a phase of `descend` is
+    discrete = energy_along(dataclasses.replace(run, phases=(in_steps,), jumps=()), potential="repaired")
+    assert discrete.values.tolist() == found.values[:2].tolist()
+    with pytest.raises(ValueError, match="Argument `path` must have a phase of positive length"):
+        energy_along(dataclasses.replace(run, phases=()))
 
 
 def test_the_third_coupling_does_not_depend_on_the_ratio_of_the_rates():

@@ -34,10 +34,11 @@ from analysis.dynamics.convergence import Fit
 from analysis.dynamics.flow_maps.angles import angles_of
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from analysis.dynamics.scaling.flat import flat_states, grid_states
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, State
-from dynsim._core.validation import box_sides, integer
+from dynsim._core.validation import box_sides, instance, integer
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture
@@ -149,6 +150,7 @@ class Basins(NamedTuple):
         return Fit(float(slope[0]), float(np.sqrt(covariance[0, 0])), "algebraic", len(reach))
 
 
+@checked
 @on_host_by_default
 def basins(
     system: Any,  # checked here, in one sentence
@@ -185,7 +187,8 @@ def basins(
         >>> found.shares
         {0: 0.5, 1: 0.5}
     """
-    sizes = tuple(integer("shape", n, least=2) for n in shape)
+    kind = "whole numbers of points, one for each component that varies"
+    sizes = tuple(integer("shape", n, least=2) for n in instance("shape", shape, Sequence | np.ndarray, kind))
     ends = box_sides("box", box, len(sizes)).T
     given = as_state("start", np.zeros(len(sizes)) if start is None else start)
     base = jax.tree.map(lambda y: jnp.asarray(y, float), given)

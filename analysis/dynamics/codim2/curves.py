@@ -83,7 +83,7 @@ def _between(
 
 def _in_plane(point: CurvePoint) -> np.ndarray:
     """Select the components of the tangent along both parameters."""
-    return np.append(point.basis @ point.tangent[:-1], point.tangent[-1])[-2:]
+    return point.flat_tangent[-2:]
 
 
 OF_EQUILIBRIA, OF_ORBITS = ("fold", "Hopf point"), ("fold", "period doubling", "Neimark-Sacker point")
@@ -265,7 +265,7 @@ class CriticalCurve(NamedTuple):
 @on_host_by_default
 def critical_curve(
     parameters: tuple[Parameter, Parameter],
-    at: Bifurcation,
+    at: Bifurcation | Degeneracy,
     *,
     iterate: int = 1,
     forcing: Callable[[Any], Any] | None = None,
@@ -281,7 +281,8 @@ def critical_curve(
     Args:
         parameters: two parameters of one flow or map, with their ranges: that in which `at` was found, and another one,
             whose own value is that of `at`.
-        at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits.
+        at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits; or a
+            `Bogdanov-Takens point` on a curve of folds in these parameters, at which a curve of Hopf points begins.
         iterate: of a map, that of the branch.
         forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
         steps: the steps along the curve, in the norm of the state, the critical vector and the parameters together, the
@@ -304,22 +305,42 @@ def critical_curve(
         >>> bool(np.allclose(27 * curve.first**2, 4 * curve.second**3)), [one.kind for one in curve.degeneracies]
         (True, ['cusp'])
     """
-    (inner, outer), given = plane_of(parameters), at
-    check_kind(inner.system, at)
+    inner, outer = plane_of(parameters)
+    double = isinstance(at, Degeneracy)
+    kind = "Hopf point" if double else at.kind
+    if double:
+        _check_double(inner.system, at)
+    else:
+        check_kind(inner.system, at)
     returning = _returning(inner.system, at.state, iterate, forcing, max_period, rtol)
-    units = units_at((inner, outer), at.state, (at.parameter, outer.value))
-    check_time(inner, at.state, at.parameter, returning)
-    at = given if units.are_given else moved_bifurcation(units, given)
-    curve = equations_of(units, at.kind, at.state, returning)
+    place = (at.first, at.second) if double else (at.parameter, outer.value)
+    units = units_at((inner, outer), at.state, place)
+    check_time(inner, at.state, place[0], returning)
+    curve = equations_of(units, kind, moved_states(units, at.state, -1), returning)
     within = _limits(curve, steps)
-    first = curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
+    first = _first(curve, units, at)
     if first is None:
-        raise ArgumentError("at", f"be near a {at.kind} of this flow", "Newton's method finds none there")
+        raise ArgumentError("at", f"be near a {kind} of this flow", "Newton's method finds none there")
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
     points = refined(curve, points, _widths(curve))
-    return _in_given(units, _found(curve, points, (begin, end), at.kind))._replace(iterate=returning.iterate)
+    return _in_given(units, _found(curve, points, (begin, end), kind))._replace(iterate=returning.iterate)
+
+
+def _check_double(flow: Any, at: Degeneracy) -> None:
+    """Raise `ValueError` for a codimension-two point from which no curve of Hopf points is continued."""
+    if at.kind != "Bogdanov-Takens point" or isinstance(flow, AbstractMap) or isinstance(at.state, Cycle):
+        raise ArgumentError("at", "be a bifurcation or a Bogdanov-Takens point of equilibria", f"is a {at.kind}")
+
+
+def _first(curve: AbstractCritical, units: Units, at: Bifurcation | Degeneracy) -> CurvePoint | None:
+    """Find the first point of a curve at a bifurcation, or beside a Bogdanov-Takens point; None if it fails."""
+    if isinstance(at, Degeneracy):
+        state, places = moved_states(units, at.state, -1), zip((at.first, at.second), units.parameters, strict=True)
+        return curve.beside(state, *(value / unit for value, unit in places)) if isinstance(curve, HopfCurve) else None
+    at = at if units.are_given else moved_bifurcation(units, at)
+    return curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
 
 
 def _limits(curve: AbstractCritical, steps: Steps) -> Limits:

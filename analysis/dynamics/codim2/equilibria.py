@@ -27,6 +27,11 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 
+# Singular value, relative to the largest, below which the Jacobian is singular at a located Bogdanov-Takens point.
+DEFECTIVE = 1e-6
+# Frequencies of Hopf points that are tried beside it, relative to the norm of the Jacobian.
+SLOW = (0.1, 0.03, 0.01, 0.003, 0.001)
+
 
 class Critical(NamedTuple):
     """Equilibrium or orbit with a critical vector: state, vector, frequency and first parameter.
@@ -232,6 +237,28 @@ class HopfCurve(CriticalEquations):
         v = v / np.linalg.norm(v)
         self.reference = (jnp.asarray(B @ v.real), jnp.asarray(B @ v.imag))
         return Critical(state, *self.reference, np.asarray(frequency), np.asarray(parameter))
+
+    def beside(self, state: State, first: float, second: float) -> CurvePoint | None:
+        r"""Find a Hopf point of small frequency near a Bogdanov-Takens point; None if Newton's method fails.
+
+        With generalised null vectors, $J q_0 = 0$ and $J q_1 = q_0$, the critical vector of the frequency $\omega$ is
+        $\omega q_1 - i q_0$ to first order. The frequency is kept fixed, and both parameters are solved for.
+        """
+        B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(first, second), state)
+        null = null_vectors(J)[0]
+        other = np.linalg.lstsq(J, null, rcond=DEFECTIVE)[0]
+        for share in SLOW:
+            frequency = share * float(np.linalg.norm(J, 2))
+            a, b = frequency * (B @ other), -(B @ null)
+            size = float(np.hypot(np.linalg.norm(a), np.linalg.norm(b)))
+            self.reference = (jnp.asarray(a / size), jnp.asarray(b / size))
+            begin = Critical(state, *self.reference, np.asarray(frequency), np.asarray(first))
+            fixed = np.zeros(self.basis(begin).shape[1] + 1)
+            fixed[-3] = 1.0
+            found = self.corrected(begin, second, fixed)
+            if found is not None:
+                return found
+        return None
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
         """List the test functions: first Lyapunov coefficient, signed singular value, and another imaginary pair."""

@@ -17,17 +17,19 @@ from analysis.dynamics.continuation.locating import (
     crossed,
     least_between,
     located,
+    tangent_between,
     turns_back,
     vanishes_at,
 )
 from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes, moved_states, unit_of_eigenvalues
 from analysis.dynamics.continuation.switching import departures, ways_out
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed
 from dynsim._core.types import State
 
-CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1}
+CRITICAL = {"Hopf point": -1, "Neimark-Sacker point": -1, "period doubling": 1, "pitchfork": -1}
 """Sign of the coefficient for which the new solutions are stable on the centre manifold, by kind; -1 for cycles."""
 # Coefficients below this share of their natural size count as zero, so that criticality stays undecided.
 DEGENERATE = 1e-8
@@ -43,6 +45,8 @@ ZEROED = 1e-6
 ERRORS = 100
 # Distance, relative to the longest step, up to which bifurcations of one kind and frequency are the same.
 SAME = 1e-8
+# Distance, relative to that of two points, up to which folds and branch points that are found between them are known.
+APART = 1e-4
 # Width of an interval of the parameter, relative to its range, up to which doubt is not reported.
 NARROW = 1e-7
 # Largest number of bisections of a step that contains several bifurcations.
@@ -64,9 +68,11 @@ class Bifurcation(NamedTuple):
     periodic orbits s is the root mean square of the distance over the period; at period doublings and Neimark-Sacker
     points the coefficient is that of u' = c u^3, where u is the same mean of the critical Floquet vector, as in
     MatCont: see `OrbitCurve.coefficient`. It is NaN elsewhere, and where further eigenvalues are critical.
+    At a branch point `form` is `pitchfork`, `transcritical` or `degenerate`, or "" where it is not known, and the
+    coefficient is that of s^3 or of s^2 in the reduced equation; see `normal_forms.branch_points`.
     `natural_size` is the size of the terms whose sum it is, there or as they change towards where the critical
     eigenvalues grow as fast as they turn; it has the units of the coefficient. `unknown` says why it is NaN where the
-    kind of the bifurcation has one.
+    kind of the bifurcation has one, or why the form is degenerate or not known.
     """
 
     kind: str
@@ -80,6 +86,7 @@ class Bifurcation(NamedTuple):
     coefficient: float = math.nan
     natural_size: float = math.nan
     unknown: str = ""
+    form: str = ""
 
     __repr__ = one_line
 
@@ -87,9 +94,9 @@ class Bifurcation(NamedTuple):
     def criticality(self) -> str:
         """`supercritical`, `subcritical` or `degenerate` by the sign of the coefficient; "" where it does not decide.
 
-        It decides at Hopf points, period doublings, and Neimark-Sacker points without a strong resonance.
+        It decides at Hopf points, period doublings, pitchforks, and Neimark-Sacker points without a strong resonance.
         """
-        sign = CRITICAL.get(self.kind, 0)
+        sign = CRITICAL.get(self.form or self.kind, 0)
         sign = -abs(sign) if isinstance(self.state, Cycle) else sign
         if not sign or not math.isfinite(self.coefficient) or self.resonance:
             return ""
@@ -104,6 +111,12 @@ class Bifurcation(NamedTuple):
             return 0
         return next((k for k in (3, 4) if abs(k * self.frequency / (2 * math.pi) - 1) <= RESONANT), 0)
 
+    @property
+    def title(self) -> str:
+        """Kind in full, such as `supercritical Hopf point`, `subcritical pitchfork` or `transcritical bifurcation`."""
+        name = {"pitchfork": "pitchfork", "transcritical": "transcritical bifurcation"}.get(self.form, self.kind)
+        return f"{self.form if self.form == 'degenerate' else self.criticality} {name}".strip()
+
     def __str__(self) -> str:
         """Describe the kind, the parameter value, and the criticality or the resonance."""
         return self.sized(1.0)
@@ -111,6 +124,8 @@ class Bifurcation(NamedTuple):
     def sized(self, size: float) -> str:
         """Describe the bifurcation in one line; a value that is tiny for a parameter of this size prints as 0."""
         said = f"strong resonance 1:{self.resonance}" if self.resonance else self.criticality or self.unknown
+        if self.form:
+            said = f"{self.form}: {self.unknown}" if self.unknown else f"{self.criticality} {self.form}".strip()
         return f"{self.kind} at {printed(self.parameter, size)}" + (f" ({said})" if said else "")
 
 
@@ -139,7 +154,9 @@ def find_bifurcations(
     for k in range(1, len(points) - 1):
         if not _within(all_found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
             touching += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
-    beside = [_sample(curve, *pair) for pair in zip(points, lengths.tolist(), strict=True)]
+    sizes = np.diff(lengths).tolist()
+    near_points = zip(points, lengths.tolist(), [*sizes, *sizes[-1:]], strict=False)  # none if there are no steps
+    beside = [_sample(curve, *each) for each in near_points]
     completed = [_completed(curve, *pair, beside, touching) for pair in zip(steps, found, strict=True)]
     all_found = [one.at for one in meetings] + touching + [b for one, _ in completed for b in one]
     all_found.sort(key=lambda b: b.arclength)
@@ -205,10 +222,23 @@ def _meeting(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: f
         elif name == "fold" and not turns_back(curve, begin, point, end):  # the tangents have errors
             return None
     away = (end.flat - begin.flat) / size
-    where, c = length + share * size, curve.coefficient(name, point, 0.0)
-    count, why = len(curve.crossing(point, away)[1]) if name == "branch point" else 1, curve.unknown(name, point)
-    at = Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count, *c, why)
+    where, count = length + share * size, len(curve.crossing(point, away)[1]) if name == "branch point" else 1
+    made = Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count)
+    if name == "branch point":
+        at = _with_form(curve, point, made)
+    else:
+        c = curve.coefficient(name, point, 0.0)
+        at = made._replace(coefficient=c.value, natural_size=c.size, unknown=curve.unknown(name, point))
     return _Meeting(at, point, count % 2 == 1)
+
+
+def _with_form(curve: AbstractCurve, point: CurvePoint, at: Bifurcation) -> Bifurcation:
+    """Add the normal form of a branch point, unless several eigenvalues vanish there."""
+    if at.multiplicity > 1:
+        return at._replace(form="degenerate", unknown=f"{at.multiplicity} eigenvalues are 0")
+    found = curve.branch_form(point)
+    c = found.coefficient
+    return at._replace(form=found.kind, coefficient=c.value, natural_size=c.size, unknown=found.why)
 
 
 def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float], length: float) -> list[Bifurcation]:
@@ -234,9 +264,8 @@ def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float]
     if all(next(departures(curve, point, along, way, size), None) is None for way in ways):
         return []
     where = length + share * (places[0] + places[2])
-    return [
-        Bifurcation("branch point", point.state, point.parameter, point.values, 0.0, where, away / size, 0, *UNKNOWN)
-    ]
+    made = Bifurcation("branch point", point.state, point.parameter, point.values, 0.0, where, away / size, 0)
+    return [_with_form(curve, point, made)]
 
 
 class _Place(NamedTuple):
@@ -302,56 +331,82 @@ def _completed(
     outside = [*[one for one in outside if one.length <= low][-3:], *[one for one in outside if one.length >= high][:3]]
     parts, left = [(step, found)], curve.most_added
     touching = [b for b in touching if low <= b.arclength <= high]
+    chord = step.end.point.flat - step.begin.point.flat
     double = {b.arclength for b in (*touching, *(one.at for one in step.known if not one.is_odd))}
+    placed = lambda flat: low + (high - low) * float((flat - step.begin.point.flat) @ chord) / float(chord @ chord)
+    made: dict[float, SpectrumAt] = {}
     while True:
         known = [b for one, inner in parts for b in (*inner, *(other.at for other in one.known))]
-        samples = sorted(
-            [
-                *outside,
-                *(_sample(curve, one.end.point, one.end.length) for one, _ in parts[:-1]),
-                *(_sample_at(b, touches=b.arclength in double) for b in (*known, *touching)),
-            ],
-            key=lambda one: one.length,
-        )
+        for place in (one.end for one, _ in parts[:-1]):
+            if place.length not in made:
+                made[place.length] = _sample(curve, place.point, place.length, high - low)
+        for b in (*known, *touching):
+            if b.arclength not in made:
+                made[b.arclength] = _sample_at(curve, b, step, touches=b.arclength in double)
+        inner = {*(one.end.length for one, _ in parts[:-1]), *(b.arclength for b in (*known, *touching))}
+        samples = sorted([*outside, *(made[length] for length in inner)], key=lambda one: one.length)
         inside = [k for k, one in enumerate(samples[:-1]) if low <= one.length < high]
-        places = [(k, doubtful(paths, samples, k, high - low)) for k in inside]
+        places = [(k, doubtful(paths, samples, k, chord)) for k in inside]
         doubts = [(k, share) for k, share in places if share is not None]
         if not doubts or not left:
             least = NARROW * (curve.parameter.high - curve.parameter.low)
             gaps = _intervals(samples, [k for k, _ in doubts])
-            return [b for _, inner in parts for b in inner], [gap for gap in gaps if gap[1] - gap[0] > least]
+            new = [other.at for one, _ in parts for other in one.known if other not in step.known]
+            inner = [b for _, inner in parts for b in inner]
+            return [*new, *inner], [gap for gap in gaps if gap[1] - gap[0] > least]
         k, share = max(doubts, key=lambda pair: samples[pair[0] + 1].length - samples[pair[0]].length)
-        parts, left = _split(curve, parts, samples[k].length, samples[k + 1].length, share), left - 1
+        where = samples[k].length + share * (samples[k + 1].length - samples[k].length)
+        parts, left = _split(curve, parts, where, placed), left - 1
 
 
-def _sample(curve: AbstractCurve, point: CurvePoint, length: float) -> SpectrumAt:
-    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point))
+def _sample(curve: AbstractCurve, point: CurvePoint, length: float, size: float) -> SpectrumAt:
+    """Collect the eigenvalues at a point, and their derivatives, given the length of a step beside it."""
+    tangent, rates = point.flat_tangent, None
+    if curve.differentiated:
+        rates = curve.rates((point.state, point.parameter), point.values, tangent, size)
+    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point), tangent, rates)
 
 
-def _sample_at(at: Bifurcation, *, touches: bool) -> SpectrumAt:
-    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), touches)
+def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, touches: bool) -> SpectrumAt:
+    """Collect the eigenvalues at a bifurcation in a step, and their derivatives along the branch.
+
+    At a branch point the equations do not decide on the tangent, so that it is interpolated.
+    """
+    rates, size = None, step.end.length - step.begin.length
+    tangent = tangent_between(step.begin.point, step.end.point, (at.arclength - step.begin.length) / size)
+    if curve.differentiated:
+        rates = curve.rates((at.state, at.parameter), at.eigenvalues, tangent, size)
+    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), tangent, rates, touches)
 
 
 def _split(
-    curve: AbstractCurve, parts: list[tuple[_PartOfBranch, list[Bifurcation]]], low: float, high: float, share: float
+    curve: AbstractCurve,
+    parts: list[tuple[_PartOfBranch, list[Bifurcation]]],
+    where: float,
+    placed: Callable[[np.ndarray], float],
 ) -> list[tuple[_PartOfBranch, list[Bifurcation]]]:
-    """Add a point between two arclengths to a step, and search both sides of it if that shows more crossings.
+    """Add a point near an arclength to a step, and search both sides of it if that shows more crossings.
 
-    It does if the number of growing eigenvalues is not that expected from the ends of the step.
+    It does if the number of growing eigenvalues is not that expected from the ends of the step, or if test functions of
+    folds and branch points change their sign. `placed` gives the arclength of a place in the step.
     """
-    where = low + share * (high - low)
     which = next(k for k, (one, _) in enumerate(parts) if one.begin.length <= where <= one.end.length)
     step, found = parts[which]
     begin, end, known, neutral, sure = step
     point = between(curve, begin.point, end.point, (where - begin.length) / (end.length - begin.length))
     if point is None or curve.zeros(point) > min(curve.zeros(begin.point), curve.zeros(end.point)):
         return parts  # the signs of eigenvalues are unknown there
-    middle = _Place(point, where, *[curve.growing(point)] * 2)
+    middle = _Place(point, placed(point.flat), *[curve.growing(point)] * 2)
+    where = middle.length
     before, after = ([b for b in found if (b.arclength < where) == side] for side in (True, False))
-    halves = (
-        _PartOfBranch(begin, middle, [one for one in known if one.at.arclength < where], neutral, sure),
-        _PartOfBranch(middle, end, [one for one in known if one.at.arclength >= where], neutral, sure),
-    )
+    inside = [[one for one in known if (one.at.arclength < where) == side] for side in (True, False)]
+    pairs = ((begin, middle), (middle, end))
+    all_known = [other for one, _ in parts for other in one.known]
+    new = [[] if one else _further(curve, pair, all_known) for one, pair in zip(inside, pairs, strict=True)]
+    inside = [
+        one or [m._replace(at=_moved_to(m.at, placed)) for m in more] for one, more in zip(inside, new, strict=True)
+    ]
+    halves = [_PartOfBranch(*pair, one, neutral, sure or bool(one)) for one, pair in zip(inside, pairs, strict=True)]
     expected = [
         *([] if before or halves[0].known else [begin.after]),
         *([] if after or halves[1].known else [end.before]),
@@ -359,8 +414,20 @@ def _split(
     if expected and all(count == middle.before for count in expected):
         made = [(halves[0], before), (halves[1], after)]
     else:
-        made = [(half, _in_step(curve, half)) for half in halves]
+        made = [(half, [_moved_to(b, placed) for b in _in_step(curve, half)]) for half in halves]
     return [*parts[:which], *made, *parts[which + 1 :]]
+
+
+def _moved_to(at: Bifurcation, placed: Callable[[np.ndarray], float]) -> Bifurcation:
+    return at._replace(arclength=placed(np.append(flat_state(at.state), at.parameter)))
+
+
+def _further(curve: AbstractCurve, ends: tuple[_Place, _Place], known: list[_Meeting]) -> list[_Meeting]:
+    """Locate folds and simple branch points between two places in a step, apart from those that are known in it."""
+    points, lengths = [one.point for one in ends], np.array([one.length for one in ends])
+    found = _meetings(curve, points, lengths, [curve.least_singular(point) for point in points])
+    near = APART * float(np.linalg.norm(points[1].flat - points[0].flat))
+    return [one for one in found if all(np.linalg.norm(one.point.flat - other.point.flat) > near for other in known)]
 
 
 def _intervals(samples: list[SpectrumAt], doubts: list[int]) -> list[tuple[float, float]]:
@@ -462,7 +529,8 @@ def _crossings(curve: AbstractCurve, one: _Place, other: _Place, halvings: int, 
         name = "branch point" if crossed else "fold"
     c = _coefficient(curve, name, (begin, point, end), frequency, mean) if alone or name == "fold" else UNKNOWN
     why = curve.unknown(name, point)
-    return [Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)]
+    made = Bifurcation(name, point.state, point.parameter, point.values, frequency, where, away, high - low, *c, why)
+    return [_with_form(curve, point, made) if name == "branch point" else made]
 
 
 def _cleaned(curve: AbstractCurve, point: CurvePoint, beside: tuple[CurvePoint, ...], value: complex) -> complex:

@@ -10,6 +10,7 @@ import numpy as np
 from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
+from analysis.dynamics.normal_forms.branch_points import BranchForm
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
@@ -60,6 +61,11 @@ class CurvePoint(NamedTuple):
         """Flattened state followed by the parameter."""
         return np.concatenate([flat_state(self.state), [self.parameter]])
 
+    @property
+    def flat_tangent(self) -> np.ndarray:
+        """Tangent in the coordinates of `flat`."""
+        return np.append(self.basis @ self.tangent[:-1], self.tangent[-1])
+
 
 class Equations(NamedTuple):
     """Equations at a state and a parameter: values and derivatives in coordinates, and the largest residual."""
@@ -78,6 +84,8 @@ class AbstractCurve(abc.ABC):
     double: ClassVar[float] = 1e-6  # relative imaginary part below which an eigenvalue is a double real one
     most_added: ClassVar[int] = 24  # largest number of points that are added to a step to search it for bifurcations
     meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map
+    differentiated: ClassVar[bool] = True  # whether eigenvalues are differentiated along the curve
+    apart: ClassVar[float] = 1e-5  # distance, relative to a step, over which eigenvalues are differentiated
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
     rows: np.ndarray | float = 1.0  # typical sizes of the equations
@@ -184,6 +192,11 @@ class AbstractCurve(abc.ABC):
         del name, point, frequency
         return UNKNOWN
 
+    def branch_form(self, point: CurvePoint) -> BranchForm:
+        """Compute the normal form of a simple branch point; its kind is "" if none is computed."""
+        del point
+        return BranchForm("")
+
     def unknown(self, name: str, point: CurvePoint) -> str:
         """Explain why a normal form coefficient at a point is unknown; "" if it is known or does not exist."""
         del name, point
@@ -220,6 +233,26 @@ class AbstractCurve(abc.ABC):
     def growing(self, point: CurvePoint) -> int:
         """Count the growing eigenvalues, without the neutral ones."""
         return int(np.sum(self.growth(point.values) > self.neutral(point)))
+
+    def rates(self, at: tuple[State, float], values: np.ndarray, tangent: np.ndarray, size: float) -> np.ndarray | None:
+        """Compute the derivatives of the eigenvalues along the curve, as differences over a small share of a step.
+
+        The result is None where the equations are not defined.
+
+        Args:
+            at: state and parameter of a point of the curve.
+            values: the eigenvalues there.
+            tangent: unit tangent in ambient coordinates.
+            size: length of the step.
+        """
+        share = self.apart * size
+        state, parameter = self.displaced(at[0], share * tangent[:-1]), at[1] + share * float(tangent[-1])
+        basis = self.basis(state)
+        beside = self.equations(state, parameter, basis)
+        if not np.all(np.isfinite(beside.J)):
+            return None
+        moved = self.spectrum(state, parameter, beside.J, self.orbit(state, basis))
+        return (moved[paired(values, moved)] - values) / share
 
     def is_real(self, points: Sequence[CurvePoint], value: complex) -> bool:
         """Test whether an eigenvalue is real up to its error; the first of the points is the one that has it."""
@@ -382,6 +415,16 @@ def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
         return new
     left, _, right = np.linalg.svd(new.T @ old)
     return new @ left @ right
+
+
+def paired(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Pair eigenvalues with others by their distances: the index of the other one for each."""
+    import scipy.optimize
+
+    apart = np.abs(values[:, None] - others[None])
+    nearest = np.argmin(apart, axis=1)
+    unique = len(np.unique(nearest)) == len(nearest)
+    return nearest if unique else scipy.optimize.linear_sum_assignment(apart)[1]
 
 
 def typical_rows(curve: AbstractCurve, state: State, parameters: Sequence[float]) -> np.ndarray:

@@ -15,6 +15,7 @@ from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.continuation.switching import rays, ways_out
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import integer
@@ -26,6 +27,7 @@ from dynsim.systems.parameter import Parameter
 POINTS = 1000  # of a branch in each direction, by default
 
 
+@checked
 @on_host_by_default
 def continue_equilibria(
     parameter: Parameter,
@@ -46,7 +48,8 @@ def continue_equilibria(
     by their own errors, so that slow components are as accurate beside fast ones.
 
     A step is searched on both sides of each fold and branch point in it, and for pairs of bifurcations after which as
-    many eigenvalues grow as before. An eigenvalue that leaves zero and returns within a part of a step can be missed.
+    many eigenvalues grow as before. Derivatives of the eigenvalues along the branch show growth that oscillates faster
+    than the steps follow each other; `Branch.undetermined` lists where doubt remains.
 
     Args:
         parameter: the parameter of a flow that is autonomous at both ends of its range, or of a map.
@@ -78,6 +81,7 @@ def continue_equilibria(
     return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
+@checked
 @on_host_by_default
 def switch(
     parameter: Parameter,

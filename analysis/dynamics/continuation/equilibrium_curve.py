@@ -23,6 +23,7 @@ from analysis.dynamics.linearisation import (
     own_eigenvalue,
     tangent_basis,
 )
+from analysis.dynamics.normal_forms.branch_points import BranchForm, branch_form
 from analysis.dynamics.normal_forms.charts import FlowChart, MapChart
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
@@ -99,8 +100,7 @@ class EquilibriumCurve(AbstractCurve):
         """
         away = LONGER * np.abs(point.flat - first.flat) * within.free
         away[-1] = 0.0
-        moves = np.append(point.basis @ point.tangent[:-1], point.tangent[-1])
-        return 1 / float(np.linalg.norm(moves / np.clip(away, within.largest, LONGEST * within.largest)))
+        return 1 / float(np.linalg.norm(point.flat_tangent / np.clip(away, within.largest, LONGEST * within.largest)))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""
@@ -162,6 +162,24 @@ class EquilibriumCurve(AbstractCurve):
         if name == "Hopf point":
             return self._given(lyapunov_coefficient(flow, point.state, frequency), point, 1j * frequency)
         return self._given(fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope), point)
+
+    def branch_form(self, point: CurvePoint) -> BranchForm:
+        """Compute the normal form of a simple branch point, unless symmetries move the state."""
+        if point.orbit.size:
+            return BranchForm("")
+
+        def derivatives(move: np.ndarray) -> np.ndarray:
+            state = self.displaced(point.state, point.basis @ move[:-1])
+            at = self.equations(state, point.parameter + float(move[-1]), point.basis)
+            return np.column_stack([at.J, at.slope])
+
+        found = branch_form(derivatives, np.column_stack([point.J, point.slope]))
+        if self.units is None or not found.kind:
+            return found
+        length = float(np.linalg.norm(self.units.flat(point.state) * (point.basis @ null_vectors(point.J)[0])))
+        share = 1 / (length ** (2 if found.kind == "pitchfork" else 1) * self.units.time)
+        value, size = found.coefficient
+        return found._replace(coefficient=Coefficient(share * value, share * size))
 
     def _given(self, found: Coefficient, point: CurvePoint, critical: complex | None = None) -> Coefficient:
         """Convert the coefficient of a fold, or of an eigenvalue of J, to the units of the given system."""

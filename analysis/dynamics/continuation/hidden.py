@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.dynamics.continuation.curve import AbstractCurve
+from analysis.dynamics.continuation.curve import AbstractCurve, paired
 
 # Number of places between two samples at which polynomials are compared.
 GRID = 33
@@ -12,8 +12,14 @@ GRID = 33
 SAMPLES = 5
 # Smallest distance of samples of one polynomial, relative to the distance of the two between which it is evaluated.
 APART = 0.3
-# Bound of a polynomial's error, relative to its difference from that of the lower degree, which may be small by chance.
+# Bound of a polynomial's error, relative to its difference from that of another one, which may be small by chance.
 SAFETY = 10
+# Number of values and slopes that determine this other polynomial.
+OTHER = 4
+# Share of a step along which growth is differentiated, given the derivatives of the eigenvalues.
+SMALL = 1e-6
+# Smallest cosine between a tangent and the chord of a step with which slopes along the chord are known.
+ALONG = 0.5
 # Distance of two samples, relative to the step, below which a polynomial decides nothing any more.
 RESOLUTION = 1e-5
 # Growth, relative to the largest eigenvalue, of those that vanish at a bifurcation, given the error of its location.
@@ -27,13 +33,16 @@ CLOSE = 1e-6
 class SpectrumAt(NamedTuple):
     """Eigenvalues at an arclength and a parameter, and the growth below which they count as neutral.
 
-    `touches` says that an eigenvalue touches zero there without crossing it.
+    `rates` are the derivatives of the eigenvalues along `tangent`, a unit vector in ambient coordinates; None if they
+    are unknown. `touches` says that an eigenvalue touches zero there without crossing it.
     """
 
     length: float
     values: np.ndarray
     parameter: float
     neutral: np.ndarray | float
+    tangent: np.ndarray
+    rates: np.ndarray | None
     touches: bool = False
 
 
@@ -43,10 +52,13 @@ class Eigenpaths:
     def __init__(self, curve: AbstractCurve):
         self.curve, self._pairs = curve, {}
 
-    def growths(self, samples: list[SpectrumAt], first: int) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the growth of each eigenvalue at samples, (samples, paths), and its sign at the first two of them.
+    def growths(
+        self, samples: list[SpectrumAt], first: int, chord: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compute the growth of each eigenvalue at samples, (samples, paths), and its signs and slopes at two of them.
 
-        The eigenvalues are numbered as at sample `first`. The sign is 0 for neutral ones.
+        The eigenvalues are numbered as at sample `first`, the first of the two. The sign is 0 for neutral ones. Slopes
+        are those along the chord; they are NaN where they are unknown.
         """
         order = {first: np.arange(len(samples[first].values))}
         for k in range(first + 1, len(samples)):
@@ -57,50 +69,58 @@ class Eigenpaths:
         pair = [(k, samples[k]) for k in (first, first + 1)]
         small = [np.abs(growths[k]) <= np.broadcast_to(one.neutral, len(one.values))[order[k]] for k, one in pair]
         signs = np.array([np.where(s, 0.0, np.sign(growths[first + k])) for k, s in enumerate(small)])
-        return np.array([self.curve.smoothed(growth) for growth in growths]), signs
+        slopes = np.array([self._slopes(one, chord)[order[k]] for k, one in pair])
+        return np.array([self.curve.smoothed(growth) for growth in growths]), signs, slopes
+
+    def _slopes(self, one: SpectrumAt, chord: np.ndarray) -> np.ndarray:
+        """Compute the slope of the smoothed growth of each eigenvalue along a chord; NaN where it is unknown."""
+        size = float(np.linalg.norm(chord))
+        cosine = float(one.tangent @ chord) / size
+        if one.rates is None or cosine < ALONG:
+            return np.full(len(one.values), np.nan)
+        moved = [self.curve.smoothed(self.curve.growth(one.values + s * SMALL * size * one.rates)) for s in (1, -1)]
+        return (moved[0] - moved[1]) / (2 * SMALL * size * cosine)
 
     def _paired(self, one: SpectrumAt, other: SpectrumAt) -> np.ndarray:
-        import scipy.optimize
-
         key = one.length, other.length
         if key not in self._pairs:
-            apart = np.abs(one.values[:, None] - other.values[None])
-            nearest = np.argmin(apart, axis=1)
-            unique = len(np.unique(nearest)) == len(nearest)
-            self._pairs[key] = nearest if unique else scipy.optimize.linear_sum_assignment(apart)[1]
+            self._pairs[key] = paired(one.values, other.values)
         return self._pairs[key]
 
 
-def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, step: float) -> float | None:
+def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.ndarray) -> float | None:
     """Find where to look for a further zero of the growth between the k-th sample and the next one.
 
-    Zeros that are known are samples. The growth of each eigenvalue is interpolated by polynomials of two degrees, whose
-    difference estimates their error. There may be a further zero if the samples disagree about the sign, or if a
-    polynomial comes closer to zero than its error and its slope does not show that it reaches zero just once, at a
-    sample. The result is a share of the way, or None if there is no doubt.
+    Zeros that are known are samples. The growth of each eigenvalue is interpolated by two polynomials, whose difference
+    estimates their error: one through values at several samples, and one with the slopes at the two samples where these
+    are known. The slopes show growth that oscillates faster than the samples follow each other. There may be a further
+    zero if the samples disagree about the sign, or if a polynomial comes closer to zero than its error and its slope
+    does not show that it reaches zero just once, at a sample. The result is a share of the way, or None if there is no
+    doubt.
 
     Args:
         paths: the eigenvalues along the curve.
         samples: those of the step and of its neighbours, by arclength.
         k: the sample before the place.
-        step: length of the step.
+        chord: vector from the first point of the step to the last one.
     """
+    step = float(np.linalg.norm(chord))
     begin, end = samples[k].length, samples[k + 1].length
     size = end - begin
     near = _near(samples, k)
-    growths, signs = paths.growths([samples[j] for j in near], near.index(k))
+    growths, signs, slopes = paths.growths([samples[j] for j in near], near.index(k), chord)
     missed = signs[0] * signs[1] < 0
     if size <= RESOLUTION * step:
         return 0.5 if np.any(missed) else None
     places = np.array([(samples[j].length - begin) / size for j in near])
-    furthest = int(np.argmax(np.abs(places - 0.5)))
-    high = _through(places, growths)
-    low = _through(np.delete(places, furthest), np.delete(growths, furthest, axis=0))
-    powers = np.vander(np.linspace(0.0, 1.0, GRID), len(near), increasing=True)
-    values = powers @ high
-    error = SAFETY * np.max(np.abs(values - powers[:, :-1] @ low), axis=0)
+    high = np.linalg.solve(np.vander(places, increasing=True), growths)
+    values = np.vander(np.linspace(0.0, 1.0, GRID), len(near), increasing=True) @ high
+    error = SAFETY * np.max(np.abs(values - _other(places, growths, size * slopes)), axis=0)
     touches = (samples[k].touches, samples[k + 1].touches)
-    for path in np.flatnonzero(np.any(signs, axis=0)):
+    one_sign = np.min(values * signs[0], axis=0), np.min(values * signs[1], axis=0)
+    bends = np.max(np.abs(np.diff(values, 2, axis=0)), axis=0)  # larger than a dip between two places of the grid
+    clear = np.minimum(*one_sign) > error + bends
+    for path in np.flatnonzero(np.any(signs, axis=0) & ~clear):
         of_path = values[:, path], float(error[path]), signs[:, path], touches
         if missed[path] or _may_vanish(*of_path) or _vanishes(high[:, path], signs[:, path]):
             return _place(high[:, path])
@@ -122,9 +142,15 @@ def _near(samples: list[SpectrumAt], k: int) -> list[int]:
     return sorted([*chosen, *others[: SAMPLES - 2]])
 
 
-def _through(places: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Compute the coefficients of the polynomials through rows at places, (powers, columns)."""
-    return np.linalg.solve(np.vander(places, increasing=True), rows)
+def _other(places: np.ndarray, growths: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Evaluate on the grid the polynomials through the values nearest to it, with slopes at both ends if known."""
+    known = ~np.isnan(slopes[:, 0])
+    nearest = np.argsort(np.abs(places - 0.5), kind="stable")[: min(OTHER, len(places) - 1 + known.sum()) - known.sum()]
+    by_slopes = np.array([[0.0, 1.0, 2.0 * x, 3.0 * x**2] for x in np.flatnonzero(known)]).reshape(-1, OTHER)
+    count = len(nearest) + len(by_slopes)
+    conditions = np.vstack([np.vander(places[nearest], OTHER, increasing=True), by_slopes])[:, :count]
+    found = np.linalg.solve(conditions, np.vstack([growths[nearest], slopes[known]]))
+    return np.vander(np.linspace(0.0, 1.0, GRID), count, increasing=True) @ found
 
 
 def _inner_roots(polynomial: np.ndarray) -> np.ndarray:

@@ -132,9 +132,9 @@ def passes_by(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint) -> bool:
     The test function of branch points changes sign as at a crossing. At the zero of its interpolation, however, there
     is no solution within the tolerance of the curve.
     """
-    test = curve.least_singular
-    sizes = abs(curve.singular(begin)), abs(curve.singular(end))
-    if 0 in sizes or test(begin) * test(end) > 0:
+    test, signs = curve.least_singular, (curve.singular(begin), curve.singular(end))
+    sizes = abs(signs[0]), abs(signs[1])
+    if 0 in sizes or signs[0] * signs[1] > 0:
         return False
     chord = _Chord(curve, begin, end)
     point, share = _located(chord, test)
@@ -191,8 +191,7 @@ def _predicted(
     away = end.flat - begin.flat
     ahead = np.append(first.basis @ direction[:-1], direction[-1])
     size = float(away @ ahead)
-    tangents = [np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in pair]
-    tangents = [size * t / float(np.copysign(max(abs(t @ ahead), STEEP), t @ ahead)) for t in tangents]
+    tangents = [size * _along(p.flat_tangent, ahead) for p in pair]
     s = (share - shares[0]) / (shares[1] - shares[0])
     rest = 1 - s
     step = s**2 * (3 - 2 * s) * away + s * rest**2 * tangents[0] - s**2 * rest * tangents[1]
@@ -200,6 +199,21 @@ def _predicted(
     across = np.append(curve.basis(state).T @ (first.basis @ direction[:-1]), direction[-1])
     found = curve.corrected(state, begin.parameter + float(step[-1]), across)
     return None if found is None else turned(first, direction, found)[0]
+
+
+def _along(tangent: np.ndarray, chord: np.ndarray) -> np.ndarray:
+    """Scale a tangent to move by one along a unit vector, unless it is nearly perpendicular."""
+    return tangent / float(np.copysign(max(abs(tangent @ chord), STEEP), tangent @ chord))
+
+
+def tangent_between(begin: CurvePoint, end: CurvePoint, share: float) -> np.ndarray:
+    """Compute the unit tangent, in ambient coordinates, at a share of the way along the cubic between two points."""
+    away = end.flat - begin.flat
+    size = float(np.linalg.norm(away))
+    first, last = (size * _along(p.flat_tangent, away / size) for p in (begin, end))
+    s, rest = share, 1 - share
+    found = 6 * s * rest * away + rest * (1 - 3 * s) * first - s * (2 - 3 * s) * last
+    return found / np.linalg.norm(found)
 
 
 def least_between(curve: AbstractCurve, pair: tuple[CurvePoint, CurvePoint], test: Any) -> tuple[CurvePoint, float]:
@@ -281,7 +295,7 @@ def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: C
     inside = between(curve, begin, end, 0.5)
     if inside is None:
         return True
-    slopes = [np.append(p.basis @ p.tangent[:-1], p.tangent[-1]) for p in (begin, end)]
+    slopes = [p.flat_tangent for p in (begin, end)]
     bend = float(np.linalg.norm(end.flat - begin.flat - new * slopes[0]))
     middle = (begin.flat + end.flat) / 2 + new * (slopes[0] - slopes[1]) / 8
     return bool(np.linalg.norm(inside.flat - middle) > KINK * bend + curve.tolerances[1] * (1 + abs(end.parameter)))

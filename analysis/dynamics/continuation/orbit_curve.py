@@ -204,6 +204,7 @@ class OrbitCurve(AbstractCurve):
     at_crossings: bool = False  # whether a vertical family ends where another one crosses it
     double: ClassVar[float] = 1e-4
     most_added: ClassVar[int] = 6
+    differentiated: ClassVar[bool] = False  # multipliers would need another integration for each point
     meeting: ClassVar[float] = 1.0
 
     def __init__(

@@ -25,6 +25,7 @@ from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.checked import checked
 from dynsim._core.host import filled
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
@@ -100,6 +101,7 @@ def continue_orbits(
     return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
+@checked
 @on_host_by_default
 def orbits_from_hopf(
     parameter: Parameter,
@@ -224,6 +226,7 @@ def _at_hopf(curve: OrbitCurve, at: Bifurcation) -> CurvePoint:
     return point._replace(tangent=tangent / np.linalg.norm(tangent), spectrum=lambda: ordered)
 
 
+@checked
 @on_host_by_default
 def switch_orbits(
     parameter: Parameter,
@@ -285,6 +288,7 @@ def switch_orbits(
     return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
 
 
+@checked
 @on_host_by_default
 def orbit_of(parameter: Parameter, cycles: Branch, point: int) -> PeriodicOrbit:
     """Find one of the orbits of a branch of an autonomous flow again, with its multipliers and errors.

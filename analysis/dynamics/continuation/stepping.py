@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch, branch
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, turned
-from analysis.dynamics.continuation.locating import has_kink, hidden_turn, located, passes_by
+from analysis.dynamics.continuation.locating import between, has_kink, hidden_turn, located, passes_by
 from analysis.dynamics.continuation.steps import LEAST, Limits
 from analysis.dynamics.continuation.switching import departures
 from dynsim._runtime.blas import in_one_thread
@@ -28,8 +28,13 @@ FAR = 1.5
 ROUNDING = 1e-12
 # Distance, in chords, within which both ends of a step must lie of the first point for a closed curve.
 CLOSED = 1.05
+# Distance of the curve from its first point, in chords, that closes it; parallel branches pass at larger ones.
+BACK = 0.01
 # Smallest cosine between successive tangents that counts as the same branch.
 ANGLE = 0.8
+# Largest sine of the angle between the chord of a step and the mean of the tangents at its ends; a parallel branch lies
+# aside, and ordinary diagrams have 0.1 at most.
+ASIDE = 0.15
 
 
 def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
@@ -76,7 +81,8 @@ def follow(
             cosine = 0.0 if float(np.linalg.norm(found.flat - here.flat)) > FAR * size else cosine
         known = before is not here or along > PARALLEL  # whether the tangent at the first point is known
         far = size > SURE * step
-        unsure = found is not None and size > CERTAIN * step and _unsure(curve, (before, here, found), known, far)
+        oriented = here._replace(tangent=direction)
+        unsure = found is not None and size > CERTAIN * step and _unsure(curve, (before, oriented, found), known, far)
         if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
             size *= SHRINK
             if size < LEAST * step:
@@ -141,9 +147,17 @@ def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoin
 
     `known` says whether the tangents are those of the curve, and `far` whether slow Newton contraction is a sign.
     """
-    if far and three[2].contraction > CONTRACTION:
+    if far and (three[2].contraction > CONTRACTION or _is_aside(*three[1:])):
         return True
     return (known and has_kink(curve, *three)) or passes_by(curve, *three[1:])
+
+
+def _is_aside(here: CurvePoint, found: CurvePoint) -> bool:
+    """Test whether a point lies aside of the curve: the chord does not lead along the mean of the tangents."""
+    along = here.flat_tangent + found.flat_tangent
+    chord = found.flat - here.flat
+    along = along / np.linalg.norm(along)
+    return bool(np.linalg.norm(chord - (chord @ along) * along) > ASIDE * np.linalg.norm(chord))
 
 
 def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
@@ -154,4 +168,8 @@ def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: 
         return False
     flat = [curve.place(first, here), curve.place(here, here), curve.place(found, found)]
     chord = float(np.linalg.norm(flat[2] - flat[1]))
-    return max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) <= CLOSED * chord
+    if max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) > CLOSED * chord:
+        return False
+    share = float((flat[0] - flat[1]) @ (flat[2] - flat[1])) / chord**2
+    inside = between(curve, here, found, min(max(share, 0.0), 1.0))
+    return inside is not None and float(np.linalg.norm(curve.place(inside, here) - flat[0])) <= BACK * chord

@@ -13,6 +13,7 @@ from analysis.dynamics.equilibria.newton import Equilibrium, start_units, weak_d
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
 from analysis.dynamics.scaling.flat import chord_distances, flat_state
 from analysis.dynamics.scaling.units import Units
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
@@ -68,6 +69,7 @@ class Family(NamedTuple):
         return f"curve of equilibria {where}{left}: {', '.join(parts)}"
 
 
+@checked
 @on_host_by_default
 def equilibrium_families(
     flow: AbstractFlow,

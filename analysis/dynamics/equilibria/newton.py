@@ -9,21 +9,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from analysis.dynamics.equilibria.centres import centre_type
 from analysis.dynamics.equilibria.field_rows import LEFT, FieldRows, newton_steps
+from analysis.dynamics.equilibrium_types import CENTRE
 from analysis.dynamics.flow_maps.angles import modulo, same_modulo
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.linearisation import (
     NEAR_ZERO,
     Spectrum,
-    index,
-    kind,
-    spectrum,
     tangent_basis,
     tangent_jacobian,
+    transverse_jacobian,
 )
 from analysis.dynamics.scaling.flat import count_of, flat_state
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import Units, made_units, power_near
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
@@ -75,7 +76,7 @@ class Equilibrium(NamedTuple):
 
     @property
     def description(self) -> str:
-        """Stability type in words: `kind`, or `centre of the linearisation`."""
+        """Type in words, such as `stable focus`, `saddle of index 2` or `centre of the linearisation`."""
         return self.spectrum.description
 
     @property
@@ -320,13 +321,19 @@ def classified(
     which the equilibrium is uncertain.
     """
     z = jax.device_put(rows.state(x))
-    found = spectrum(units.system, z, float(rows.t) / units.time, symmetries=units.acting(symmetries))
+    near = transverse_jacobian(units.system, z, float(rows.t) / units.time, units.acting(symmetries))
     (slopes,), (changes,) = jacobians(rows, x[None])
     tolerance = max(NEAR_ZERO * float(np.linalg.norm(slopes, 2)), float(np.linalg.norm(changes, 2)))
-    unstable, word = index(found.values, tolerance=tolerance), kind(found.values, tolerance)
+    found = near._replace(tolerance=tolerance).spectrum()
+    vectors = found.vectors * rows.scale[:, None]
     own = found._replace(
-        values=found.values / units.time, index=unstable, tolerance=tolerance / units.time, kind=word
-    )  # fmt: skip
+        values=found.values / units.time,
+        tolerance=tolerance / units.time,
+        vectors=vectors / np.linalg.norm(vectors, axis=0),
+        description=(
+            centre_type(rows, x, near.matrix, units.system, z) if found.description == CENTRE else found.description
+        ),
+    )
     state = units.restored(z)
     fastest = speed if units.are_given else float(np.max(np.abs(rows.field(x[None]) * rows.scale / rows.time)))
     return Equilibrium(state, fastest, own, times)
@@ -359,6 +366,7 @@ def weak_directions(rows: FieldRows, x: np.ndarray, axes: slice | list[int] = sl
     return right[sizes <= max(NEAR_ZERO * sizes[0], float(np.linalg.norm(changes, 2)))] @ along.T
 
 
+@checked
 @on_host_by_default
 def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_starts: int) -> State:
     """Sample random points of the flow's space, each of `shape`, stacked along a new first axis.

@@ -195,7 +195,7 @@ def _with_pseudo(flow: AbstractFlow, found: AllEquilibria, sides: np.ndarray) ->
         return found
     states = np.array([np.asarray(e.state) for e in found.found]).reshape(-1, len(low))
     on = on_surface(field, 0.0, states)
-    rests = pseudo_equilibria(field, 0.0, near, lambda x: in_box(x, low, high), states[on])
+    rests = pseudo_equilibria(field, 0.0, near, lambda x: in_box(x, low, high))
     kept = tuple(e for e, out in zip(found.found, on, strict=True) if not out)
     return found._replace(found=kept, pseudo=rests, completeness=Completeness())
 

@@ -112,9 +112,9 @@ def rest_by_sliding(
     if not np.any(near.slides):
         return None
     sides = jnp.asarray(near.sides[np.flatnonzero(near.slides)[:1]])
-    look = lambda y: (
+    look = lambda y: [
         np.asarray(part)[0] for part in _polished(field, jnp.asarray(t, float), jnp.asarray(y)[None], sides)
-    )
+    ]
     begin, rest, held, J, normal = look(x)
     if not (rest and held and np.all(np.abs(begin - x) <= 1e-4 * sizes)):
         return None
@@ -123,19 +123,27 @@ def rest_by_sliding(
     if np.sum(null) != 1:
         return begin[None], word, spectrum
     direction = basis @ np.linalg.svd(along)[2][-1]
+    inside = lambda y: bool(np.all(np.abs(y - x) <= sizes))
+    return _segment(lambda y: look(y)[:3], begin, direction * float(np.min(sizes)) / WALK, inside), word, spectrum
+
+
+def _segment(
+    look: Callable[[np.ndarray], Any], begin: np.ndarray, step: np.ndarray, inside: Callable[[np.ndarray], bool]
+) -> Float[np.ndarray, "points n"]:
+    """Walk along states at rest from one of them, in steps to both sides, to the ends of the segment or out."""
     ways = []
     for sign in (-1, 1):
-        points, step = [begin], sign * direction * float(np.min(sizes)) / WALK
-        for _ in range(2 * WALK):
-            y, rest, held, *_ = look(points[-1] + step)
-            if rest and held and np.all(np.abs(y - x) <= sizes) and np.linalg.norm(y - points[-1]) > 0:
+        points, ahead = [begin], sign * step
+        for _ in range(4 * WALK):
+            y, rest, held = look(points[-1] + ahead)
+            if rest and held and inside(y) and np.linalg.norm(y - points[-1]) > 0:
                 points.append(y)
-            elif np.linalg.norm(step) < SAME * float(np.min(sizes)):
+            elif np.linalg.norm(ahead) < REST * WALK * np.linalg.norm(step):
                 break
             else:
-                step = step / 2
+                ahead = ahead / 2
         ways.append(points[1:])
-    return np.array([*ways[0][::-1], begin, *ways[1]]), word, spectrum
+    return np.array([*ways[0][::-1], begin, *ways[1]])
 
 
 @eqx.filter_jit
@@ -176,11 +184,10 @@ def pseudo_equilibria(
     t: Any,
     near: SurfacePoints,
     inside: Callable[[np.ndarray], bool],
-    ends: np.ndarray | None = None,
 ) -> tuple[PseudoEquilibrium, ...]:
     """Find the states at rest on surfaces by Newton's method from points where trajectories slide.
 
-    `ends` are equilibria of a piece on its surface, at which a segment of states at rest may end.
+    States at rest that fill a curve are followed along it to the ends of their segment.
     """
     starts = np.flatnonzero(near.slides)
     starts = starts[:: max(1, -(-len(starts) // MOST))]
@@ -189,21 +196,26 @@ def pseudo_equilibria(
     room, time = room_for(len(starts)), jnp.asarray(t, float)
     given = (jnp.asarray(filled(part[starts], room)) for part in (near.points, near.sides))
     xs, rest, held, jacobians, normals = (np.asarray(part)[: len(starts)] for part in _polished(field, time, *given))
-    sizes = 1 + np.max(np.abs(near.points), axis=0)
+    sizes, spread = 1 + np.max(np.abs(near.points), axis=0), np.max(np.ptp(near.points, axis=0))
     found: list[PseudoEquilibrium] = []
-    open_sets: list[np.ndarray] = []
-    for x, J, normal in zip(xs[rest & held], jacobians[rest & held], normals[rest & held], strict=True):
+    known = np.zeros((0, xs.shape[1]))
+    for k in np.flatnonzero(rest & held):
+        x, sides = xs[k], jnp.asarray(near.sides[starts[k]])[None]
         if not inside(x) or any(np.all(np.abs(x - e.state) <= SAME * sizes) for e in found):
             continue
-        _, _, values, null = _along_surface(J, normal)
-        if np.any(null):
-            open_sets.append(x)
+        basis, along, values, null = _along_surface(jacobians[k], normals[k])
+        if not np.any(null):
+            found.append(PseudoEquilibrium(x, x, kind(values, 0.0), values))
             continue
-        found.append(PseudoEquilibrium(x, x, kind(values, 0.0), values))
-    if open_sets:
-        open_sets += [] if ends is None else list(ends)
-        order = np.lexsort(np.array(open_sets).T[::-1])
-        first, last = open_sets[order[0]], open_sets[order[-1]]
+        step = basis @ np.linalg.svd(along)[2][-1] * float(spread) / WALK
+        if np.any(np.linalg.norm(known - x, axis=1) <= np.linalg.norm(step)):
+            continue
+        look = lambda y, sides=sides: [
+            np.asarray(a)[0] for a in _polished(field, time, jnp.asarray(y)[None], sides)[:3]
+        ]
+        walked = _segment(look, x, step, inside)
+        known = np.concatenate([known, walked])
+        first, last = sorted((walked[0], walked[-1]), key=tuple)
         found.append(PseudoEquilibrium(first, last, "undecided", np.zeros(1, complex)))
     return tuple(found)
 

@@ -11,6 +11,8 @@ from analysis.dynamics.flow_maps.autonomy import PROGRAMMED, fields
 from analysis.dynamics.flow_maps.numpy_solver import Field, follow, sampled
 from dynsim._core.host import filled
 from dynsim._core.types import State, Time
+from dynsim.integrators.sliding import sliding_paths
+from dynsim.integrators.switched_field import switched_field
 from dynsim.spaces import AbstractSpace
 from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow
@@ -27,6 +29,8 @@ TIMES = BETWEEN * (POINTS - 1) + 1
 TOGETHER = 16
 # Length of time from which on a compiled program is faster than NumPy, in spite of the seconds that it compiles.
 LONG = 250.0
+# Steps of one curve that NumPy takes at most, half a second; a slow spiral needs many more, which compiled code takes.
+PATIENCE = 1000
 
 
 class Frozen(AbstractFlow):
@@ -96,12 +100,16 @@ def followed(
     """
     starts = np.asarray(starts, float)
     directions = np.asarray(signs, float)
+    if flow.space == Euclidean() and switched_field(flow, jnp.zeros(starts.shape[1:])) is not None:
+        return _sliding(flow, starts, ts, directions, (t, slow, np.broadcast_to(size, starts.shape[-1:]), unit), rtol)
     long = not np.isfinite(slow) and ts[-1] - ts[0] > LONG
     slowed = None if long else _slowed(flow, t, directions, slow, np.broadcast_to(size, starts.shape[-1:]), unit)
     if slowed is not None and len(starts):
         begins = np.full(len(starts), ts[0])
-        found = follow(slowed, starts, begins, np.full(len(starts), ts[-1] - ts[0]), rtol=rtol, atol=atol, keep=True)
-        return sampled(slowed, found, starts, begins, np.asarray(ts, float) - ts[0])
+        durations = np.full(len(starts), ts[-1] - ts[0])
+        found = follow(slowed, starts, begins, durations, rtol=rtol, atol=atol, max_steps=PATIENCE, keep=True)
+        if np.all(found.counts < PATIENCE):
+            return sampled(slowed, found, starts, begins, np.asarray(ts, float) - ts[0])
     from dynsim.integrators import Diffrax
     from dynsim.simulation.ensemble import ensemble
 
@@ -112,6 +120,21 @@ def followed(
         flows, filled(starts, members), ts, _state, integrator=Diffrax(rtol=rtol, atol=atol), chunk=TOGETHER
     )
     return np.asarray(path.values)[:count]
+
+
+def _sliding(
+    flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, directions: np.ndarray, paced: tuple[Any, ...], rtol: float
+) -> Float[np.ndarray, "starts times d"]:
+    """Follow a flow that may jump on surfaces of states, on which curves slide by Filippov's convention.
+
+    A change of speed that differs on both sides of a surface keeps the direction along it.
+    """
+    found = np.full((len(starts), len(ts), starts.shape[1]), np.nan)
+    for sign in np.unique(directions):
+        which = directions == sign
+        paths = sliding_paths(Paced(flow, sign, *paced), starts[which], ts, rtol)
+        found[which] = np.nan if paths is None else paths
+    return found
 
 
 def _slowed(flow: AbstractFlow, t: Time, signs: np.ndarray, slow: float, size: np.ndarray, unit: float) -> Field | None:

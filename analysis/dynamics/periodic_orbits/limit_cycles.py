@@ -13,9 +13,9 @@ from analysis.dynamics.flow_maps.autonomy import fields
 from analysis.dynamics.flow_maps.unit_speed import TIMES, Paced, followed, typical_speed
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim.errors import ArgumentError
-from dynsim.integrators.sliding import sliding_paths
 from dynsim.spaces.base import nearest
 from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow
@@ -40,6 +40,7 @@ HORIZONS = 5
 FAR = 100.0
 
 
+@checked
 @on_host_by_default
 def limit_cycles(
     flow: AbstractFlow, starts: Array | np.ndarray, horizon: float | None = None, *, backwards: bool = True
@@ -118,8 +119,6 @@ def _followed(
     units: Units, size: np.ndarray, sign: float, starts: np.ndarray, ts: np.ndarray, rtol: float
 ) -> np.ndarray:
     """Integrate from starts in rescaled units, forwards or backwards, (starts, times, d)."""
-    if sign > 0 and (paths := sliding_paths(units.system, starts, ts, rtol)) is not None:
-        return paths
     signs = [sign] * len(starts)
     return followed(
         units.given(units.system), starts, ts, signs=signs, size=size, unit=units.time, rtol=rtol, atol=rtol / 100

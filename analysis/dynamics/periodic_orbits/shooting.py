@@ -9,6 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
+from analysis.dynamics.equilibrium_types import fixed_point_type
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
@@ -89,7 +90,13 @@ class PeriodicOrbit(NamedTuple):
         """Describe stability, period and multipliers in one line."""
         error = max(RESOLVED * float(np.max(np.abs(self.multipliers), initial=1.0)), self.trivial_error, self.gap)
         values = ", ".join(printed(value, error / ROUNDING, digits=5) for value in self.multipliers.tolist())
-        return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}"
+        more = "" if self.description == self.stability else f" ({self.description})"
+        return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}{more}"
+
+    @property
+    def description(self) -> str:
+        """Type in words, such as `stable focus` or `flip saddle`; see `equilibrium_types.fixed_point_type`."""
+        return fixed_point_type(self.multipliers, self.stability, max(UNIT, 10 * self.trivial_error))
 
 
 @on_host_by_default

@@ -12,6 +12,7 @@ from analysis.dynamics.attractors.options import Search, set_up
 from analysis.dynamics.equilibria.families import Family, equilibrium_families
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.unit_speed import Frozen
+from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
@@ -44,6 +45,7 @@ class Portrait(NamedTuple):
         cycles: limit cycles among the attractors.
         families: curves of equilibria.
         others: kind of each attractor that is no isolated equilibrium, by its number.
+        types: type of each equilibrium in words, such as `stable node`.
     """
 
     points: np.ndarray
@@ -54,6 +56,7 @@ class Portrait(NamedTuple):
     cycles: tuple[PortraitCycle, ...] = ()
     families: tuple[Family, ...] = ()
     others: Mapping[int, str] = {}
+    types: tuple[str, ...] = ()
 
     __repr__ = one_line
     __str__ = report
@@ -72,6 +75,7 @@ class Portrait(NamedTuple):
         }
 
 
+@checked
 @on_host_by_default
 def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
     """Compute the phase portrait of a flow on the circle, with states of shape (2,), at equally spaced angles from 0.
@@ -101,6 +105,7 @@ def circle_portrait(flow: AbstractFlow, num_points: int = 180, *, t: Time = 0.0,
     return _portrait(flow, np.stack([np.cos(angles), np.sin(angles)], axis=1), t, horizon)
 
 
+@checked
 @on_host_by_default
 def sphere_portrait(flow: AbstractFlow, num_points: int = 800, *, t: Time = 0.0, horizon: float = 200.0) -> Portrait:
     """Compute the phase portrait of a flow on the sphere S^2, with states of shape (3,), on a Fibonacci lattice.
@@ -149,7 +154,8 @@ def _portrait(flow: AbstractFlow, points: np.ndarray, t: Time, horizon: float) -
     found, curves_of = equilibrium_families(flow, equilibria(flow, some, t), some, np.ones(points.shape[1]), t=t)
     rests = np.array([e.state for e in found]).reshape(-1, points.shape[1])
     limits, cycles, others = _limits(flow, starts, rests, t, horizon)
-    return Portrait(np.asarray(starts), field, rests, tuple(e.kind for e in found), limits, cycles, curves_of, others)
+    kinds, types = (tuple(getattr(e, name) for e in found) for name in ("kind", "description"))
+    return Portrait(np.asarray(starts), field, rests, kinds, limits, cycles, curves_of, others, types)
 
 
 def _limits(

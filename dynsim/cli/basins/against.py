@@ -7,6 +7,7 @@ import numpy as np
 
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.parsing.options import say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.solvers import unsettled
 from dynsim.errors import counted
@@ -30,12 +31,10 @@ def along(o: BasinsOptions, made: "Found", sampler: Callable[[Any], Any], search
     key = random_key(o.seed, "starts")
     found = continued_fractions(parameter, values, sampler, o.sample, key, search=search)
     _tell(name, found, o.sample, o.longest)
-    if o.out is not None:
-        from dynsim.io.npz import write_arrays
+    from dynsim.io.npz import write_arrays
 
-        tables = {part: getattr(found, part) for part in ("parameters", "labels", "shares", "low", "high")}
-        write_arrays(o.out, tables)
-        say(f"shares {o.out}")
+    arrays = {part: getattr(found, part) for part in ("parameters", "labels", "shares", "low", "high")}
+    write_out(o.out, found, lambda out: write_arrays(out, arrays), "shares")
     _draw(o, made, name, found)
     return 0
 

@@ -9,6 +9,7 @@ from dynsim.cli.basins.against import along
 from dynsim.cli.basins.edges import edge_arrays, edges
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.parsing.options import check_outputs, refuse_solvers, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.solvers import unsettled
 from dynsim.cli.parsing.system import parse_system
@@ -109,13 +110,12 @@ def on_grid(
     found = basins(made.system, ends, shape, start=start, varied=which, search=search)
     tell(found)
     between = edges(made, start, which, found, search) if o.edge else {}
-    if o.out is not None:
-        from dynsim.io.npz import write_arrays
+    from dynsim.io.npz import write_arrays
 
-        axes = {f"axis_{k + 1}": axis for k, axis in enumerate(found.axes)}
-        more = edge_arrays(between) if o.edge else {}
-        write_arrays(o.out, {"labels": found.labels, **axes, "names": np.array(found.names), **more})
-        say(f"labels {o.out}")
+    axes = {f"axis_{k + 1}": axis for k, axis in enumerate(found.axes)}
+    more = edge_arrays(between) if o.edge else {}
+    arrays = {"labels": found.labels, **axes, "names": np.array(found.names), **more}
+    write_out(o.out, found, lambda out: write_arrays(out, arrays), "labels")
     limits = [edge.limit for edge in between.values()]
     write_figure(drawing(found, limits), o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
@@ -168,10 +168,9 @@ def sampled(o: BasinsOptions, made: "Found", start: Any, which: list[int], ends:
         say(f"  {share:8.4f}  [{lower:.4f}, {upper:.4f}]  {found.named(int(label))}")
     if told := unsettled(found.is_stiff, found.labels, o.longest):
         say(f"  {told}")
-    if o.out is not None:
-        from dynsim.io.npz import write_arrays
+    from dynsim.io.npz import write_arrays
 
-        tables = {part: np.asarray(getattr(found, part)) for part in ("labels", "shares", "low", "high")}
-        write_arrays(o.out, tables | {"limits": np.array([found.named(int(label)) for label in found.labels])})
-        say(f"shares {o.out}")
+    arrays = {part: np.asarray(getattr(found, part)) for part in ("labels", "shares", "low", "high")}
+    arrays["limits"] = np.array([found.named(int(label)) for label in found.labels])
+    write_out(o.out, found, lambda out: write_arrays(out, arrays), "shares")
     return 0

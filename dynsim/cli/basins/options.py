@@ -48,6 +48,7 @@ class BasinsOptions(SystemOptions):
     figure: Path = Path("basins.png")
     """the figure (.pdf, .svg or .png) to write; with `--sample`, only together with `--against`"""
     out: Path | None = None
-    """a file (.npz) to write: labels and axes of the grid with edge states, or the fractions of `--sample`"""
+    """a file to write: labels and axes of the grid with edge states (.npz), a table of the labels (.csv or .parquet),
+    or the fractions of `--sample`"""
     force: bool = False
     """replace existing files that dynsim did not write"""

@@ -58,8 +58,9 @@ class Simulate(SystemOptions):
     """absolute tolerance; by default a hundredth of the relative one"""
     noise: float | str | None = None
     """noise amplitude, or `file.py:name` of a function (t, x) that returns an amplitude per entry, or noise vectors"""
-    calculus: Literal["ito", "stratonovich"] = "stratonovich"
-    """interpretation of the noise: ito (Euler-Maruyama) or stratonovich (Euler-Heun)"""
+    calculus: Literal["ito", "stratonovich"] | None = None
+    """interpretation of the noise: ito (Euler-Maruyama; the default for terms such as dW1 in equations) or
+    stratonovich (Euler-Heun; the default for `--noise`)"""
     step_size: float = 0.01
     """largest step with noise, and of the symplectic integrator"""
     precision: Literal["float64", "float32"] = "float64"
@@ -69,8 +70,13 @@ class Simulate(SystemOptions):
     default for more than 20,000 tokens, with at most 720 cells on the circle and 10,000 on the sphere"""
     tolerance: float | None = None
     """error of the attention weights of many tokens, relative to the largest; by default 1e-10, or 2e-6 in float32"""
+    event: tuple[str, ...] = ()
+    """print the times at which components pass values: NAME=VALUE, NAME=VALUE:up or NAME=VALUE:down"""
+    events_out: Path | None = None
+    """a table (.csv, .parquet or .npz) of the times and states of these events, to write"""
     out: Path | None = None
-    """the run file (.npz) to write; an ensemble keeps finished members beside it and resumes from them"""
+    """the run file (.npz), or a table of times and states (.csv or .parquet), to write; an ensemble keeps finished
+    members beside it and resumes from them"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None

@@ -14,6 +14,7 @@ from dynsim.keys import random_key
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
+from dynsim.systems.noisy import without_noise
 from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.scalar_driven import OjaFlow
@@ -31,7 +32,7 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
         if o.members > 1:
             raise ArgumentError("initial", "name a distribution for an ensemble", "is a file")
         return jnp.asarray(_given(o, flow), dtype)
-    vector = o.tokens is None and (isinstance(flow, FunctionFlow) or o.system in CATALOGUE)
+    vector = o.tokens is None and (isinstance(without_noise(flow), FunctionFlow) or o.system in CATALOGUE)
     tokens = 1 if vector else TOKENS if o.tokens is None else o.tokens
     with typed_as(distribution="initial"):
         x = initial_tokens(

@@ -11,6 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dynsim._core.types import State
+from dynsim.cli.building.equations import first_value, from_text, has_value, is_equations, names, title
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
 from dynsim.cli.building.papers import MODEL, SYSTEMS, space, unused
 from dynsim.cli.building.papers import build as built
@@ -90,6 +91,9 @@ def _angles(o: SystemOptions, made: Found) -> dict[str | int, float]:
 
 def _named(o: SystemOptions, command: str) -> Found:
     given = by_name(o.parameters)
+    if is_equations(o.system):
+        refuse_unused(o, OF_FUNCTIONS, "unless the system is a function of yours, which equations are not")
+        return _started(o, _of_text(o, given, command))
     if ":" not in o.system:
         own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
         refuse_unused(o, own, f"unless the system is a function of yours, which `{o.system}` is not")
@@ -112,13 +116,28 @@ def _named(o: SystemOptions, command: str) -> Found:
     if o.system.endswith(".py"):
         raise without_name("system", o.system)
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
-    must = "be a name that `dynsim list systems` shows, `file.py:name` or `module:name`"
+    must = "be a name that `dynsim list systems` shows, equations, `file.py:name` or `module:name`"
     why = (
         f"`{o.system}` is not a single flow"
         if o.system in WITH_OWN_OPTIONS
         else f"is `{o.system}`{nearest(o.system, names)}"
     )
     raise ArgumentError("system", must, why)
+
+
+def _of_text(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
+    """Build the system of a text of equations, or of a file with one."""
+    known = names(o.system)
+    _only(given, known, o, command)
+    values = _values(given)
+    for name in known:  # a parameter that an option varies, as in `--parameter mu=0:2`, begins at its first value
+        if name not in values and not has_value(o.system, name) and (first := first_value(o, name)) is not None:
+            values[name] = first
+    made = from_text(o.system, values, getattr(o, "calculus", None))
+    windows = {name: (low, high) for name, low, high in made.ranges}
+    box = tuple(end for name in made.names for end in windows.get(name, ()))
+    start = jnp.asarray(made.start) if made.start else None
+    return Found(title(o.system), made, start, box if len(box) == 2 * len(made.names) else ())
 
 
 def warn_below_zero(system: str, argument: str, values: Any) -> None:

@@ -8,6 +8,7 @@ from dynsim.cli.continuation.ends import say_ends
 from dynsim.cli.continuation.options import Continue, check_numbers, steps_of, steps_of_orbits
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.cli.parsing.options import check_outputs, say, typed_as
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.system import parse_system
 from dynsim.errors import ArgumentError
 
@@ -53,9 +54,7 @@ def main(words: Sequence[str]) -> int:
     say_ends(varied.name, diagram)
     if second is not None:
         diagram = with_plane(o, (parameter, second), diagram)
-    if o.out is not None:
-        save_diagram(o.out, diagram)
-        say(f"diagram file {o.out}")
+    write_out(o.out, diagram, lambda out: save_diagram(out, diagram), "diagram file")
     if second is not None:
         draw_plane(o, (parameter, second), diagram)
     elif o.figure is not None or o.movie is not None:
@@ -257,20 +256,20 @@ def _drawn_component(o: Continue, parts: "Components") -> int:
 
 def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram") -> None:
     """Write the requested figure and movie of one component of the state against the parameter."""
-    from figures import diagrams
+    from figures import diagrams, quantities
     from figures.files import write_figure
     from figures.movie import growing, write_movie
-    from figures.panels.labels import axis_label
 
     parts = _named(made, diagram)
     which = _drawn_component(o, parts)
-    measured = diagrams.measured(diagram, which, parameter)
+    measured = quantities.shown(diagrams.measured(diagram, which, parameter), o.y)
     usual, (least, most) = diagrams.limits_of(measured)
     limits = (o.window[0], o.window[1]) if o.window else usual
     if limits is not None and (least < limits[0] or most > limits[1]):
-        shown = f"the figure shows {parts.names[which]} from {limits[0]:.4g} to {limits[1]:.4g}"
+        name = parts.names[which] if o.y == "range" else o.y
+        shown = f"the figure shows {name} from {limits[0]:.4g} to {limits[1]:.4g}"
         say(f"{shown}, branches extend from {least:.4g} to {most:.4g} (`--window` sets the limits)")
-    label = axis_label(parts.names[which], parts.units[which])
+    label = quantities.label(o.y, parts.names[which], parts.units[which], parts.time_unit)
     drawing = lambda until: diagrams.drawing(measured, label, bounds=o.varied.bounds, limits=limits, until=until)
     if o.figure is not None:
         write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.varied.name}")

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -33,6 +33,9 @@ class Continue(SystemOptions):
     """the continuation parameter with its range, NAME=LOW:HIGH"""
     component: str = ""
     """the component of the state that is drawn; by default the first"""
+    y: Literal["range", "minimum", "maximum", "amplitude", "period", "frequency"] = "range"
+    """what is drawn: that component with minimum and maximum of periodic orbits, one of these, half of their distance,
+    or the period or frequency of the orbits"""
     window: tuple[float, ...] = ()
     """limits of that component in the figure; by default all of it except ends of branches that run far away"""
     levels: int = 2
@@ -71,7 +74,8 @@ class Continue(SystemOptions):
     """a diagram file of `--out` whose branches, periodic orbits and curves in `--second` are extended to the new
     ranges, and beyond the largest number of points"""
     out: Path | None = None
-    """the diagram file (.npz) to write: branches, orbits, and curves in `--second`"""
+    """the file to write: a diagram file (.npz) with branches, orbits, and curves in `--second`, or a table (.csv or
+    .parquet) of the branches with minimum, maximum, amplitude, period and frequency"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
@@ -104,6 +108,10 @@ def check_numbers(o: Continue) -> None:
     if o.window and (len(o.window) != 2 or not -math.inf < o.window[0] < o.window[1] < math.inf):
         said = ", ".join(f"{end:g}" for end in o.window)
         raise ArgumentError("window", "be two finite numbers, the smaller first", f"is {said}")
+    if o.y != "range" and o.second:
+        raise ArgumentError("y", "be left out with `--second`", f"is `{o.y}`")
+    if o.y in ("period", "frequency") and not (o.cycles or o.of_cycle or o.resume):
+        raise ArgumentError("y", "be given with `--cycles`, `--cycle` or `--from` if it is a time", f"is `{o.y}`")
     if o.window and o.second:
         raise ArgumentError("window", "be left out with `--second`", "is given")
 

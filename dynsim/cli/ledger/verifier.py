@@ -36,7 +36,7 @@ def main(words: Sequence[str]) -> int:
     from analysis.verifiers.pages import file_name, page, verifiers
     from dynsim.io.whole_files import whole_file
 
-    check_outputs(o.force, out_ending=".py", out=o.out)
+    check_outputs(o.force, out_endings=(".py",), out=o.out)
     files = {file_name(statement): path for statement, path in verifiers().items()}
     if file_name(o.statement) not in files:
         must = "have a verifier (`dynsim list verifiers`)"

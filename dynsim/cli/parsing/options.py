@@ -17,6 +17,8 @@ from dynsim.errors import ArgumentError, OtherRunError, check_positive, nearest,
 
 Options = TypeVar("Options")
 
+OUT_ENDINGS = (".npz", ".csv", ".parquet")
+"""Endings of the file of `--out` where the result can also be written as a table."""
 SEEDS = 2**63  # seeds are below this, because random keys take 63 bits
 
 
@@ -172,22 +174,29 @@ def _shown(value: object) -> str:
     return f"`{value}`" if isinstance(value, str | Path) else str(value)
 
 
-def check_outputs(force: bool, *, figure: Path | None = None, out_ending: str = ".npz", **files: Path | None) -> None:
+def check_outputs(
+    force: bool, *, figure: Path | None = None, out_endings: tuple[str, ...] = OUT_ENDINGS, **files: Path | None
+) -> None:
     """Raise `ValueError` for an output file that cannot be written; called before any computation.
 
     Args:
         force: whether files that dynsim did not write are replaced.
         figure: the figure, in one of the formats of figures.
-        out_ending: the ending of the file `out`.
+        out_endings: the endings that the file `out` may have.
         files: other files by the names of their options.
     """
     from dynsim.io.outputs import check_output
+    from dynsim.io.tables import check_table_file
 
-    endings = {"out": out_ending, "movie": ".gif"}
+    endings = {"out": out_endings, "events_out": OUT_ENDINGS, "movie": (".gif",)}
     for name, path in files.items():
         if path is not None:
-            if path.suffix != endings.get(name, path.suffix):
-                raise ArgumentError(name, f"end in {endings[name]}", f"is `{path}`")
+            if path.suffix not in endings.get(name, (path.suffix,)):
+                *others, last = endings[name]
+                must = f"end in {', '.join(others)} or {last}" if others else f"end in {last}"
+                raise ArgumentError(name, must, f"is `{path}`")
+            if path.suffix == ".parquet":
+                check_table_file(name, path)
             check_output(name, path, force=force)
     if figure is not None:
         from figures.files import check_format

@@ -23,14 +23,15 @@ SINGLE = r"-(?!h$|inf|nan)[A-Za-z].*"  # an option with one dash, which is refus
 class SystemOptions:
     """Options for a system, its parameters and its initial state.
 
-    SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours: a function f(t, x),
-    whose further arguments with defaults are parameters, or a flow or a map, or a class of these. Every parameter of
-    the system is an option of its own, such as `--rho 28` for `lorenz`; an argument that is True or False by default is
+    SYSTEM is a name that `dynsim list systems` shows, equations such as "x' = y; y' = -x", or a file of them (.ode,
+    .toml, .txt), or `file.py:name` or `module:name` of yours: a function f(t, x), whose further arguments with defaults
+    are parameters, or a flow or a map, or a class of these. Every parameter of the system is an option of its own, such
+    as `--rho 28` for `lorenz`; an argument that is True or False by default is
     set by `--NAME` and `--no-NAME`.
     """
 
     system: Annotated[str, tyro.conf.Positional]
-    """name of a system of the catalogue or of a paper (`dynsim list systems`), or `file.py:name`"""
+    """name of a system of the catalogue or of a paper (`dynsim list systems`), equations, or `file.py:name`"""
     parameters: tuple[str, ...] = ()
     """parameters of the system as NAME=VALUE (or NAME=1,2,3), for a parameter that has the name of an option"""
     start: tuple[float, ...] = ()

@@ -11,6 +11,7 @@ import numpy as np
 from dynsim._core.types import Time
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.parsing.options import say, typed_as
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.solvers import integrator
 from dynsim.errors import ArgumentError, counted
 from dynsim.integrators import AbstractIntegrator
@@ -86,9 +87,7 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
     if len(last.masses) > 1 and isinstance(tokens.value, ScaledIdentity):
         rate = cluster_drift(tokens, last, float(ts[reached[-1]])).rate
         say(f"the fastest pair of clusters approaches each other at the relative rate {rate:.3g}")
-    if o.out is not None:
-        save(o.out, found, seed=o.seed)
-        say(f"run file {o.out}")
+    write_out(o.out, found, lambda out: save(out, found, seed=o.seed))
     draw(o, grid, ts[reached], shares[reached])
     return 0 if len(reached) == len(ts) else 1
 

@@ -12,6 +12,7 @@ from dynsim._runtime.progress import tracked
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.starts import start
 from dynsim.cli.parsing.options import parts_beside, refuse_unused, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.simulate.noise import solved
 from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import Stats
@@ -30,7 +31,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     """
     from dynsim.simulation.run_files import save
 
-    refuse_unused(o, ("movie",), "for an ensemble")
+    refuse_unused(o, ("movie", "event", "events_out"), "for an ensemble")
     if given is not None and o.noise is None:
         must = "be left out for an ensemble without noise, whose initial states are random (`--initial`)"
         raise ArgumentError("start", must, "is given")
@@ -46,9 +47,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     if succeeded.any():
         last = np.asarray(members.values)[succeeded, -1]
         tell(known, o.end, last) if starts.ndim == 2 else tell_diameter(o.end, last[:, 0])
-    if o.out is not None:
-        save(o.out, members, seed=o.seed)
-        say(f"run file {o.out}")
+    write_out(o.out, members, lambda out: save(out, members, seed=o.seed))
     if o.figure is not None:
         draw(o.figure, known, members, noisy=o.noise is not None)
     return 0 if bool(np.all(succeeded)) else 1

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import tyro
 
 from dynsim.cli.parsing.options import check_outputs, parse, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.errors import ArgumentError, check_at_least, check_positive, nearest
 
@@ -56,7 +58,8 @@ class FastSlowOptions:
     max_steps: int | None = None
     """largest number of steps, by default 1,000,000"""
     out: Path | None = None
-    """the run file (.npz) to write; several epsilons give one file each, with epsilon added to its name"""
+    """the run file (.npz), or a table (.csv or .parquet), to write; several epsilons give one
+    file each, with epsilon added to its name"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: the critical manifold and the trajectories"""
     force: bool = False
@@ -83,8 +86,7 @@ def main(words: Sequence[str]) -> int:
         _compare(case, o.epsilon)
     runs = [_simulated(case, ratio, o) for ratio in o.epsilon]
     for file, run in zip(_run_files(o.out, o.epsilon), runs, strict=False):
-        save(file, run)
-        say(f"run file {file}")
+        write_out(file, run, partial(save, run=run))
     if o.figure is not None:
         draw(o.figure, branches, runs, o.epsilon)
         say(f"figure {o.figure}")

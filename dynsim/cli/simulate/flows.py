@@ -15,12 +15,15 @@ from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
 from dynsim.cli.building.systems import found, warn_below_zero
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.cli.simulate.ensembles import many, measurements
+from dynsim.cli.simulate.events import events_of, tell_events
 from dynsim.cli.simulate.noise import check_noise, solved
 from dynsim.errors import ArgumentError, check_at_least, check_positive
+from dynsim.integrators.base import Event
 from dynsim.simulation.checks import check_start
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.simulate import iterate, simulate
@@ -36,6 +39,7 @@ AWAY = 10.0  # an escaping orbit is drawn up to this multiple of its median dist
 COPIES = 4  # copies of the largest arrays that exist at the same time
 MOST = 8  # largest number of components of a state that is printed
 STAGES = 16  # states that a Runge-Kutta solver holds at the same time
+EVENTS = ("event", "events_out")  # options of a single trajectory
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
 
@@ -52,7 +56,7 @@ def main(words: Sequence[str]) -> int:
         o = parse(Simulate, words, "simulate")  # raises the error about the unknown option
     asked, o = o, with_dimension(o)
     check_sizes(o)
-    check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
+    check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie, events_out=o.events_out)
     flow, given = named(o, asked)
     if asked.dimension is None:
         o = dataclasses.replace(o, dimension=own_dimension(o, flow) or o.dimension)
@@ -66,7 +70,7 @@ def main(words: Sequence[str]) -> int:
     x = start(o, flow, 0) if given is None else given
     ts = np.linspace(0.0, o.end, o.frames)
     if densities.wanted(o):
-        refuse_unused(o, ("error_estimate",), "where the density is kept")
+        refuse_unused(o, ("error_estimate", *EVENTS), "where the density is kept")
         tokens, starts = densities.check(o, flow), x[None]
         del x  # of a million tokens one copy less
         return densities.density_run(o, tokens, starts, ts)
@@ -97,7 +101,8 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
             "be the number of components of its state, unless `--start`, `--names` or a file for `--initial` gives it"
         )
         raise ArgumentError("dimension", must, f"is not given for `{o.system}`")
-    drawn = not o.start and (o.system not in CATALOGUE or o.initial != Simulate.initial or o.members > 1)
+    declared = o.system in CATALOGUE or bool(getattr(made.system, "start", ()))
+    drawn = not o.start and (not declared or o.initial != Simulate.initial or o.members > 1)
     if drawn and isinstance(made.system, AbstractFlow):
         return made.system, None
     return made.system, jnp.asarray(made.begun(o.dimension), jnp.dtype(o.precision))
@@ -105,7 +110,7 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
 
 def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     """Iterate a map `end` times, print its first and last states, and write the requested files."""
-    only = ("members", "integrator", "max_steps", "rtol", "atol", "error_estimate", "tokens", "frames")
+    only = (*EVENTS, "members", "integrator", "max_steps", "rtol", "atol", "error_estimate", "tokens", "frames")
     refuse_unused(o, only, "for a map")
     check_at_least(1, end=o.end)
     if not o.end.is_integer():
@@ -168,6 +173,7 @@ def check_sizes(o: Simulate) -> None:
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory, print its summary, and write the requested files."""
+    events = _events(o, flow, x)
     system, options = solved(o, flow)
     with typed_as(flow="system", y0="start"):
         path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
@@ -178,17 +184,29 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     if path.ys.ndim == 3:
         first, last = (float(measurements(x)[0]) for x in (path.initial, path.final))
         say(f"diameter {first:.6g} at t = 0, {last:.6g} at t = {o.end:g}")
+    if events:
+        tell_events(o, flow, x, ts, events, options["integrator"])
     write(o, path)
     return 0
+
+
+def _events(o: Simulate, flow: AbstractFlow, x: jax.Array) -> list[Event]:
+    """Parse the events to be told; raise `ValueError` for noise, and for a state that is no vector."""
+    if bool(o.event) < (o.events_out is not None):
+        raise ArgumentError("events_out", "be left out without `--event`", f"is `{o.events_out}`")
+    if not o.event:
+        return []
+    refuse_unused(o, ("noise",), "with `--event`")
+    if x.ndim != 1:
+        raise ArgumentError("event", "be left out for a state that is no vector", f"is {', '.join(o.event)}")
+    return events_of(o.event, components(flow, x))
 
 
 def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
     """Write the requested run file, figure and movie; figure and movie stop before an orbit escapes."""
     from dynsim.simulation.run_files import save
 
-    if o.out is not None:
-        save(o.out, path, seed=o.seed)
-        say(f"run file {o.out}")
+    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
     part = path
     if escaped is not None and (o.figure is not None or o.movie is not None):
         if escaped < 2:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dynsim._runtime.progress import waiting
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.tables import SHOWN as CHARACTERS
 from dynsim.cli.parsing.tables import exact_array, matrix, number
@@ -51,7 +52,7 @@ class Hardmax:
     seed: int = 0
     """random seed of the initial tokens"""
     out: Path | None = None
-    """the run file (.npz) to write"""
+    """the run file (.npz), or a table of the states (.csv or .parquet), to write"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write, for tokens in the plane"""
     force: bool = False
@@ -76,11 +77,9 @@ def main(words: Sequence[str]) -> int:
     if o.figure is not None and x.shape[1] != 2:
         raise ArgumentError("figure", "be given only for tokens in the plane", f"the dimension is {x.shape[1]}")
     path = {"float": _in_floats, "exact": _exactly, "softmax": _with_softmax}[o.arithmetic](o, x)
-    if o.out is not None:
-        from dynsim.simulation.run_files import save
+    from dynsim.simulation.run_files import save
 
-        save(o.out, path, seed=o.seed)
-        say(f"run file {o.out}")
+    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
     if o.figure is not None:
         draw(o.figure, path)
         say(f"figure {o.figure}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.tables import array, matrix
 from dynsim.errors import ArgumentError, check_at_least, check_positive
@@ -58,7 +59,7 @@ class MasterEquation:
     seed: int = 0
     """random seed of the rates (random)"""
     out: Path | None = None
-    """the run file (.npz) to write"""
+    """the run file (.npz), or a table of the states (.csv or .parquet), to write"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: the distance to the limit over time, or the simplex for three states"""
     force: bool = False
@@ -199,11 +200,9 @@ def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
 
 def write(o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray) -> None:
     """Write the requested run file and figure."""
-    if o.out is not None:
-        from dynsim.simulation.run_files import save
+    from dynsim.simulation.run_files import save
 
-        save(o.out, path, seed=o.seed)
-        say(f"run file {o.out}")
+    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
     if o.figure is not None:
         from figures.files import write_figure
         from figures.style import canvas, settings

@@ -59,7 +59,7 @@ class Multirate:
 def main(words: Sequence[str]) -> int:
     """Print the loss, the gates and the causality of the network, and continue the text."""
     o = parse(Multirate, words, "simulate multirate")
-    check_outputs(o.force, out=o.out)
+    check_outputs(o.force, out=o.out, out_endings=(".npz",))
     text = np.frombuffer(o.text.encode(errors="surrogateescape"), np.uint8).astype(np.int32)
     if len(text) < 2:
         raise ArgumentError("text", "have at least two bytes", f"has {len(text)}")

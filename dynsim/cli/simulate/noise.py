@@ -17,8 +17,11 @@ RTOL = 1e-9  # default relative tolerance without noise
 
 def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
     """Raise `ValueError` for options without effect with or without noise, and for noise where none is possible."""
-    if o.noise is None:
-        refuse_unused(o, ("calculus",), "without `--noise`")
+    noisy = isinstance(flow, NoisyFlow)
+    if noisy:
+        refuse_unused(o, ("noise",), "for equations with noise")
+    if o.noise is None and not noisy:
+        refuse_unused(o, ("calculus",), "without noise")
         if o.integrator != "symplectic":
             refuse_unused(o, ("step_size",), "without `--noise` or `--integrator symplectic`")
             return
@@ -26,13 +29,15 @@ def check_noise(o: Simulate, flow: Any, *, density: bool) -> None:
         if density:
             refuse_unused(o, ("integrator",), "where the density is kept")
         return
-    refuse_unused(o, ("integrator", "max_steps", "rtol", "atol", "error_estimate"), "with `--noise`")
+    refuse_unused(o, ("integrator", "max_steps", "rtol", "atol", "error_estimate"), "with noise")
     if density or not isinstance(flow, AbstractFlow):
         refuse_unused(o, ("noise",), "where the density is kept" if density else "for a map")
 
 
 def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any]]:
     """Build the flow with the requested noise, and the integrator (and key) to solve it with."""
+    if isinstance(flow, NoisyFlow):
+        return flow, _with_noise(o, flow)
     if o.noise is None and o.integrator == "symplectic":
         return flow, {"integrator": Symplectic(o.step_size)}
     if o.noise is None:
@@ -40,6 +45,11 @@ def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any
     if isinstance(o.noise, str) and ":" not in o.noise:
         raise ArgumentError("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
     noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise
-    scheme = EulerMaruyama if o.calculus == "ito" else EulerHeun
-    key = random_key(o.seed, "noise")
-    return NoisyFlow(flow, noise, calculus=o.calculus), {"integrator": scheme(o.step_size), "key": key}
+    noisy = NoisyFlow(flow, noise, calculus=o.calculus or "stratonovich")
+    return noisy, _with_noise(o, noisy)
+
+
+def _with_noise(o: Simulate, flow: NoisyFlow) -> dict[str, Any]:
+    """Integrator and random key of a flow with noise."""
+    scheme = EulerMaruyama if flow.calculus == "ito" else EulerHeun
+    return {"integrator": scheme(o.step_size), "key": random_key(o.seed, "noise")}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynsim.cli.parsing.options import (
+    OUT_ENDINGS,
     check_outputs,
     nearest_option,
     parts_beside,
@@ -18,6 +19,7 @@ from dynsim.cli.parsing.options import (
     say,
     typed_as,
 )
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import MOST
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions, parse_system
@@ -46,7 +48,7 @@ def main(words: Sequence[str]) -> int:
     if bool(o.system) == bool(o.function):
         must = "be left out with `--function`" if o.system else "be given as the first word (see `dynsim sweep --help`)"
         raise ArgumentError("system", must, f"is `{o.system}`" if o.system else "is missing")
-    check_outputs(o.force, out=o.out, figure=o.figure, out_ending=".nc")
+    check_outputs(o.force, out=o.out, figure=o.figure, out_endings=(".nc", *OUT_ENDINGS))
     check_at_least(0, seeds=o.seeds)
     check_positive(end=o.end)
     grid, units = _grid(o.parameters), _units(o)
@@ -84,9 +86,11 @@ def main(words: Sequence[str]) -> int:
         )
     found.attrs["function"] = o.what
     _print(found)
-    if o.out is not None:
+    if o.out is not None and o.out.suffix == ".nc":
         write_netcdf(o.out, found)
         say(f"file {o.out}")
+    else:
+        write_out(o.out, found)
     if o.figure is not None:
         draw(o, found, known)
     return int(bool((found["status"] == "failed").any()))

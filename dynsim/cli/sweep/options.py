@@ -50,7 +50,7 @@ class Sweep(SystemOptions):
     show: tuple[str, ...] = ()
     """results, or components of a system, to draw; by default the first six"""
     out: Path | None = None
-    """the netCDF file (.nc) to write; finished points are kept beside it"""
+    """the netCDF file (.nc) or table (.csv, .parquet or .npz) to write; finished points are kept beside it"""
     force: bool = False
     """replace existing files that dynsim did not write"""
     cluster: str | None = None

@@ -4,6 +4,7 @@ import math
 
 import jax.numpy as jnp
 
+from dynsim._core.checked import checked
 from dynsim.networks.decoder.transformer import Transformer
 from dynsim.systems.schedules import PiecewiseConstant
 from dynsim.systems.tokens.flow import TokenFlow
@@ -29,6 +30,7 @@ def attention_schedules(
     return PiecewiseConstant(P, duration, periodic=periodic), PiecewiseConstant(U, duration, periodic=periodic)
 
 
+@checked
 def attention_flow(
     transformer: Transformer, *, duration: float = 1.0, periodic: bool = True, scale: float | None = None
 ) -> TokenFlow:

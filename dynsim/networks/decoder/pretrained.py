@@ -10,6 +10,7 @@ import numpy as np
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError, reason
 from dynsim.io.npz import read_arrays
 from dynsim.networks.decoder.transformer import Attention, Block, GeluMLP, LayerNorm, RMSNorm, SwiGLU, Transformer
@@ -69,6 +70,7 @@ def read_tensors(path: str | Path, *, dtype: DTypeLike = np.float64) -> Tensors:
     return Tensors(arrays, path.name, dtype)
 
 
+@checked
 def load_transformer(path: str | Path, *, heads: int | None = None, dtype: DTypeLike = np.float64) -> Transformer:
     """Load a transformer from an `.npz` or `.safetensors` file.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids
@@ -88,6 +89,7 @@ class Tokenizer:
         return bytes([int(byte[1], 16)]) if byte else piece
 
 
+@checked
 def load_tokenizer(path: str | Path) -> Tokenizer:
     """Load a tokenizer from an `.npz` file with `vocab`, `vocab_len` and `vocab_score`, such as stories260K's.
 

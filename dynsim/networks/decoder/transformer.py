@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._core.types import State, Step, Tokens
+from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractMap
@@ -227,6 +228,10 @@ class TransformerMap(AbstractMap):
     transformer: Transformer
     feedforward: bool = eqx.field(static=True, default=True)
     space: AbstractSpace = Euclidean()
+
+    def __check_init__(self):
+        """Raise `ValueError` for anything else than a network."""
+        instance("transformer", self.transformer, Transformer, "a `Transformer`")
 
     def step(self, k: Step, x: State) -> State:
         """State after layer `k`."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from dynsim._core.checked import checked
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 
@@ -90,6 +91,7 @@ CHOICES = {
 }
 
 
+@checked
 def layer_equivalent_cost(config: MultirateConfig) -> float:
     r"""Cost of a forward pass in units of a full-attention layer over the tokens, as the paper counts it.
 

@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
+from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError
 from dynsim.networks.multirate.network import MultirateNetwork
 
 
+@checked
 def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
     """Number of multiplications and additions in all matrix products of `function`, which is only traced.
 
@@ -34,6 +36,7 @@ def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
     return _counted(traced.jaxpr)
 
 
+@checked
 def layer_equivalents(model: MultirateNetwork, n: int) -> float:
     """Operations of a forward pass of `n` symbols, without embeddings, in units of one layer on the tokens.
 

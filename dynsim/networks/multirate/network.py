@@ -11,6 +11,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Key, Scalar
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import RMSNorm, check_ids
@@ -157,6 +158,7 @@ class MultirateNetwork(eqx.Module):
         return jnp.stack([r.gate for r in self.rounds]) if self.rounds else jnp.zeros(0, self.token_embedding.dtype)
 
 
+@checked
 def with_gates(model: MultirateNetwork, gate: float) -> MultirateNetwork:
     """The network with all gates set to `gate`.
 
@@ -193,6 +195,7 @@ def num_parameters(model: MultirateNetwork) -> int:
     return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
 
 
+@checked
 def draw_multirate(
     key: Key, config: MultirateConfig = MultirateConfig(), *, dtype: DTypeLike = jnp.float32
 ) -> MultirateNetwork:

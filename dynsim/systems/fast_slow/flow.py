@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.types import State, Time
-from dynsim._core.validation import real
+from dynsim._core.validation import instance, real
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Product
 from dynsim.systems.base import AbstractFlow, as_space
@@ -96,6 +97,10 @@ class FastTimeFlow(AbstractFlow):
 
     flow: FastSlowFlow
 
+    def __check_init__(self):
+        """Raise `ValueError` for anything else than a fast-slow system."""
+        instance("flow", self.flow, FastSlowFlow, "a `FastSlowFlow`")
+
     @property
     def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The space of the system."""
@@ -115,6 +120,7 @@ class FastSubsystem(AbstractFlow):
     slow: Part
     space: AbstractSpace
 
+    @checked
     def __init__(self, flow: FastSlowFlow, slow: ArrayLike):
         """Store f and the space of x of `flow`, and the fixed value `slow` of y."""
         self.fast, self.slow, self.space = flow.fast, jnp.asarray(slow, float), flow.space.parts.fast

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import optimistix as optx
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.spaces import AbstractSpace, Product
 from dynsim.systems.base import AbstractFlow
@@ -29,6 +30,7 @@ class CriticalManifold(AbstractSpace):
     fast: RightHandSide
     parts: FastSlow
 
+    @checked
     def __init__(self, flow: FastSlowFlow):
         """Store f and the spaces of the flow."""
         self.fast, self.parts = flow.fast, flow.space.parts
@@ -68,6 +70,7 @@ class ReducedFlow(AbstractFlow):
     slow: RightHandSide
     space: CriticalManifold
 
+    @checked
     def __init__(self, flow: FastSlowFlow):
         """Store f, g and the spaces of the flow; its epsilon is not used."""
         self.slow, self.space = flow.slow, CriticalManifold(flow)

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Key
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import (
@@ -49,6 +50,7 @@ def published_symmetric_flow() -> TokenFlow:
     return causal_symmetric_flow(Modulated(SYMMETRIC_QUERY_KEY, 2.0, _FAST, _COS_SIN_COS), SYMMETRIC_VALUE)
 
 
+@checked
 def published_ensemble_flow(key: Key, d: int = 500, heads: int = 2) -> TokenFlow:
     """Build the flow of CONSENSUS, Section 7.4: eq. (15), random P_h', and |2 sin(w t + phi)| on the diagonals."""
     a, b, c = jax.random.split(key, 3)

@@ -284,14 +284,8 @@ def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
     line = continue_equilibria(Parameter(BogdanovTakens(), where[0], -2.0, 1.0), jnp.asarray([-1.0, 0.0]))
     at = {b.kind: b for b in line.bifurcations}
     assert at["Hopf point"].parameter == pytest.approx(-0.25, abs=1e-8)
-    folds, hopfs = (
-        critical_curve(
-            (Parameter(BogdanovTakens(), where[0], *bounds[0]), Parameter(BogdanovTakens(), where[1], *bounds[1])),
-            at[k],
-            steps=Steps(first=0.1),
-        )
-        for k in ("fold", "Hopf point")
-    )
+    plane = tuple(Parameter(BogdanovTakens(), *pair) for pair in ((where[0], *bounds[0]), (where[1], *bounds[1])))
+    folds, hopfs = (critical_curve(plane, at[k], steps=Steps(first=0.1)) for k in ("fold", "Hopf point"))
     assert np.allclose(folds.first, 0.0, atol=1e-9)
     assert np.allclose(hopfs.first, -(hopfs.second**2), atol=1e-9)
     assert np.all(hopfs.second > 0)
@@ -300,6 +294,14 @@ def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
         assert curve.degeneracies[0].coefficients == pytest.approx((1.0, 1.0), abs=1e-6)
         ((kind, p, q),) = [(d.kind, d.first, d.second) for d in curve.degeneracies]
         assert (kind, p, q) == ("Bogdanov-Takens point", pytest.approx(0.0, abs=1e-7), pytest.approx(0.0, abs=1e-7))
+    begun = critical_curve(plane, folds.degeneracies[0], steps=Steps(first=0.1))
+    assert begun.kind == "Hopf point"
+    assert np.allclose(begun.first, -(begun.second**2), atol=1e-9)
+    assert set(begun.ends) == {"bounds", "Bogdanov-Takens point"}
+    with pytest.raises(
+        ValueError, match="must be a bifurcation or a Bogdanov-Takens point of equilibria, but is a cusp"
+    ):
+        critical_curve(plane, folds.degeneracies[0]._replace(kind="cusp"))
 
 
 def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_off():

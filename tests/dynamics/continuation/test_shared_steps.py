@@ -195,3 +195,27 @@ def test_units_do_not_follow_an_eigenvalue_that_is_zero_by_chance():
     field = lambda t, x, p: jnp.stack([p + x[0] ** 2 + x[0] * x[1], x[2] ** 2 - x[1], x[1] * x[2] - x[2] + x[0] ** 2])
     flow = FunctionFlow(field, parameters={"p": 0.0})
     assert curve_units((Parameter(flow, "p", -1.0, 1.0),), np.array([1e-8, 0.0, 0.0])).scale.tolist() == [1.0] * 3
+
+
+def test_growth_that_oscillates_faster_than_the_steps_is_not_aliased():
+    w = 10 * np.pi  # in the longest steps, of 0.2, the growth takes each value again
+    flow = FunctionFlow(lambda t, x, p: jnp.sin(w * p) * x, parameters={"p": 0.05})
+    agree(found(flow, "p", [0.0], (0.01, 1.04)), *(("branch point", k / 10) for k in range(1, 11)))
+
+
+def test_pairs_whose_growth_oscillates_faster_than_the_steps_are_found():
+    def turning(t, x, p):
+        growth = jnp.sin(40 * p) - 0.5
+        return jnp.stack([growth * x[0] - 3 * x[1], 3 * x[0] + growth * x[1]])
+
+    branch = found(FunctionFlow(turning, parameters={"p": 0.05}), "p", [0.0, 0.0], (0.0, 1.0))
+    angles = [np.pi / 6 + 2 * np.pi * k for k in range(7)] + [5 * np.pi / 6 + 2 * np.pi * k for k in range(6)]
+    agree(branch, *(("Hopf point", angle / 40) for angle in sorted(angles)))
+    assert not branch.undetermined
+
+
+def test_a_curve_is_closed_by_its_first_point_and_not_by_a_branch_beside_it():
+    flow = FunctionFlow(lambda t, x, p: jnp.cos(40 * x) - p, parameters={"p": 0.0})
+    branch = continue_equilibria(Parameter(flow, "p", -1.5, 1.5), np.array([np.pi / 80]), steps=Steps(points=150))
+    assert branch.ends == ("steps", "steps")
+    assert np.ptp(branch.states) > 2 * np.pi / 40

@@ -137,16 +137,19 @@ def test_a_missed_pair_is_not_excluded_in_words():
 @pytest.mark.parametrize(
     ("field", "words"),
     [
-        (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0])]), "centre of the linearisation"),
-        (lambda t, x: 1e-5 * jnp.stack([x[1] - x[0] ** 3, -x[0]]), "centre of the linearisation"),  # it attracts
-        (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0]) - 1e-3 * x[1]]), "stable"),
-        (lambda t, x: jnp.stack([x[1], -(x[0] ** 3)]), "undecided"),
+        (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0])]), "centre (area is conserved)"),
+        (lambda t, x: jnp.stack([x[1] - x[0] ** 5, -x[0]]), "centre of the linearisation"),  # it attracts very weakly
+        (lambda t, x: 1e-5 * jnp.stack([x[1] - x[0] ** 3, -x[0]]), "stable weak focus"),
+        (lambda t, x: jnp.stack([x[1] + x[0] ** 3, -x[0]]), "unstable weak focus"),
+        (lambda t, x: jnp.stack([x[1] - x[1] ** 3 / 4, -x[0] - x[1] ** 2]), "centre (the field is reversible)"),
+        (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0]) - 1e-3 * x[1]]), "stable focus"),
+        (lambda t, x: jnp.stack([x[1], -(x[0] ** 3)]), "not hyperbolic (2 zero eigenvalues)"),
     ],
 )
-def test_a_centre_of_the_linearisation_is_named(field, words):
+def test_a_centre_is_confirmed_or_called_one_of_the_linearisation(field, words):
     (found,), _ = searched(field, (-1, -1), (1, 1))
-    assert (found.description, found.kind) == (words, "stable" if words == "stable" else "undecided")
-    assert ("centre" in str(found.spectrum)) == ("centre" in words)
+    assert (found.description, found.kind) == (words, "stable" if words == "stable focus" else "undecided")
+    assert words in str(found.spectrum)
     assert str(AllEquilibria((found,), (), 0, 1, 32, "quiet")).startswith(f"1 equilibrium: 1 {words};")
 
 

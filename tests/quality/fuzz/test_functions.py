@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import dynsim as ds
 from dynsim.errors import IntegrationError
-from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.systems.hardmax.attention import Hardmax
 from tests.quality.fuzz.test_commands import fuzzed
 
@@ -160,7 +159,7 @@ CALLS = {
             "prototypes": np.ones((2, 3, 1)),
             "projections": np.ones((2, 1, 2)),
             "output": EYE,
-            "norm": LayerNorm(jnp.ones(2), jnp.zeros(2)),
+            "norm": ds.networks.LayerNorm(jnp.ones(2), jnp.zeros(2)),
             "gradient": "full",
         },
     ),

@@ -15,7 +15,7 @@ MUTANTS = (
     Mutant("collapse: the critical temperature of the mode `full` is that of the mode `frozen`", "FACTORS",
            '{"frozen": 2.0, "full": 4.0}', '{"frozen": 2.0, "full": 2.0}', (SADDLE,)),
     Mutant("collapse: the stiffness forgets the number of prototypes", "_stiffness",
-           '2 * (len(points) if loss.reduction == "sum" else 1) / k',
+           '2 * (len(points) if loss.reduction == "sum" else 1) / integer("k", k, least=1)',
            '2 * (len(points) if loss.reduction == "sum" else 1)', (SADDLE,)),
     Mutant("collapse: splitting eigenvalues are those of sums for means", "_stiffness",
            'len(points) if loss.reduction == "sum" else 1', "len(points)", (SADDLE,)),

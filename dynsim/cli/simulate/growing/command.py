@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, parse, say, warn
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.simulate.growing.options import Growing, check_options, check_sizes
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ def main(words: Sequence[str]) -> int:
     warn([flow.rules.say()] if flow.rules.say() else [])
     path = run(o, flow)
     describe(o, path)
-    if o.out is not None:
-        save(o.out, path, seed=o.seed)
-        say(f"run file {o.out}")
+    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
     if o.figure is not None:
         draw(o, path, o.figure)
         say(f"figure {o.figure}")

@@ -114,7 +114,8 @@ class Growing:
     max_steps: int | None = None
     """largest number of steps between two events; by default 100,000, or 1,000,000 for scipy"""
     out: Path | None = None
-    """the run file (.npz) to write: times, states, temperatures and events"""
+    """the run file (.npz) to write, with times, states, temperatures and events, or a table of states (.csv or
+    .parquet)"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: temperatures of the heads over time"""
     force: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dynsim.cli.parsing.options import check_outputs, parse, say
+from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.simulate.prototypes.options import Prototypes, check_options, check_sizes
 
 
@@ -25,11 +26,9 @@ def main(words: Sequence[str]) -> int:
     path = simulate(flow, start, np.linspace(0.0, o.end, o.frames), integrator=solver, throw=False)
     say(str(path.stats))
     describe(o, path, labels)
-    if o.out is not None:
-        from dynsim.simulation.run_files import save
+    from dynsim.simulation.run_files import save
 
-        save(o.out, path, seed=o.seed)
-        say(f"run file {o.out}")
+    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
     if o.figure is not None:
         draw(o.figure, path)
         say(f"figure {o.figure}")

@@ -88,7 +88,7 @@ class Prototypes:
     growth: bool = False
     """integrate the prototypes up to t = 1e8, to infer from their growth rate whether they stay bounded"""
     out: Path | None = None
-    """the run file (.npz) to write"""
+    """the run file (.npz), or a table of the states (.csv or .parquet), to write"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: embeddings and paths of the prototypes"""
     force: bool = False

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 
@@ -38,6 +39,7 @@ class Traffic(NamedTuple):
         return self.passed + (2 * self.reduced + self.gathered) * (devices - 1) / devices
 
 
+@checked
 def measured_traffic(program: str) -> Traffic:
     """Count the bytes that a compiled CPU program exchanges, from its text `jitted.lower(...).compile().as_text()`.
 

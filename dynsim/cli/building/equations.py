@@ -1,0 +1,60 @@
+"""Build the system of a command whose name is a text of equations, or a file with one."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dynsim.cli.parsing.options import typed_as
+from dynsim.errors import shown
+
+ENDINGS = (".ode", ".toml", ".txt")
+"""Files that hold equations."""
+
+
+def is_equations(word: str) -> bool:
+    """Whether the name of a system is a text of equations, or a file with one."""
+    return word.endswith(ENDINGS) or "=" in word and re.search(r"\.py:\w+$", word) is None
+
+
+def title(word: str) -> str:
+    """A short name for a figure: a file's name, or the beginning of a text."""
+    return Path(word).name if word.endswith(ENDINGS) else shown(" ".join(word.split())).strip("\"'")
+
+
+def names(word: str) -> tuple[str, ...]:
+    """Names in the equations that are parameters, or that need a value."""
+    from dynsim.equations.files import text_of
+    from dynsim.equations.system import parameter_names
+
+    with typed_as(text="system", path="system"):
+        return parameter_names(text_of(word))
+
+
+def has_value(word: str, name: str) -> bool:
+    """Whether the equations give a parameter its value."""
+    from dynsim.equations.files import text_of
+
+    return re.search(rf"(?:^|[\n;,])\s*{re.escape(name)}\s*=", text_of(word)) is not None
+
+
+def first_value(options: Any, name: str) -> float | None:
+    """The first value of a parameter that an option varies, as in `--parameter mu=0:2`; None if none does."""
+    for value in vars(options).values():
+        for word in value if isinstance(value, tuple) else (value,):
+            found = re.match(rf"{re.escape(name)}=([^:,]+)[:,]", word) if isinstance(word, str) else None
+            if found:
+                try:
+                    return float(found[1])
+                except ValueError:
+                    return None
+    return None
+
+
+def from_text(word: str, given: Mapping[str, Any], calculus: str | None) -> Any:
+    """The flow or the map of a text or a file with these parameters."""
+    from dynsim.equations.files import text_of
+    from dynsim.equations.system import system
+
+    with typed_as(text="system", path="system"):
+        return system(text_of(word), given, calculus=calculus or "ito")

@@ -1,0 +1,44 @@
+"""`dynsim export`: write equations for XPPAUT, LaTeX, Python or Julia."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.system import SystemOptions, parse_system
+
+
+@dataclass(frozen=True)
+class Export(SystemOptions):
+    """Write equations for another program: dynsim export "x' = y; y' = -sin(x) - c*y" --c 0.1 --to python.
+
+    SYSTEM is a text of equations, or a file with one (.ode, .toml, .txt); its parameters are options of their own.
+    """
+
+    to: Literal["xpp", "latex", "python", "julia"] = "xpp"
+    """xpp (an .ode file), latex, python (with SciPy) or julia (with OrdinaryDiffEq)"""
+    out: Path | None = None
+    """the file to write; printed if it is not given"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the equations in the chosen format, or write them to a file."""
+    o = parse_system(Export, words, "export")
+    if o.out is not None:
+        check_outputs(o.force, out_ending=o.out.suffix, out=o.out)
+    from dynsim.cli.building.systems import found
+    from dynsim.equations.export import export
+
+    text = export(found(o, "export").system, o.to)
+    if o.out is None:
+        say(text)
+        return 0
+    from dynsim.io.whole_files import whole_file
+
+    with whole_file(o.out) as part:
+        part.write_text(f"{text}\n", encoding="utf-8")
+    say(f"file {o.out}")
+    return 0

@@ -1,0 +1,58 @@
+"""Times at which components of a state pass values: the option `--event` of `dynsim simulate`."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dynsim.cli.building.flow_options import Simulate
+from dynsim.cli.parsing.options import say
+from dynsim.cli.parsing.outputs import write_out
+from dynsim.errors import ArgumentError, counted
+from dynsim.integrators.base import Event
+from dynsim.io.tables import Table
+from dynsim.simulation.hybrid import crossings
+from dynsim.simulation.hybrid_trajectory import Ending
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import Components, components
+
+DIRECTIONS = {"": 0, "up": 1, "down": -1}
+MOST = 10_000  # largest number of events of a run
+SHOWN = 5  # number of times that are printed
+
+
+def events_of(words: Sequence[str], known: Components) -> list[Event]:
+    """Parse events NAME=VALUE, NAME=VALUE:up or NAME=VALUE:down of the components of a state."""
+    found = []
+    for word in words:
+        name, equals, rest = word.partition("=")
+        value, _, way = rest.partition(":")
+        try:
+            level = float(value)
+        except ValueError:
+            level = math.nan
+        if not equals or not math.isfinite(level) or way not in DIRECTIONS:
+            must = f"be NAME=VALUE, NAME=VALUE:up or NAME=VALUE:down with one of {', '.join(known.names)}"
+            raise ArgumentError("event", must, f"is `{word}`")
+        k = known.index(name, "event")
+        found.append(Event(lambda t, x, k=k, level=level: x[k] - level, DIRECTIONS[way]))
+    return found
+
+
+def tell_events(o: Simulate, flow: AbstractFlow, x: Any, ts: np.ndarray, events: list[Event], integrator: Any) -> None:
+    """Find the events of a run, print their number and first times, and write them as a table."""
+    found = crossings(flow, x, ts[[0, -1]], events, max_crossings=MOST, integrator=integrator)
+    known = components(flow, x)
+    rows = np.array([np.asarray(jump.before, float) for jump in found.jumps]).reshape(-1, len(known.names))
+    columns = {"event": [o.event[jump.index] for jump in found.jumps], "t": [jump.time for jump in found.jumps]}
+    columns |= {name: rows[:, k] for k, name in enumerate(known.names)}
+    units = {"t": known.time_unit} | dict(zip(known.names, known.units, strict=True))
+    for k, word in enumerate(o.event):
+        times = [jump.time for jump in found.jumps if jump.index == k]
+        listed = ", ".join(f"{t:.6g}" for t in times[:SHOWN]) + ", ..." * (len(times) > SHOWN)
+        mean = f", {np.mean(np.diff(times)):.6g} apart on average" if len(times) > 1 else ""
+        say(f"{word}: {counted(len(times), 'event')}{f' at t = {listed}' if times else ''}{mean}")
+    if found.ending is Ending.CAPPED:
+        say(f"only the first {MOST} events are listed")
+    write_out(o.events_out, Table(columns, units))

@@ -1,0 +1,317 @@
+"""Write equations for other programs: XPPAUT, LaTeX, Python with SciPy, and Julia with DifferentialEquations."""
+
+import keyword
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dynsim._core.validation import choice
+from dynsim.equations.characters import source
+from dynsim.equations.expressions import Instruction, Span
+from dynsim.equations.flows import EquationFlow, EquationMap
+from dynsim.equations.functions import ALIASES, BINARY, POWER, SIGN, SUM, SYMBOLS
+from dynsim.equations.lines import Line, lines
+from dynsim.equations.model import ordered
+from dynsim.errors import ArgumentError
+
+FORMATS = ("xpp", "latex", "python", "julia")
+GREEK = (
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+    "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi",
+    "Pi", "Sigma", "Phi", "Psi", "Omega",
+)  # fmt: skip
+ATOM = 10  # how strongly a number, a name or a call binds
+RATIOS = {"sec": "1/cos({0})", "csc": "1/sin({0})", "cot": "1/tan({0})", "sech": "1/cosh({0})", "csch": "1/sinh({0})",
+          "coth": "1/tanh({0})"}  # fmt: skip
+
+
+class Piece(NamedTuple):
+    """A part of an expression as text, and how strongly its outermost operator binds."""
+
+    text: str
+    binds: int = ATOM
+
+
+class Format(NamedTuple):
+    """How a program writes names, operators and functions; functions that are not listed keep their name."""
+
+    name: Callable[[str], str]
+    signs: Mapping[str, str]
+    calls: Mapping[str, str]
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value % 1 == 0 and abs(value) < 1e15 else repr(value)
+
+
+def _python_name(name: str) -> str:
+    plain = "d" * name.count("'") + name.replace("'", "")
+    return f"{plain}_" if keyword.iskeyword(plain) or plain in ("np", "solve_ivp", "field", "state", "t_") else plain
+
+
+def _latex_name(name: str) -> str:
+    base, primes = name.rstrip("'"), "'" * name.count("'")
+    found = re.fullmatch(rf"({'|'.join(GREEK)}|[A-Za-z])_?(\w*)", base)
+    if found is None or found[2] and found[1].isalpha() and len(found[1]) == 1 and not re.search(r"_|\d$", base):
+        word = base.replace("_", r"\_")
+        return rf"\mathrm{{{word}}}{primes}"
+    letter = rf"\{found[1]}" if len(found[1]) > 1 else found[1]
+    return f"{letter}{primes}_{{{found[2]}}}" if found[2] else letter + primes
+
+
+NUMPY = {name: f"np.arc{name[1:]}({{0}})" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")} | {
+    **{name: f"np.{name}({{0}})" for name in (
+        "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "log10", "log2", "sqrt", "cbrt", "abs", "sign",
+        "floor", "ceil", "round",
+    )}, **{name: text.replace("/", "/np.") for name, text in RATIOS.items()},
+    "atan2": "np.arctan2({0}, {1})", "hypot": "np.hypot({0}, {1})", "mod": "np.mod({0}, {1})",
+    "min": "min({all})", "max": "max({all})", "if": "({1} if {0} else {2})", "heaviside": "(1.0 if {0} >= 0 else 0.0)",
+    "erf": "math.erf({0})", "erfc": "math.erfc({0})", "lgamma": "math.lgamma({0})",
+}  # fmt: skip
+JULIA = {
+    **RATIOS, "atan2": "atan({0}, {1})", "min": "min({all})", "max": "max({all})", "if": "ifelse({0}, {1}, {2})",
+    "heaviside": "ifelse({0} >= 0, 1.0, 0.0)", "lgamma": "loggamma({0})",
+}  # fmt: skip
+XPP = {
+    **RATIOS, "if": "if({0})then({1})else({2})", "heaviside": "heav({0})", "floor": "flr({0})", "log": "ln({0})",
+    "ceil": "(-flr(-({0})))", "hypot": "sqrt(({0})^2+({1})^2)", "cbrt": "(sign({0})*abs({0})^(1/3))",
+    "log2": "(ln({0})/ln(2))", "round": "flr({0}+0.5)", "two": "min and max take two arguments",
+}  # fmt: skip
+LATEX = {
+    **{name: rf"\{name}\left({{0}}\right)" for name in (
+        "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "sec", "csc", "cot", "coth", "min", "max",
+    )}, "min": r"\min\left({all}\right)", "max": r"\max\left({all}\right)",
+    **{name: rf"\arc{name[1:]}\left({{0}}\right)" for name in ("asin", "acos", "atan")},
+    "sqrt": r"\sqrt{{{0}}}", "abs": r"\left|{0}\right|", "heaviside": r"H\left({0}\right)",
+    "if": r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}", "floor": r"\lfloor {0} \rfloor",
+    "mod": r"\left({0} \bmod {1}\right)",
+}  # fmt: skip
+PYTHON_SIGNS = {**SYMBOLS, "pow": "**", "and": "and", "or": "or", "not": "not "}
+JULIA_SIGNS = {**SYMBOLS, "and": "&&", "or": "||", "not": "!"}
+XPP_SIGNS = {**SYMBOLS, "and": "&", "or": "|", "not": "not "}
+LATEX_SIGNS = {
+    **SYMBOLS, "mul": r"\,", "le": r"\le", "ge": r"\ge", "ne": r"\ne", "eq": "=", "and": r"\wedge", "or": r"\vee",
+    "not": r"\neg ",
+}  # fmt: skip
+PLACES = {
+    "python": Format(_python_name, PYTHON_SIGNS, NUMPY), "julia": Format(_python_name, JULIA_SIGNS, JULIA),
+    "xpp": Format(_python_name, XPP_SIGNS, XPP), "latex": Format(_latex_name, LATEX_SIGNS, LATEX),
+}  # fmt: skip
+
+
+def export(system: Any, to: str) -> str:
+    r"""Write a system from equations for another program.
+
+    ```python
+    >>> import dynsim as ds
+    >>> print(ds.export(ds.system("x' = mu*x - x^3; mu = 1; x(0) = 0.1"), "xpp"))
+    x'=mu*x-x^3
+    par mu=1
+    init x=0.1
+    done
+    ```
+
+    Args:
+        system: a flow or a map that `dynsim.system` has made.
+        to: `xpp` for an `.ode` file, `latex` for an aligned display, `python` for a script with SciPy, or `julia` for
+            one with OrdinaryDiffEq.
+
+    Raises:
+        ArgumentError: for a system that is not made of equations without noise, or that has families of components,
+            which only LaTeX has.
+    """
+    choice("to", to, FORMATS)
+    if not isinstance(system, EquationFlow | EquationMap):
+        raise ArgumentError("system", "be equations without noise", f"is a {type(system).__name__}")
+    rhs: Any = system.rhs if isinstance(system, EquationFlow) else system.step_function
+    text = source(rhs.text)
+    parts, _ = lines(text)
+    if to != "latex" and any(line.index is not None for line in parts):
+        raise ArgumentError("to", "be latex for equations with families `x[i=1..N]`", f"is `{to}`")
+    definitions = ordered(text, [line for line in parts if line.kind in ("definition", "function")])
+    equations = [line for line in parts if line.kind in ("derivative", "next")]
+    return _WRITERS[to](system, [*definitions, *equations], PLACES[to])
+
+
+def written(body: Sequence[Instruction], form: Format, *, to_latex: bool = False) -> Piece:
+    """Write an expression, with as few parentheses as its operators need."""
+    stack: list[Piece] = []
+    sums: list[tuple[int, Span]] = []
+    for k, one in enumerate(body):
+        given = stack[len(stack) - one.count :] if one.count and one.kind != "sum" else []
+        del stack[len(stack) - len(given) :]
+        if one.kind == "sum":
+            sums.append((k + one.count, one.value))  # pyright: ignore[reportArgumentType]
+            continue
+        stack.append(_piece(one, given, form, to_latex))
+        while sums and sums[-1][0] == k:
+            _, span = sums.pop()
+            term = _inside(stack.pop(), SUM + 1, to_latex)
+            stack.append(Piece(rf"\sum_{{{span.index}={span.low}}}^{{{span.high}}} {term}", SUM + 1))
+    return stack[0]
+
+
+def _inside(piece: Piece, binds: int, to_latex: bool) -> str:
+    if piece.binds >= binds:
+        return piece.text
+    return rf"\left({piece.text}\right)" if to_latex else f"({piece.text})"
+
+
+def _piece(one: Instruction, given: list[Piece], form: Format, to_latex: bool) -> Piece:
+    word: Any = one.value
+    if one.kind == "number":
+        return Piece(_number(word))
+    if one.kind == "name":
+        return Piece(form.name(word))
+    if one.kind == "element":
+        return Piece(f"{form.name(word)}_{{{given[0].text}}}")
+    if one.kind == "call":
+        name = ALIASES.get(word, word)
+        if name == "power":
+            return _operated("pow", given, form, to_latex)
+        texts = [piece.text for piece in given]
+        if name in ("min", "max") and "two" in form.calls:
+            nested = texts[0]
+            for text in texts[1:]:
+                nested = f"{name}({nested},{text})"
+            return Piece(nested)
+        plain = (
+            rf"{form.name(name)}\left({', '.join(texts)}\right)"
+            if to_latex
+            else f"{form.name(name)}({', '.join(texts)})"
+        )
+        found = form.calls.get(name)
+        text = plain if found is None else found.format(*texts, all=", ".join(texts))
+        return Piece(text, SUM + 1 if name in RATIOS and found and "/" in found else ATOM)
+    return _operated(word, given, form, to_latex)
+
+
+def _operated(name: str, given: list[Piece], form: Format, to_latex: bool) -> Piece:
+    if name in ("neg", "not"):
+        return Piece(f"{'-' if name == 'neg' else form.signs['not']}{_inside(given[0], SIGN, to_latex)}", SIGN - 1)
+    left, right = given
+    if to_latex and name == "div":
+        return Piece(rf"\frac{{{left.text}}}{{{right.text}}}")
+    if to_latex and name == "pow":
+        return Piece(f"{_inside(left, ATOM, True)}^{{{right.text}}}", POWER)
+    binds = BINARY[SYMBOLS[name]].binds
+    sign = form.signs[name]
+    if name == "pow":
+        return Piece(f"{_inside(left, ATOM, False)}{sign}{_inside(right, ATOM, False)}", binds)
+    tight = sign in "*/" and not to_latex
+    after = _inside(right, ATOM + 1 if right.text.startswith("-") else binds + 1, to_latex)
+    text = f"{_inside(left, binds, to_latex)}{sign if tight else f' {sign} '}{after}"
+    return Piece(text, binds)
+
+
+def _values(system: Any) -> dict[str, Any]:
+    return {name: np.asarray(value, float).tolist() for name, value in system.parameters.items()}
+
+
+def _rates(parts: Sequence[Line], form: Format) -> list[str]:
+    """Right-hand sides of all components, in order; an equation of higher order gives several."""
+    found = []
+    for line in parts:
+        if line.kind in ("derivative", "next"):
+            found += [form.name(line.name + "'" * k) for k in range(1, line.order)]
+            found.append(written(line.body, form).text)
+    return found
+
+
+def _to_xpp(system: Any, parts: Sequence[Line], form: Format) -> str:
+    names = [form.name(name) for name in system.names]
+    mapped = isinstance(system, EquationMap)
+    step = next((line.step for line in parts if line.step), "t")
+    form = form._replace(name=lambda name: "t" if name == step else _python_name(name))
+    lowered = [name.lower() for name in {*names, *system.parameters, *(line.name for line in parts)}]
+    if len(set(lowered)) < len(lowered):
+        raise ArgumentError("to", "be another format for names that differ in capitals only", "is `xpp`")
+    found = []
+    for line in parts:
+        if line.kind in ("definition", "function"):
+            arguments = f"({','.join(line.arguments)})" if line.arguments else ""
+            found.append(f"{form.name(line.name)}{arguments}={written(line.body, form).text}")
+    for name, rate in zip(names, _rates(parts, form), strict=True):
+        found.append(f"{name}(t+1)={rate}" if mapped else f"{name}'={rate}")
+    found += [f"par {form.name(name)}={_number(value)}" for name, value in _values(system).items()]
+    found += [f"init {name}={_number(value)}" for name, value in zip(names, system.start, strict=False)]
+    return "\n".join([re.sub(r" ?([-+*/<>=&|]) ?", r"\1", line) for line in found] + ["done"])
+
+
+def _to_latex(system: Any, parts: Sequence[Line], form: Format) -> str:
+    del system
+    found = []
+    for line in [*(one for one in parts if one.kind in ("derivative", "next")),
+                 *(one for one in parts if one.kind not in ("derivative", "next"))]:  # fmt: skip
+        span = line.index
+        below = "" if span is None else f"_{{{span.index if isinstance(span, Span) else span}}}"
+        name = form.name(line.name) + below
+        if line.kind == "derivative":
+            power = "" if line.order == 1 else f"^{line.order}"
+            name = rf"\frac{{\mathrm{{d}}{power} {name}}}{{\mathrm{{d}}t{power}}}"
+        elif line.kind == "next":
+            name = f"{name}_{{{line.step}+1}}"
+        elif line.kind == "function":
+            name = rf"{name}({', '.join(map(form.name, line.arguments))})"
+        index = isinstance(span, Span) and rf" && {span.index} = {span.low}, \dots, {span.high}"
+        found.append(f"  {name} &= {written(line.body, form, to_latex=True).text}{index or ''}")
+    return "\\begin{aligned}\n" + " \\\\\n".join(found) + "\n\\end{aligned}"
+
+
+def _to_python(system: Any, parts: Sequence[Line], form: Format) -> str:
+    return _script(system, parts, form, {
+        "head": "import math\n\nimport numpy as np\nfrom scipy.integrate import solve_ivp\n",
+        "def": "def field(t, state, {parameters}):" if system.parameters else "def field(t, state):",
+        "state": "    {names} = state", "pi": "pi", "function": "    {name} = lambda {arguments}: {value}",
+        "return": "    return np.array([{rates}])\n",
+        "flow": "solution = solve_ivp(field, (0.0, 20.0), {start}, method=\"DOP853\", rtol=1e-9, atol=1e-11)\n"
+                "print(solution.y[:, -1])",
+        "map": "state = np.array({start})\nfor t in range(100):\n    state = field(t, state)\nprint(state)",
+    })  # fmt: skip
+
+
+def _to_julia(system: Any, parts: Sequence[Line], form: Format) -> str:
+    return _script(system, parts, form, {
+        "head": "using OrdinaryDiffEq" if isinstance(system, EquationFlow) else "",
+        "def": "\nfunction field(state, parameters, t)", "state": "    {names} = state",
+        "parameters": "    {parameters} = parameters", "function": "    {name}({arguments}) = {value}",
+        "return": "    return [{rates}]\nend\n",
+        "flow": "problem = ODEProblem(field, {start}, (0.0, 20.0), {values})\n"
+                "solution = solve(problem, Vern7(); reltol=1e-9, abstol=1e-11)\nprintln(solution.u[end])",
+        "map": "state = {start}\nfor t in 0:99\n    global state = field(state, {values}, t)\nend\nprintln(state)",
+    })  # fmt: skip
+
+
+def _script(system: Any, parts: Sequence[Line], form: Format, words: Mapping[str, str]) -> str:
+    """A script that defines the right-hand side and follows one trajectory."""
+    names, values = [form.name(name) for name in system.names], _values(system)
+    keywords = ", ".join(f"{form.name(name)}={value!r}" for name, value in values.items())
+    found = [words["head"], words["def"].format(parameters=keywords)]
+    found.append(words["state"].format(names=", ".join(names) + ("," if len(names) == 1 else "")))
+    if "parameters" in words and values:
+        listed = ", ".join(map(form.name, values)) + ("," if len(values) == 1 else "")
+        found.append(words["parameters"].format(parameters=listed))
+    steps = {line.step for line in parts if line.step}
+    if steps and any(one.value in steps for line in parts for one in line.body):
+        found.append(f"    {steps.pop()} = t")
+    if form is PLACES["python"] and any(one.value == "pi" for line in parts for one in line.body) and "pi" not in names:
+        found.append("    pi = np.pi")
+    for line in parts:
+        value = written(line.body, form).text if line.kind in ("definition", "function") else ""
+        if line.kind == "definition":
+            found.append(f"    {form.name(line.name)} = {value}")
+        elif line.kind == "function":
+            arguments = ", ".join(map(form.name, line.arguments))
+            found.append(words["function"].format(name=form.name(line.name), arguments=arguments, value=value))
+    found.append(words["return"].format(rates=", ".join(_rates(parts, form))))
+    start = list(system.start) or [1.0] * len(names)
+    listed = f"({', '.join(map(repr, values.values()))}{',' if len(values) == 1 else ''})"
+    found.append(words["map" if isinstance(system, EquationMap) else "flow"].format(start=start, values=listed))
+    return "\n".join(found).strip()
+
+
+_WRITERS: Mapping[str, Callable[[Any, Sequence[Line], Format], str]] = {
+    "xpp": _to_xpp, "latex": _to_latex, "python": _to_python, "julia": _to_julia,
+}  # fmt: skip

@@ -1,0 +1,50 @@
+"""The closed list of operators and functions of equations, with what each is called elsewhere."""
+
+from typing import NamedTuple
+
+
+class Operator(NamedTuple):
+    """A binary operator: the name of its operation, how strongly it binds, and whether it groups to the right."""
+
+    name: str
+    binds: int
+    right: bool = False
+
+
+OR, AND, NOT, COMPARING, SUM, PRODUCT, SIGN, POWER = range(1, 9)
+"""How strongly operators bind, in increasing order."""
+
+BINARY = {
+    "or": Operator("or", OR), "and": Operator("and", AND),
+    "<": Operator("lt", COMPARING), "<=": Operator("le", COMPARING), ">": Operator("gt", COMPARING),
+    ">=": Operator("ge", COMPARING), "==": Operator("eq", COMPARING), "!=": Operator("ne", COMPARING),
+    "+": Operator("add", SUM), "-": Operator("sub", SUM), "*": Operator("mul", PRODUCT), "/": Operator("div", PRODUCT),
+    "^": Operator("pow", POWER, right=True),
+}  # fmt: skip
+SYMBOLS = {operator.name: sign for sign, operator in BINARY.items()}
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+TRUTHS = (*COMPARISONS, "and", "or", "not")
+"""Operations whose result is true or false."""
+
+ARGUMENTS = {
+    **dict.fromkeys((
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sec", "csc",
+        "cot", "sech", "csch", "coth", "exp", "log", "log10", "log2", "sqrt", "cbrt", "abs", "sign", "floor", "ceil",
+        "round", "heaviside", "erf", "erfc", "lgamma",
+    ), (1, 1)),
+    **dict.fromkeys(("atan2", "mod", "hypot"), (2, 2)), "power": (2, 2), "if": (3, 3),
+    **dict.fromkeys(("min", "max"), (2, 99)),
+}  # fmt: skip
+"""Least and largest number of arguments of each function."""
+
+ALIASES = {
+    "ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
+    "arccosh": "acosh", "arctanh": "atanh", "tg": "tan", "sgn": "sign", "signum": "sign", "Heaviside": "heaviside",
+    "heav": "heaviside", "pow": "power", "ceiling": "ceil", "flr": "floor", "gammaln": "lgamma",
+}  # fmt: skip
+"""Other names of functions."""
+
+SPECIAL = ("sum", "delay")
+"""Names that are read as functions by the parser itself, or refused by name."""
+
+CONSTANTS = {"pi": 3.141592653589793}

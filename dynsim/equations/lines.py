@@ -1,0 +1,308 @@
+"""Read what each statement of a text says: a differential equation, a map, a definition, a function or a start."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from dynsim.equations.characters import Source
+from dynsim.equations.expressions import Instruction, Span, expression, read_span
+from dynsim.equations.functions import ALIASES, ARGUMENTS, CONSTANTS, SPECIAL
+from dynsim.equations.tokens import CLOSED, OPEN, Statement, Token, spelled, statements
+
+UNIT = re.compile(r"\[([^\]]*)\]")
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+RANGE = re.compile(rf"({NUMBER})\s*\.\.\s*({NUMBER})")
+DIFFERENTIATED = re.compile(r"(?<!\w)(\w+)[ ]*(?:\(t\))?'|(?<!\w)d(\w+)[ ]*(?:\(t\))?[ ]*/[ ]*dt(?!\w)")
+"""The name of a state where its derivative is written."""
+TIME = re.compile(r"\s*(?:t|time)\s*\[([^\]]*)\]")
+DESCRIBED = re.compile(r"\s*(\w+)\s*:(.*)")
+"""A comment on a line of its own about a name."""
+FORMS = "`x' = ...`, `dx/dt = ...`, `x[n+1] = ...`, `a = ...`, `f(u) = ...` or `x(0) = ...`"
+
+
+class Line(NamedTuple):
+    """One statement.
+
+    `kind` is derivative, next, definition, function or start. `order` counts derivatives, `step` is the index of a
+    map, and `index` the one of a family: a range, a whole number, or None.
+    """
+
+    kind: str
+    name: str
+    words: tuple[Token, ...]
+    body: tuple[Instruction, ...]
+    at: int
+    order: int = 0
+    index: Span | int | None = None
+    arguments: tuple[str, ...] = ()
+    step: str = ""
+    comment: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The unit in brackets in the comment, or ""."""
+        found = UNIT.search(self.comment)
+        return found[1].strip() if found else ""
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The range `low..high` in the comment, or None."""
+        found = RANGE.search(self.comment)
+        return (float(found[1]), float(found[2])) if found else None
+
+    @property
+    def key(self) -> str:
+        """The name with derivatives and index, by which two statements about the same are found."""
+        index = self.index
+        where = "" if index is None else f"[{index}]" if isinstance(index, int) else f"[{index.low}..{index.high}]"
+        return f"{self.name}{where}" + "'" * (self.order if self.kind == "start" else 0)
+
+    def spelled(self) -> str:
+        """The statement, written in one way."""
+        return spelled(list(self.words))
+
+
+def lines(text: Source, sizes: Mapping[str, int] | None = None) -> tuple[list[Line], str]:
+    """Read all statements of a text, and the unit of time that a comment may give.
+
+    `sizes` gives whole numbers for names that bound a range, in place of those of the text.
+    """
+    made, time_unit, remarks = [], "", dict[str, str]()
+    parts = statements(text)
+    known = {**_counts(parts), **(sizes or {})}
+    states = {one or other for one, other in DIFFERENTIATED.findall(text.plain)}
+    steps = {step for part in parts if (step := _step(part.tokens))}
+    for part in parts:
+        found = TIME.match(part.comment)
+        if found:
+            time_unit = found[1].strip()
+        described = DESCRIBED.match(part.comment)
+        if described and not part.tokens:
+            remarks[described[1]] = described[2]
+        if part.tokens:
+            comment = "" if found else part.comment
+            made.append(_line(text, _bounded(part.tokens, known), comment, next(iter(steps), ""), states))
+    described = lambda line: line.kind in ("derivative", "next", "definition") and line.name in remarks
+    made = [line._replace(comment=remarks[line.name]) if described(line) else line for line in made]
+    return made, time_unit
+
+
+def _counts(parts: Sequence[Statement]) -> dict[str, int]:
+    """Whole numbers that the text defines, as in `N = 20`."""
+    found = {}
+    for part in parts:
+        words = part.tokens
+        if len(words) == 3 and words[0].kind == "name" and words[1].text == "=" and words[2].kind == "number":
+            value = float(words[2].text)
+            if value.is_integer():
+                found[words[0].text] = int(value)
+    return found
+
+
+def bounds(text: Source) -> set[str]:
+    """Names that bound a range in a text, and so decide how many components there are."""
+    found = set()
+    for part in statements(text):
+        for k, word in enumerate(part.tokens):
+            if word.kind == "name" and ".." in (
+                part.tokens[k - 1].text,
+                part.tokens[min(k + 1, len(part.tokens) - 1)].text,
+            ):
+                found.add(word.text)
+    return found
+
+
+def _bounded(words: list[Token], known: Mapping[str, int]) -> list[Token]:
+    """Replace names that bound a range by their numbers."""
+    if not any(word.text == ".." for word in words):
+        return words
+    found = list(words)
+    for k, word in enumerate(words):
+        beside = ".." in (words[k - 1].text if k else "", words[k + 1].text if k + 1 < len(words) else "")
+        if word.kind == "name" and beside and word.text in known:
+            found[k] = Token("number", str(known[word.text]), word.at)
+    return found
+
+
+def _step(words: Sequence[Token]) -> str:
+    """The index of a map whose next state a statement gives, as in `x[n+1] = ...`, or ""."""
+    for k in range(len(words) - 5):
+        if words[k].text == "=":
+            break
+        one, index, plus, number, other = words[k : k + 5]
+        shaped = one.text in OPEN and index.kind == "name" and plus.text == "+" and other.text in CLOSED
+        if shaped and number.text == "1":
+            return index.text
+    return ""
+
+
+def _line(text: Source, words: list[Token], comment: str, step: str, states: Collection[str]) -> Line:
+    depth, equals = 0, []
+    for k, word in enumerate(words):
+        depth += (word.text in OPEN) - (word.text in CLOSED)
+        if word.text == "=" and not depth:
+            equals.append(k)
+    end = words[-1].at + len(words[-1].text)
+    if not equals:
+        raise text.error(words[0].at, f"consist of equations such as {FORMS}", "has none")
+    if len(equals) > 1:
+        raise text.error(words[equals[1]].at, "have one `=` in a statement (`==` compares)", "has another one")
+    left, right = words[: equals[0]], words[equals[0] + 1 :]
+    right = _without_step(text, right, step) if step else _without_time(right, states)
+    head = _Left(text, left, words[equals[0]].at, step).read()
+    shown = (*left, words[equals[0]], *right)
+    return head._replace(body=expression(text, right, end), words=shown, comment=comment)
+
+
+def _without_time(words: list[Token], states: Collection[str]) -> list[Token]:
+    """Read `x(t)` as x where x is a state."""
+    found: list[Token] = []
+    for word in words:
+        found.append(word)
+        called = word.text == ")" and [one.text for one in found[-3:-1]] == ["(", "t"] and found[-4:-3]
+        if called and found[-4].text in states:
+            del found[-3:]
+    return found
+
+
+def _without_step(text: Source, words: list[Token], step: str) -> list[Token]:
+    """Read `x[n]` and `x(n)` as x; refuse other times by name."""
+    found: list[Token] = []
+    k = 0
+    while k < len(words):
+        word = words[k]
+        follows = found and (found[-1].kind == "name" or found[-1].text == "]")
+        if follows and word.text in OPEN and k + 2 < len(words) and words[k + 1].text == step:
+            if words[k + 2].text == OPEN[word.text]:
+                k += 3
+                continue
+            other = words[k + 2].text
+            known = found[-1].text in ARGUMENTS or found[-1].text in ALIASES
+            if (
+                other in ("-", "+")
+                and not (known and word.text == "(")
+                and k + 4 < len(words)
+                and words[k + 4].text in CLOSED
+            ):
+                must = (
+                    f"use states of the step `{step}` only: a delay needs a variable of its own, "
+                    f"as in `y[{step}+1] = x[{step}]`"
+                )
+                raise text.error(found[-1].at, must, "uses another step")
+        found.append(word)
+        k += 1
+    return found
+
+
+class _Left:
+    """The left-hand side of a statement."""
+
+    def __init__(self, text: Source, words: list[Token], end: int, step: str):
+        self.text, self.words, self.end, self.step, self.k = text, words, end, step, 0
+
+    def texts(self, begin: int, end: int | None = None) -> list[str]:
+        return [word.text for word in self.words[begin:end]]
+
+    def wrong(self, at: int | None = None) -> Exception:
+        place = self.words[0].at if self.words else self.end
+        algebraic = self.words and (self.words[0].kind == "number" or any(w.text in "+-*" for w in self.words))
+        must = f"have one name or one derivative on the left, as in {FORMS}"
+        but = "has an algebraic equation, or a factor that must be divided out," if algebraic else "has something else"
+        return self.text.error(place if at is None else at, must, but)
+
+    def read(self) -> Line:
+        if not self.words or self.words[0].kind != "name":
+            raise self.wrong()
+        leibniz = self.leibniz()
+        if leibniz is not None:
+            return leibniz
+        first = self.words[0]
+        line = Line("definition", first.text, (), (), first.at)
+        self.k = 1
+        line = self.primed(self.bracket(self.primed(line)))
+        if self.k < len(self.words) and self.words[self.k].text == "(":
+            line = self.primed(self.parentheses(line))
+        if self.k < len(self.words):
+            raise self.wrong()
+        return self.checked(line)
+
+    def checked(self, line: Line) -> Line:
+        if line.kind in ("next", "function") and line.order:
+            raise self.wrong()
+        if line.kind == "definition" and line.order:
+            line = line._replace(kind="derivative")
+        reserved = line.name in ARGUMENTS or line.name in ALIASES or line.name in SPECIAL
+        if line.kind == "function" and reserved:
+            raise self.text.error(line.at, f"define functions by new names (`{line.name}` is built in)", "does not")
+        return line
+
+    def leibniz(self) -> Line | None:
+        """Read dx/dt, or d^2x/dt^2."""
+        texts = self.texts(0)
+        kinds = [word.kind for word in self.words]
+        higher = texts[:2] == ["d", "^"] and texts[4:] == ["/", "dt", "^", *texts[2:3]]
+        if higher and kinds[2:4] == ["number", "name"] and texts[2] in ("1", "2", "3", "4"):
+            return Line("derivative", texts[3], (), (), self.words[0].at, int(texts[2]))
+        if texts[-2:] != ["/", "dt"] or not texts[0].startswith("d") or len(texts[0]) < 2:
+            return None
+        line = Line("derivative", texts[0][1:], (), (), self.words[0].at, 1)
+        self.k = 1
+        line = self.bracket(line)
+        if self.texts(self.k) not in (["/", "dt"], ["(", "t", ")", "/", "dt"]) or line.step:
+            raise self.wrong()
+        return line
+
+    def primed(self, line: Line) -> Line:
+        while self.k < len(self.words) and self.words[self.k].text == "'":
+            line, self.k = line._replace(order=line.order + 1), self.k + 1
+        return line
+
+    def bracket(self, line: Line) -> Line:
+        """Read an index in brackets: a whole number, a range, or the next step of a map."""
+        if self.k >= len(self.words) or self.words[self.k].text != "[":
+            return line
+        close = next(k for k in range(self.k, len(self.words)) if self.words[k].text == "]")
+        inside, at = self.words[self.k + 1 : close], self.words[self.k].at
+        texts = [word.text for word in inside]
+        self.k = close + 1
+        if self.step and texts == [self.step, "+", "1"]:
+            return line._replace(kind="next", step=self.step)
+        if len(inside) == 1 and inside[0].kind == "number" and float(texts[0]).is_integer():
+            return line._replace(index=int(float(texts[0])))
+        if len(inside) == 2 and texts[0] == "-" and inside[1].kind == "number":
+            return line._replace(index=-int(float(texts[1])))
+        span, after = read_span(self.text, inside, 0, at)
+        if after != len(inside):
+            raise self.text.error(inside[after].at, "give an index one range, as in `i=1..20`", "goes on")
+        return line._replace(index=span)
+
+    def parentheses(self, line: Line) -> Line:
+        """Read what stands in parentheses: the time, the next step of a map, zero, or arguments of a function."""
+        at = self.words[self.k].at
+        close = next(k for k in range(self.k, len(self.words)) if self.words[k].text == ")")
+        inside = self.words[self.k + 1 : close]
+        texts = [word.text for word in inside]
+        self.k = close + 1
+        if texts == ["t"] and (line.order or self.texts(self.k, self.k + 1) == ["'"]):
+            return line
+        if self.step and texts == [self.step, "+", "1"]:
+            return line._replace(kind="next", step=self.step)
+        if texts == ["0"]:
+            return line._replace(kind="start")
+        names, commas = inside[::2], inside[1::2]
+        listed = len(inside) % 2 == 1 and all(w.kind == "name" for w in names) and all(w.text == "," for w in commas)
+        if not listed or line.order or line.index is not None:
+            raise self.wrong(at)
+        arguments = tuple(word.text for word in names)
+        if len(set(arguments)) < len(arguments):
+            raise self.text.error(at, "name each argument of a function once", "names one twice")
+        return line._replace(kind="function", arguments=arguments)
+
+
+def is_constant(line: Line) -> bool:
+    """Whether a definition is made of numbers, functions and constants only."""
+    if line.kind != "definition" or line.index is not None:
+        return False
+    plain = lambda one: one.kind not in ("sum", "element") and (one.kind != "name" or one.value in CONSTANTS)
+    built_in = lambda one: one.kind != "call" or one.value in ARGUMENTS or one.value in ALIASES
+    return all(plain(one) and built_in(one) for one in line.body)

@@ -1,0 +1,55 @@
+"""Quantities that a bifurcation diagram can show in place of a component: of orbits also the period and frequency."""
+
+import numpy as np
+
+from analysis.dynamics.continuation.branches import Branch
+from dynsim.errors import ArgumentError
+from figures.diagrams import Drawn, Values
+from figures.panels.labels import axis_label, rate_label
+
+QUANTITIES = ("range", "minimum", "maximum", "amplitude", "period", "frequency")
+"""What is drawn: the component with the extremes of orbits, one extreme, half of their distance, or a time."""
+
+
+def shown(drawn: Drawn, quantity: str) -> Drawn:
+    """Convert the values of a diagram to those of a quantity; equilibria have no period and are left out.
+
+    Raises:
+        ValueError: for a period or frequency without periodic orbits.
+    """
+    if quantity == "range":
+        return drawn
+    pairs = list(zip(drawn.branches, drawn.values, strict=True))
+    if quantity in ("period", "frequency"):
+        orbits = [one for (one, is_orbit), _ in pairs if is_orbit]
+        if not orbits:
+            raise ArgumentError(
+                "y", "be a component's range, minimum, maximum or amplitude without periodic orbits (see `--cycles`)",
+                f"is `{quantity}`",
+            )  # fmt: skip
+        values = tuple(_times(one, quantity) for one in orbits)
+        return Drawn(drawn.diagram, tuple((one, True) for one in orbits), values, "periodic orbits")
+    measure = {
+        "minimum": lambda rows: rows.min(axis=1, keepdims=True),
+        "maximum": lambda rows: rows.max(axis=1, keepdims=True),
+        "amplitude": lambda rows: np.ptp(rows, axis=1, keepdims=True) / 2,
+    }[quantity]
+    measured = tuple((measure(on_branch), measure(at)) for _, (on_branch, at) in pairs)
+    return drawn._replace(values=measured, orbits="periodic orbits")
+
+
+def _times(one: Branch, quantity: str) -> Values:
+    """Collect the periods of a branch of orbits and of its bifurcations, or their inverses."""
+    states, power = one.states, 1 if quantity == "period" else -1
+    at = np.array([float(mark.state.period) for mark in one.bifurcations]).reshape(-1, 1)
+    return np.asarray(states.period, float).reshape(-1, 1) ** power, at**power
+
+
+def label(quantity: str, name: str, unit: str, time_unit: str) -> str:
+    """Label the axis of a quantity of a component."""
+    own = axis_label(name, unit)
+    if quantity == "period":
+        return axis_label("period", time_unit)
+    if quantity == "frequency":
+        return rate_label("frequency", "", time_unit)
+    return own if quantity == "range" else f"{quantity} of {own}"

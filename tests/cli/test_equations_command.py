@@ -1,0 +1,70 @@
+"""Equations as text wherever a command names a system."""
+
+import re
+
+import numpy as np
+import pytest
+
+from dynsim.__main__ import main
+
+SPRING = "x' = y; y' = -k*x - c*y"
+
+
+def test_a_text_is_simulated_with_its_parameters(capsys):
+    assert (
+        main(["simulate", SPRING, "--k", "4", "--c", "0", "--start", "1", "0", "--end", "1", "--integrator", "scipy"])
+        == 0
+    )
+    said = capsys.readouterr().out
+    assert f"to ({np.cos(2):.6g}, {-2 * np.sin(2):.6g}) at t = 1" in said
+
+
+def test_a_text_with_a_start_and_a_map_need_no_options(capsys):
+    assert main(["simulate", "x[n+1] = r*x*(1 - x); x[0] = 0.5; r = 4", "--end", "2", "--r", "2"]) == 0
+    assert "2 steps, from (0.5) to (0.5)" in capsys.readouterr().out
+
+
+def test_noise_of_a_text_is_simulated(capsys):
+    words = ["simulate", "x' = s*x*dW; x(0) = 1", "--s", "0.5", "--end", "0.1", "--step-size", "0.05", "--frames", "2"]
+    assert main(words) == 0
+    ito = capsys.readouterr().out
+    assert main([*words, "--calculus", "stratonovich"]) == 0
+    assert capsys.readouterr().out != ito
+    assert main([*words, "--noise", "0.1"]) == 2
+    assert "`noise` must be left out for equations with noise" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_varied_parameter_needs_no_value(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["continue", "x' = mu - x^2", "--parameter", "mu=0.5:1", "--start", "1", "--figure", "a.png"]) == 0
+    assert "mu" in capsys.readouterr().out
+
+
+def test_equations_are_exported(tmp_path, capsys):
+    assert main(["export", SPRING, "--k", "4", "--c", "0.5", "--to", "xpp"]) == 0
+    assert capsys.readouterr().out == "x'=y\ny'=-k*x-c*y\npar k=4\npar c=0.5\ndone\n"
+    out = tmp_path / "spring.ode"
+    assert main(["export", SPRING, "--k", "4", "--c", "0.5", "--out", str(out)]) == 0
+    assert main(["export", str(out), "--c", "1", "--to", "latex"]) == 0
+    assert "-k \\, x - c \\, y" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["portrait", "x' = nu*y; y' = -x", "--box", "-1", "1", "-1", "1"], "`system` must define `nu`.* at column 6"),
+        (["portrait", "x' = 2y; y' = -x"], "`system` must have an operator between factors"),
+        (["portrait", SPRING, "--k", "1", "--c", "1", "--q", "2"], "`q` must be an option of .* is neither"),
+        (["simulate", SPRING, "--k", "1", "--c", "a"], "`c` must be a finite number"),
+        (["simulate", SPRING, "--k", "1", "--c", "1", "--names", "a", "b"], "`names` must be left out unless"),
+        (["simulate", "missing.ode"], "`missing.ode` cannot"),
+        (["export", "lorenz"], "be equations without noise"),
+        (["portrait", "x[n+1] = x"], "`system` must be a flow for `dynsim portrait`"),
+    ],
+)  # fmt: skip
+def test_bad_texts_are_refused_in_one_sentence(words, sentence, capsys):
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert re.search(sentence, said)

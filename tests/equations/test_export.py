@@ -1,0 +1,62 @@
+"""Exported equations: read back, executed, or compared with a formula."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dynsim as ds
+from dynsim.equations.ode import from_ode
+from dynsim.errors import ArgumentError
+
+TEXT = """
+x' = y*if(x > 0 and not y < 2, 1, -a) + f(x, lambda)/(1 + abs(y))^2 - (x - (y - 1)) - -x^2^0.5 - (a - -3)
+y' = -a*sin(pi*x) + sech(x) + max(x, y, 0) + b + mod(x, 3)*heaviside(t - 1) + ln(2)/cos(x)/2 - (2*x)^-2 - 2/(x*y)
+v'' = -v + v'*x + (-x)^2 - 2^-x
+b = a*x - 2e-3
+f(u, k) = u^k/(1 + u^k)
+a = 1.5
+x(0) = 0.5; y(0) = 0.25; v(0) = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def flow():
+    return ds.system(TEXT, {"lambda": 2.0})
+
+
+@pytest.mark.parametrize(("t", "y"), [(0.5, 0.3), (2.0, 3.0)])
+def test_exported_python_and_ode_files_have_the_same_field(flow, t, y):
+    names = {}
+    exec(ds.export(flow, "python").split("solution =")[0], names)
+    state = np.array([0.7, y, 0.2, 0.9])
+    expected = np.asarray(flow.velocity(t, jnp.asarray(state)))
+    assert names["field"](t, state) == pytest.approx(expected, rel=1e-14)
+    again = ds.system(from_ode(ds.export(flow, "xpp")))
+    assert again.start == flow.start
+    assert np.asarray(again.velocity(t, jnp.asarray(state))) == pytest.approx(expected, rel=1e-14)
+
+
+def test_latex_and_julia_read_as_printed():
+    flow = ds.system("x' = a*(x - 1)^2/(1 + x) - k_1*sqrt(x)", a=1.0, k_1=2.0)
+    assert ds.export(flow, "latex") == (
+        "\\begin{aligned}\n  \\frac{\\mathrm{d} x}{\\mathrm{d}t} &= "
+        "\\frac{a \\, \\left(x - 1\\right)^{2}}{1 + x} - k_{1} \\, \\sqrt{x}\n\\end{aligned}"
+    )
+    julia = ds.export(flow, "julia")
+    assert "    a, k_1 = parameters\n    return [a*(x - 1)^2/(1 + x) - k_1*sqrt(x)]\nend" in julia
+    ring = ds.system("x[i=1..3]' = x[i-1] - sum(j=1..3, x[j]); x[0] = x[3]")
+    assert "x_{i - 1} - \\sum_{j=1}^{3} x_{j} && i = 1, \\dots, 3" in ds.export(ring, "latex")
+    with pytest.raises(ArgumentError, match="`to` must be latex for equations with families"):
+        ds.export(ring, "xpp")
+
+
+def test_maps_are_exported_with_their_step():
+    text = ds.export(ds.system("x[n+1] = r*x*(1 - x) + n; r = 3.5; x(0) = 0.2"), "xpp")
+    assert text == "x(t+1)=r*x*(1-x)+t\npar r=3.5\ninit x=0.2\ndone"
+
+
+def test_what_is_not_equations_is_refused():
+    with pytest.raises(ArgumentError, match="be equations without noise, but is a Lorenz"):
+        ds.export(ds.catalogue.Lorenz(), "latex")
+    with pytest.raises(ArgumentError, match="names that differ in capitals only"):
+        ds.export(ds.system("x' = X; X = 1"), "xpp")

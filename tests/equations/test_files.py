@@ -1,0 +1,89 @@
+"""Equations from files: plain text, TOML, and `.ode` files of XPPAUT."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dynsim as ds
+from dynsim.equations.ode import from_ode
+from dynsim.errors import ArgumentError
+
+ODE = """# a small neuron
+"{v=1} a comment that XPPAUT shows
+par gca=4.4 vca=120,
+param iapp=90, C=20   # capacity
+number vk=-84
+p zero
+minf(V)=.5*(1+tanh((v+1.2)/18))
+!half=iapp/2
+ica=gca*minf(v)*(v-vca)
+table ramp % 51 0 5 t^2
+dv/dt = (iapp - ica \\
+   - 8*w*(V-vk))/c + if(t<10)then(0)else(half) + zero
+w'=.04*(.5*(1+tanh((v-2)/30))-w)+ramp(w)*heav(v)
+x[1..3]' = -x[j] + x[j-1]
+x0 = w
+s' = sum(1,3)of(shift_(x1)*i')
+shift_(u)=u
+init v=-40,w=.01
+x[2..3](0)=[j]
+aux I.ca=ica
+aux ica=ica
+@ total=200,xp=v,yp=w,xlo=-80,xhi=60
+@ ylo=-.1,yhi=1,maxstor=100000
+done
+this is not read"""
+
+
+def test_an_ode_file_is_read():
+    flow = ds.system(from_ode(ODE))
+    assert flow.names == ("v", "w", "x1", "x2", "x3", "s")
+    assert flow.start == (-40.0, 0.01, 0.0, 2.0, 3.0, 0.0)
+    assert flow.ranges == (("v", -80.0, 60.0), ("w", -0.1, 1.0))
+    assert {name: float(value) for name, value in flow.parameters.items()} == {
+        "gca": 4.4, "vca": 120.0, "iapp": 90.0, "c": 20.0, "vk": -84.0, "zero": 0.0,
+    }  # fmt: skip
+    v, w, x = -30.0, 0.2, np.array([0.2, 0.5, 2.0, 3.0])
+    ica = 4.4 * 0.5 * (1 + np.tanh((v + 1.2) / 18)) * (v - 120)
+    expected = [(90 - ica - 8 * w * (v + 84)) / 20 + 45, 0.04 * (0.5 * (1 + np.tanh((v - 2) / 30)) - w)]
+    found = flow.velocity(11.0, jnp.array([v, w, 0.5, 2.0, 3.0, 1.0]))
+    assert np.asarray(found) == pytest.approx([*expected, *(x[:3] - x[1:]), 3.0], rel=1e-12)
+    assert float(flow.quantity("i_ca", 0.0, [v, w, 0.5, 2.0, 3.0, 1.0])) == pytest.approx(ica)
+
+
+def test_maps_and_noise_of_ode_files():
+    standard = ds.system(from_ode("y(t+1)=y+k*sin(x)\nx(t+1)=mod(x+y+t,2*pi)\npar k=.5\ndone"))
+    assert np.asarray(standard.step(2, jnp.array([1.0, 7.0]))) == pytest.approx([1 + 0.5 * np.sin(7), 10 - 2 * np.pi])
+    noisy = ds.system(from_ode("wiener w1 w2\nx'=-x+s*w1\ny'=w2*x\npar s=2"))
+    assert np.asarray(noisy.kick(0.0, jnp.array([3.0, 1.0]), jnp.ones(2))).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("x'=delay(x,2)", "has delays"), ("global 1 x-1 {x=0}", "has global events"), ("markov z 2", "Markov"),
+        ("b x-1", "has boundary conditions"), ("table h file.tab", "has tables from files"), ("0=x+y", "algebraic"),
+        ("x'=int{exp(-t)#x}", "Volterra"), ("x'=ran(1)", "random numbers"), ("2 0 1 4", "old format"),
+        ("special k=conv(even,101,21,w,u)", "special network functions"), ("x'=besselj(1,x)", "Bessel"),
+    ],
+)  # fmt: skip
+def test_what_ode_files_have_beyond_equations_is_refused_by_name(line, what):
+    with pytest.raises(ArgumentError, match=f"line 2, `.*{what}"):
+        from_ode(f"# a comment\n{line}\nx'=-x\ndone")
+
+
+def test_toml_and_text_files(tmp_path):
+    (tmp_path / "a.toml").write_text(
+        'equations = """\nx\' = -k*x\ny\' = x\n"""\ntime_unit = \'s\'\n[parameters]\nk = 2\n[start]\nx = 1\n'
+        "[units]\nx = 'm'\n[ranges]\nk = [0, 5]\ny = [-1.5, 2]\n"
+    )
+    flow = ds.system(tmp_path / "a.toml")
+    assert (flow.start, flow.units, flow.time_unit) == ((1.0, 0.0), ("m", ""), "s")
+    assert set(flow.ranges) == {("k", 0.0, 5.0), ("y", -1.5, 2.0)}
+    (tmp_path / "b.txt").write_text(str(flow), encoding="utf-8-sig")
+    assert ds.system(str(tmp_path / "b.txt"), k=2.0).rhs == flow.rhs
+    with pytest.raises(ArgumentError, match="`c.ode` cannot"):
+        ds.system("c.ode")
+    (tmp_path / "d.toml").write_text("equation = 'x'")
+    with pytest.raises(ArgumentError, match="has `equation`"):
+        ds.system(tmp_path / "d.toml")

@@ -1,0 +1,171 @@
+"""What a text of equations means: each is compared with the same function written by hand."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dynsim as ds
+from dynsim.errors import ArgumentError
+
+
+def field(text, state, t=0.0, **parameters):
+    """Evaluate a flow at a state."""
+    return np.asarray(ds.system(text, parameters).velocity(t, jnp.asarray(state, float)))
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("-x^2", -4.0), ("2^-2", 0.25), ("2^3^2", 512.0), ("x**3/4/2", 1.0), ("-x*-y", 6.0), ("1 - 2 - 3", -4.0),
+        ("x^-1", 0.5), ("(y - x)^0.5", 1.0), ("2e-1*.5 + 1.", 1.1), ("+x - -y", 5.0), ("x^y", 8.0),
+        ("if(x > 1 and not (y < 3 or y == 4), 10, 20)", 10.0), ("(x >= 2)*5 + (x != 2)", 5.0), ("if(x, 1, 2)", 1.0),
+        ("mod(-x, 3)", 1.0), ("max(x, y, 1) + min(x, y, 1)", 4.0), ("abs(-x) + sign(-y) + heaviside(0)", 2.0),
+        ("ln(exp(x)) + sqrt(x*x) + atan2(0, 1)", 4.0), ("arctan(tan(1)) + cbrt(8) + hypot(3, 4)", 8.0),
+        ("sec(0) + sech(0) + power(x, 2) + floor(2.7) + log10(100)", 10.0), ("cos(pi)", -1.0), ("t + x", 3.0),
+        ("sum(j=1..3, j*x)", 12.0), ("sum(j=1..2, sum(k=1..2, j*k))", 9.0), ("erf(0) + round(0.6)", 1.0),
+    ],
+)  # fmt: skip
+def test_expressions_have_the_value_of_arithmetic(expression, value):
+    assert field(f"x' = {expression}; y' = 0", [2.0, 3.0], t=1.0)[0] == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x' = y; y' = -x", "x' = y, y' = -x", "dx/dt = y\n\ndy/dt = -x  # spring", "x' = y\ny' = -1 *\n  x",
+        "x'' = -x", "d^2x/dt^2 = -x", "x'(t) = y(t); dy(t)/dt = -x(t)", "\u1e8b = y; y\u2032 = \u2212x",
+        "d\u00b2x/dt\u00b2 = \u2013x",
+        "\U0001d465\u2019 = y\ny\u2019 = \u2010\U0001d465", "x'=(\ny\n);;y'=-(x)",
+        "\ufeffx'\u00a0=\u2009y; y' = 0\u22c5y\u00d7y \u2212 x",
+    ],
+)  # fmt: skip
+def test_all_ways_to_print_an_oscillator_are_one(text):
+    assert field(text, [2.0, 3.0]).tolist() == [3.0, -2.0]
+
+
+def test_greek_letters_and_subscripts_are_spelled_out():
+    flow = ds.system(
+        "\u03b8\u2081\u0307 = \u03c9 \u2212 \u00b5\u00b7sin(\u03b8\u2081)\u00b2", {"\u03c9": 2.0, "mu": 1.0}
+    )
+    assert flow.names == ("theta1",)
+    assert float(flow.velocity(0.0, jnp.array([np.pi / 2]))[0]) == pytest.approx(1.0)
+    assert field("x\u2081' = x\u2081\u207b\u00b9 + \u221a(4)", [2.0]).tolist() == [2.5]
+
+
+def test_own_names_come_before_constants_and_time():
+    text = "lambda' = beta*E; E' = I; I' = t; t' = pi; S' = N; N' = Q; Q' = O; O' = S; beta = 2; pi = 3"
+    assert field(text, np.arange(1.0, 9.0)).tolist() == [4.0, 3.0, 4.0, 3.0, 6.0, 7.0, 8.0, 5.0]
+
+
+def test_definitions_may_stand_in_any_order_and_use_each_other():
+    text = "x' = a + f(x, 2); a = b*x; b = 3*k; f(u, v) = u/(k + g(v)); g(u) = u*b; k = 0.5"
+    assert field(text, [2.0])[0] == pytest.approx(3.0 + 2 / (0.5 + 3.0))
+    flow = ds.system(text)
+    assert float(flow.quantity("a", 0.0, [2.0])) == pytest.approx(3.0)
+    assert list(flow.parameters) == ["k"]
+    with pytest.raises(ArgumentError, match="name a quantity that the text defines, a, b, but is `c`"):
+        flow.quantity("c", 0.0, [2.0])
+
+
+def test_a_family_has_neighbours_and_sums():
+    text = """
+    N = 4
+    x[i=1..N]' = D*(flux[i-1] - flux[i]) + w[i]*x[i] + K*sum(j=1..N, sin(x[j] - x[i])) + i
+    flux[i=0..N] = x[i] - x[i+1]
+    x[0] = x[N]; x[5] = x[1]
+    x[i=1..N](0) = i^2
+    """
+    w = np.array([0.1, 0.2, 0.3, 0.4])
+    flow = ds.system(text, D=0.5, K=2.0, w=w)
+    x = np.array([0.3, -0.2, 1.0, 0.5])
+    expected = 0.5 * (np.roll(x, 1) - 2 * x + np.roll(x, -1)) + w * x + np.arange(1, 5)
+    expected += 2 * np.sum(np.sin(x[None] - x[:, None]), axis=1)
+    assert np.asarray(flow.velocity(0.0, jnp.asarray(x))) == pytest.approx(expected, rel=1e-14)
+    assert flow.names == ("x_1", "x_2", "x_3", "x_4")
+    assert flow.start == (1.0, 4.0, 9.0, 16.0)
+
+
+def test_the_number_of_entries_can_be_given():
+    flow = ds.system("N = 2; x[i=1..N]' = x[i+1]; x[4] = 7", N=3)
+    assert np.asarray(flow.velocity(0.0, jnp.arange(3.0))).tolist() == [1.0, 2.0, 7.0]
+    with pytest.raises(ArgumentError, match="`N` must be a whole number"):
+        ds.system("x[i=1..N]' = 1", N=2.5)
+
+
+def test_ends_of_a_family_may_have_equations_of_their_own():
+    text = "x[1]' = -x[1]; x[i=2..4]' = x[i-1] - x[i]; y' = x[4]"
+    assert field(text, [1.0, 2.0, 4.0, 8.0, 0.0]).tolist() == [-1.0, -1.0, -2.0, -4.0, 8.0]
+
+
+def test_maps_read_all_notations():
+    for text in (
+        "x[n+1] = 1 - a*x[n]^2 + y[n]; y[n+1] = b*x[n]; x[0] = 0.5",
+        "x(k+1) = 1 - a*x(k)^2 + y, y(k+1) = b*x, x(0) = 0.5",
+    ):
+        henon = ds.system(text, a=1.4, b=0.3)
+        assert np.asarray(henon.step(0, jnp.array([0.5, 0.1]))) == pytest.approx([0.75, 0.15])
+        assert henon.start == (0.5, 0.0)
+    assert np.asarray(ds.system("x[n+1] = x + n").step(3, jnp.array([1.0]))).tolist() == [4.0]
+
+
+def test_noise_is_separated_from_the_drift():
+    flow = ds.system("x' = -a*x + s*dW1 - x*dW2/2; y' = -(y - 2*dW1)*3", a=2.0, s=0.5)
+    state = jnp.array([4.0, 1.0])
+    assert np.asarray(flow.drift(0.0, state)).tolist() == [-8.0, -3.0]
+    assert np.asarray(flow.kick(0.0, state, jnp.array([1.0, 0.0]))).tolist() == [0.5, 6.0]
+    assert np.asarray(flow.kick(0.0, state, jnp.array([0.0, 1.0]))).tolist() == [-2.0, 0.0]
+    assert flow.calculus == "ito"
+    from dynsim.systems.named import changed
+
+    assert np.asarray(changed(flow, {"s": 3.0}).kick(0.0, state, jnp.array([1.0, 0.0]))).tolist() == [3.0, 6.0]
+    own = ds.system("x' = -x + s*dW1; y' = x*dW2; z[i=1..2]' = z[i]*dW[i]", {"s": 0.5}, calculus="stratonovich")
+    assert np.asarray(own.kick(0.0, jnp.array([2.0, 3.0, 4.0, 5.0]), jnp.ones(4))).tolist() == [0.5, 2.0, 4.0, 5.0]
+
+
+def test_units_ranges_and_time_are_read_from_comments():
+    flow = ds.system("V' = I - V  # [mV] -80..60\nw' = V\n# w: [] 0 .. 1.5\nI = 2 # 0..200\n# t [ms]")
+    assert flow.units == ("mV", "")
+    assert flow.time_unit == "ms"
+    assert flow.ranges == (("V", -80.0, 60.0), ("w", 0.0, 1.5), ("I", 0.0, 200.0))
+
+
+def test_a_printed_system_is_read_again():
+    text = """
+    x' = y[1]*if(x > 0, 1, a) + t  # [m] -1..1
+    y[i=1..2]' = f(x) - x^2/3
+    f(u) = -(u - 1)*2
+    x(0) = 1; y[1](0) = 2
+    # t [s]
+    """
+    flow = ds.system(text, a=1.5)
+    again = ds.system(str(flow))
+    assert str(again) == str(flow)
+    assert again.rhs == flow.rhs
+    assert (again.start, again.units, again.ranges) == (flow.start, flow.units, flow.ranges)
+
+
+def test_equal_texts_share_a_program():
+    import jax
+
+    one = ds.system("x' = -k*x ** 2  # decay", k=1.0)
+    other = ds.system("x'=-k*x^2;k=2")
+    assert jax.tree.structure(one) == jax.tree.structure(other)
+    assert jax.tree.structure(one) != jax.tree.structure(ds.system("x' = -k*x^3", k=1.0))
+
+
+def test_parameters_can_be_differentiated():
+    import jax
+
+    flow = ds.system("x' = mu*x - x^3", mu=2.0)
+    slope = jax.grad(lambda flow: flow.vector_field(0.0, jnp.array([3.0]))[0], allow_int=True)(flow)
+    assert float(slope.parameters["mu"]) == 3.0
+    assert ds.Parameter(flow, "mu", 0.0, 3.0).at(1.0).parameters["mu"] == 1.0
+
+
+def test_runs_of_equations_are_stored_and_repeated(tmp_path):
+    flow = ds.system("x' = -k*x; k = 2; x(0) = 1")
+    run = ds.simulate(flow, flow.start, [0.0, 0.5], integrator=ds.Scipy())
+    assert float(run.final[0]) == pytest.approx(np.exp(-1.0), abs=1e-11)
+    ds.save(tmp_path / "run.npz", run)
+    assert np.array_equal(ds.rerun(tmp_path / "run.npz").ys, run.ys)
+    assert str(ds.load(tmp_path / "run.npz").system) == str(flow)
