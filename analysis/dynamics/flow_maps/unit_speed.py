@@ -100,7 +100,7 @@ def followed(
     """
     starts = np.asarray(starts, float)
     directions = np.asarray(signs, float)
-    if flow.space == Euclidean() and switched_field(flow, jnp.zeros(starts.shape[1:])) is not None:
+    if isinstance(flow.space, Flat) and switched_field(flow, jnp.zeros(starts.shape[1:])) is not None:
         return _sliding(flow, starts, ts, directions, (t, slow, np.broadcast_to(size, starts.shape[-1:]), unit), rtol)
     long = not np.isfinite(slow) and ts[-1] - ts[0] > LONG
     slowed = None if long else _slowed(flow, t, directions, slow, np.broadcast_to(size, starts.shape[-1:]), unit)
