@@ -21,6 +21,7 @@ COMMANDS = {
     "section": "draw the Poincare section of a flow, or the orbit diagram or cobweb of a map",
     "basins": "find the attractors of a system, and draw their basins or compute basin fractions",
     "continue": "continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram",
+    "draw": "draw a stored result again, in another size, with other limits, labels and fonts",
     "export": "write equations for XPPAUT, LaTeX, Python or Julia",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",

@@ -4,25 +4,26 @@ The drawing package imports this one, so it is looked up by name when a notebook
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynsim._core.siblings import sibling
 from dynsim._core.types import TimesLike
 from dynsim.errors import ArgumentError
 
-DRAWING, EXPLORING = "figures.notebook", "figures.explorer"
+NOTEBOOK, PLOTTING, EXPLORING = "figures.notebook", "figures.plotting", "figures.explorer"
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 
-def picture(result: Any) -> bytes | None:
-    """PNG of a result, or None for a result without a picture, which a notebook shows as text."""
-    return sibling(DRAWING).png(result)
+def picture(result: Any) -> tuple[bytes, dict[str, int]] | None:
+    """PNG of a result with the size in which notebooks show it, or None for a result that is shown as text."""
+    return sibling(NOTEBOOK).png(result)
 
 
-class Pictured:
-    """A result that notebooks show as a picture."""
-
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+def plot(result: Any, ax: Any, **options: Any) -> "Artists":
+    """Draw a result into axes of matplotlib, or into a figure of its own; see `figures.plot`."""
+    return sibling(PLOTTING).plot(result, ax, **options)
 
 
 def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **ranges: tuple[float, float]) -> Any:

@@ -1,4 +1,5 @@
 from . import panels as panels
+from .artists import Artists as Artists
 from .figure import Figure as Figure
 from .figure import figure as figure
 from .figure import save as save
@@ -7,6 +8,7 @@ from .files import write_figure as write_figure
 from .gallery import FIGURES as FIGURES
 from .gallery import find_figures as find_figures
 from .movie import write_movie as write_movie
+from .plotting import plot as plot
 from .style import COLOURS as COLOURS
 from .style import basin_colour as basin_colour
 from .style import canvas as canvas

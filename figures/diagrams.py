@@ -1,37 +1,36 @@
 """Bifurcation diagrams: a component of the state on branches of equilibria, cycles and periodic orbits."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
+import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
+from analysis.dynamics.codim2.curves import CriticalCurve
+from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbits import orbit_ranges
 from analysis.dynamics.diagrams import Diagram, branch_line, component_of
 from analysis.dynamics.periodic_orbits.maps import phases
+from dynsim._core.validation import choice
+from dynsim.errors import ArgumentError
+from dynsim.systems.named import Components, components, listed
 from dynsim.systems.parameter import Parameter
-from figures.fitted import fitted
-from figures.panels.bifurcations import bifurcation_marks, branch_lines, shown_up_to, stability_legend
+from figures import quantities
+from figures.artists import Artists, Part, set_properties, sheet
+from figures.panels.bifurcations import (
+    bifurcation_marks,
+    branch_lines,
+    critical_lines,
+    number_image,
+    shown_up_to,
+    stability_entries,
+)
 from figures.panels.labels import axis_label
 from figures.panels.shown import leaving_marks, usual_limits
-from figures.style import canvas, settings
-
-Values = tuple[np.ndarray, np.ndarray]
-"""Values of a component at the points of a branch and at its bifurcations, with one column per curve."""
-
-
-class Drawn(NamedTuple):
-    """A diagram with the values of a component on its branches, and whether they are branches of periodic orbits.
-
-    `orbits` is what a legend calls the periodic orbits.
-    """
-
-    diagram: Diagram
-    branches: tuple[tuple[Branch, bool], ...]
-    values: tuple[Values, ...]
-    orbits: str = "periodic orbits, max. and min."
+from figures.quantities import Drawn, Values
+from figures.style import COLOURS
 
 
 def measured(diagram: Diagram, component: int = 0, parameter: Parameter | None = None) -> Drawn:
@@ -63,51 +62,208 @@ def limits_of(drawn: Drawn) -> tuple[tuple[float, float] | None, tuple[float, fl
     return usual, (float(np.nanmin(every)), float(np.nanmax(every)))
 
 
-def drawing(
-    drawn: Drawn,
-    label: str,
+def diagram(
+    found: Diagram,
+    ax: Any = None,
+    component: str | int = 0,
     *,
+    quantity: str = "range",
+    parameter: Parameter | None = None,
+    branches: Part = True,
+    orbits: Part = True,
+    bifurcations: Part = True,
+    colour: Any = None,
+    window: tuple[float, float] | None = None,
     bounds: Sequence[float] = (),
-    limits: tuple[float, float] | None = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
     until: float = 1.0,
-) -> Figure:
-    """Draw a component on the branches of a diagram against the parameter, with stability and bifurcations.
+    measures: "Drawn | None" = None,
+    **style: Any,
+) -> Artists:
+    """Draw a bifurcation diagram; see `Diagram.plot`. `measures`, if given, is what `measured` returns."""
+    names = found.names or _numbered(found)
+    which = _index(component, names)
+    units = found.units or ("",) * len(names)
+    choice("quantity", quantity, quantities.QUANTITIES)
+    of = found.of if parameter is None else parameter
+    time_unit = "" if of is None else str(getattr(of.system, "time_unit", ""))
+    label = quantities.label(quantity, names[which], units[which], time_unit)
+    wanted = (branches, orbits, bifurcations)
+    how = {"colour": colour, "window": window, "bounds": bounds, "until": until, "style": style}
+    sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}
+    known = measures or quantities.shown(measured(found, which, parameter), quantity)
+    return _drawn(known, label, ax, wanted, how, sheeted)
 
-    Args:
-        drawn: the diagram with the values of the component.
-        label: the label of the component.
-        bounds: lower and upper end of the parameter axis; by default that of the branches.
-        limits: limits of the component; by default all of it.
-        until: the share of the parameter axis that is drawn.
-    """
-    unclear = any("undecided" in one.beside for one, _ in drawn.branches)
-    with settings():
-        figure, (ax,) = canvas()
-        marks, lines = [], []
-        for (one, orbits), (on_branch, at) in zip(drawn.branches, drawn.values, strict=True):
-            lines += branch_lines(ax, *branch_line(one, on_branch, at), role="second" if orbits else "first")
-            names = [b.title for b in one.bifurcations]
-            rows = at[:, -1:] if orbits else at  # orbits are marked at their maximum, cycles of maps at each point
+
+def branch(
+    found: Branch,
+    ax: Any = None,
+    component: str | int = 0,
+    *,
+    parameter: Parameter | None = None,
+    branches: Part = True,
+    orbits: Part = True,
+    bifurcations: Part = True,
+    colour: Any = None,
+    window: tuple[float, float] | None = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+    until: float = 1.0,
+    **style: Any,
+) -> Artists:
+    """Draw a branch; see `Branch.plot`."""
+    states: Any = found.states
+    of_orbits = hasattr(states, "period")
+    how = {"colour": colour, "window": window, "bounds": (), "until": until, "style": style}
+    sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}
+    if of_orbits and parameter is None:
+        values = np.asarray(states.period)[:, None], np.array([[b.state.period] for b in found.bifurcations])
+        alone = Drawn(Diagram(found.name, (found,), (1,)), ((found, False),), (values,))
+        return _drawn(alone, "period", ax, (branches, orbits, bifurcations), how, sheeted)
+    whole = Diagram(found.name, () if of_orbits else (found,), () if of_orbits else (1,), (found,) if of_orbits else ())
+    if parameter is not None:
+        first = jax.tree.map(lambda a: a[0, 0] if of_orbits else a[0], states.nodes if of_orbits else states)
+        known = components(parameter.system, first)
+        whole = whole._replace(names=known.names, units=known.units)
+    names = whole.names or _numbered(whole)
+    which = _index(component, names)
+    label = axis_label(names[which], whole.units[which] if whole.units else "")
+    return _drawn(measured(whole, which, parameter), label, ax, (branches, orbits, bifurcations), how, sheeted)
+
+
+def _drawn(
+    found: Drawn, label: str, ax: Any, wanted: Sequence[Part], how: dict[str, Any], sheeted: dict[str, Any]
+) -> Artists:
+    """Draw measured branches against the parameter, with stability and bifurcations."""
+    if not found.branches:
+        raise ArgumentError("diagram", "have a branch to draw", "has none")
+    branches, orbits, bifurcations = wanted
+    cycle = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", ["C0"])
+    has_orbits = any(of_orbits for _, of_orbits in found.branches)
+    unclear = any("undecided" in one.beside for one, _ in found.branches)
+    with sheet(ax, place="above", columns=2 if has_orbits else 3, **sheeted) as drawn:
+        if drawn.own:
+            cycle = [COLOURS["first"], COLOURS["second"]]
+        tints = cycle[0] if how["colour"] is None else how["colour"], cycle[1 % len(cycle)]
+        lines, marks = [], []
+        drawn.draw("branches", False, branch_lines)
+        drawn.draw("orbits", False, branch_lines)
+        drawn.draw("bifurcations", False, bifurcation_marks)
+        for (one, of_orbits), (on_branch, at) in zip(found.branches, found.values, strict=True):
+            name, part = ("orbits", orbits) if of_orbits else ("branches", branches)
+            made = drawn.draw(name, part, branch_lines, *branch_line(one, on_branch, at), colour=tints[of_orbits])
+            if made and how["style"]:
+                set_properties("style", made, how["style"])
+            lines += made or []
+            kinds = [b.title for b in one.bifurcations]
             marks += [
                 (n, b.parameter, float(v))
-                for n, b, row in zip(names, one.bifurcations, rows, strict=True) for v in np.unique(row)
+                for n, b, row in zip(kinds, one.bifurcations, at, strict=True) for v in np.unique(row)
+                if part is not False
             ]  # fmt: skip
-        for mark in marks:
-            bifurcation_marks(ax, *([part] for part in mark))
-        ax.set_xlabel(axis_label(drawn.diagram.parameter))
-        ax.set_ylabel(label)
-        if len(bounds):
-            ax.set_xlim(*bounds)
-        if limits is not None:
-            leaving_marks(ax, limits, lines)
-        kinds = {"first": "equilibria", "second": drawn.orbits}
-        has_orbits = any(orbits for _, orbits in drawn.branches)
+        target = drawn.axes[0]
+        for mark in marks or ():
+            drawn.draw("bifurcations", bifurcations, bifurcation_marks, *([part] for part in mark))
+        target.set(xlabel=axis_label(found.diagram.parameter), ylabel=label)
+        if len(how["bounds"]):
+            target.set_xlim(*how["bounds"])
+        usual = limits_of(found)[0] if how["window"] is None else how["window"]
+        if usual is not None and lines and sheeted["limits"]:
+            drawn.draw("leaving", True, leaving_marks, usual, lines)
+        both = has_orbits and not all(of_orbits for _, of_orbits in found.branches)
+        names = {"equilibria": tints[0], found.orbits: tints[1]} if both else None
         dashed = "unstable or undecided" if unclear else "unstable"
-        stability_legend(
-            ax, kinds=kinds if has_orbits and not all(orbits for _, orbits in drawn.branches) else None, dashed=dashed
+        drawn.draw("branches", bool(lines), stability_entries, kinds=names, dashed=dashed,
+                   colour="black" if drawn.own or has_orbits else tints[0])  # fmt: skip
+        shown_up_to(target, how["until"])
+    return drawn
+
+
+def _index(component: str | int, names: Sequence[str]) -> int:
+    """Index of a component by name or number."""
+    if isinstance(component, str):
+        return Components(tuple(names), ()).index(component)
+    if not 0 <= component < len(names):
+        raise ArgumentError(
+            "component", f"be from 0 to {len(names) - 1}, or name one of {listed(names)}", f"is {component}"
         )
-        shown_up_to(ax, until)
-        return fitted(figure)
+    return component
+
+
+def _numbered(found: Diagram) -> tuple[str, ...]:
+    """Names of the components of the states of a diagram: x_1, x_2 and so on."""
+    states: Any = (found.branches or found.orbits)[0].states if found.branches or found.orbits else np.zeros((1, 1))
+    first = (
+        jax.tree.map(lambda a: a[0, 0], states.nodes)
+        if hasattr(states, "nodes")
+        else jax.tree.map(lambda a: a[0], states)
+    )
+    return components(None, first).names
+
+
+def plane(
+    found: Diagram | CriticalCurve,
+    ax: Any = None,
+    *,
+    names: Sequence[str] = (),
+    curves: Part = True,
+    degeneracies: Part = True,
+    counts: StabilityMap | None = None,
+    bounds: Sequence[Sequence[float]] = (),
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+    **style: Any,
+) -> Artists:
+    """Draw curves of bifurcations in the plane of two parameters; see `CriticalCurve.plot` and `Diagram.plot_plane`."""
+    several = found.curves if isinstance(found, Diagram) else (found,)
+    known = (found.parameter, found.second) if isinstance(found, Diagram) else ("first parameter", "second parameter")
+    with sheet(ax, place="above", legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        drawn.draw("curves", False, critical_lines)
+        drawn.draw("degeneracies", False, bifurcation_marks)
+        for curve in several:
+            line = drawn.draw("curves", curves, critical_lines, curve.name, curve.first, curve.second, colour=colour)
+            if line is not None and style:
+                set_properties("style", [line], style)
+            for place in curve.degeneracies:
+                drawn.draw("degeneracies", degeneracies, bifurcation_marks, [place.kind], [place.first], [place.second])
+        if counts is not None:
+            drawn.draw("counts", True, number_image, counts.stable, counts.first, counts.second, what="stable",
+                       undecided=counts.undecided > 0)  # fmt: skip
+        words = tuple(names) or (counts.names if counts is not None and any(counts.names) else known)
+        if len(words) != 2:
+            raise ArgumentError("names", "hold two names", f"holds {len(words)}")
+        for side, word, ends in zip("xy", words, bounds or ((), ()), strict=True):
+            getattr(drawn.axes[0], f"set_{side}label")(axis_label(word))
+            if len(ends):
+                getattr(drawn.axes[0], f"set_{side}lim")(*ends)
+    return drawn
+
+
+def counts(
+    found: StabilityMap,
+    ax: Any = None,
+    *,
+    image: Part = True,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+) -> Artists:
+    """Draw the numbers of stable equilibria on a grid of two parameters; see `StabilityMap.plot`."""
+    words = found.names if any(found.names) else ("first parameter", "second parameter")
+    with sheet(ax, place="above", legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        drawn.draw("image", image, number_image, found.stable, found.first, found.second, what="stable",
+                   undecided=found.undecided > 0)  # fmt: skip
+        drawn.axes[0].set(xlabel=axis_label(words[0]), ylabel=axis_label(words[1]))
+    return drawn
 
 
 def _phase_values(parameter: Parameter | None, one: Branch, which: int, iterate: int) -> Values:

@@ -15,8 +15,8 @@ from dynsim.simulation.checks import as_state, as_times
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import changed, components, listed, parameters
-from figures.notebook import rendered
-from figures.trajectories import drawing
+from figures.files import rendered
+from figures.trajectories import trajectory
 
 STEPS = 100  # number of steps of a slider
 TIMES = np.linspace(0.0, 50.0, 2001)
@@ -54,7 +54,8 @@ def explorer(system: Any, start: Any, ts: Any, ranges: Mapping[str, tuple[float,
         except (IntegrationError, ArgumentError) as error:
             said.value = str(error)
             return
-        image.value, said.value = rendered(drawing(run)), str(run)
+        (image.value, size), said.value = rendered(trajectory(run).figure), str(run)
+        image.width, image.height = size["width"], size["height"]
 
     for slider in sliders.values():
         slider.observe(show, "value")

@@ -1,8 +1,10 @@
 """Write figures to files: supported formats, atomic writes, and reproducible bytes."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import matplotlib
 import matplotlib.figure
 
 from dynsim.errors import ArgumentError, nearest, reason
@@ -10,6 +12,11 @@ from dynsim.io.whole_files import whole_file
 from figures.style import settings
 
 FORMATS = ("pdf", "svg", "png")
+DPI = 130  # resolution in which notebooks show a figure
+DENSE = 2  # pixels of the file for each pixel shown, so that figures are sharp on dense screens
+
+Picture = tuple[bytes, dict[str, int]]
+"""A PNG, and the width and height in pixels in which notebooks show it."""
 
 
 def check_format(name: str, path: Path) -> None:
@@ -27,7 +34,7 @@ def check_formats(formats: Sequence[str]) -> None:
             raise ArgumentError("formats", f"hold only {', '.join(FORMATS)}", but)
 
 
-def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> None:
+def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str, style: bool = True) -> None:
     """Write a drawing in the format of the file's suffix, with a title but no date, for reproducible bytes.
 
     The file is written atomically.
@@ -36,6 +43,7 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> Non
         drawn: the drawing.
         file: the file; its suffix is one of `FORMATS`.
         title: title that is stored in the file.
+        style: whether the settings of `figures.style` apply, as they should to our own figures.
 
     Raises:
         ValueError: if the file cannot be written.
@@ -51,10 +59,19 @@ def write_figure(drawn: matplotlib.figure.Figure, file: Path, title: str) -> Non
         b'<?xml'
     """
     try:
-        with settings(), whole_file(file, file.suffix) as part:
+        used = settings() if style else matplotlib.rc_context({"svg.hashsalt": "dynsim"})
+        with used, whole_file(file, file.suffix) as part:
             drawn.savefig(part, metadata=_metadata(title, file.suffix.removeprefix(".")))
     except OSError as error:
         raise ArgumentError("folder", "be one that can be written", f"`{file}` is not ({reason(error)})") from None
+
+
+def rendered(drawn: matplotlib.figure.Figure) -> Picture:
+    """Render a figure as a PNG for notebooks on dense screens."""
+    file = io.BytesIO()
+    drawn.savefig(file, format="png", dpi=DENSE * DPI)
+    width, height = (round(DPI * float(inches)) for inches in drawn.get_size_inches())
+    return file.getvalue(), {"width": width, "height": height}
 
 
 def _metadata(title: str, kind: str) -> dict[str, str | None]:

@@ -1,6 +1,7 @@
 """Write movies as animated GIFs with reproducible bytes, one drawing for each phase in [0, 1)."""
 
 import io
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,8 @@ from dynsim.errors import ArgumentError
 from dynsim.io.whole_files import whole_file
 from figures.style import settings
 
-DPI = 120
+DPI = 120  # lowest resolution of a movie
+LEAST = 800  # smallest width of a movie, in pixels
 FRAMES = 36
 MILLISECONDS = 80
 COLOURS = 256
@@ -22,7 +24,7 @@ COLOURS = 256
 def write_movie(
     file: Path, drawing: Callable[[float], matplotlib.figure.Figure], *, frames: int = FRAMES, pause: int = MILLISECONDS
 ) -> Path:
-    """Write the drawings at the phases 0, 1/frames, ... as an endlessly looping GIF.
+    """Write the drawings at the phases 0, 1/frames, ... as an endlessly looping GIF, at least 800 pixels wide.
 
     Args:
         file: the file, which is written atomically.
@@ -43,7 +45,10 @@ def write_movie(
     """
     if frames < 2:
         raise ArgumentError("frames", "be at least 2", f"is {frames}")
-    pictures = _of_one_size([_picture(drawing(k / frames)) for k in range(frames)])
+    first = drawing(0.0)
+    dpi = max(DPI, math.ceil(LEAST / float(first.get_figwidth())))
+    rest = (drawing(k / frames) for k in range(1, frames))
+    pictures = _of_one_size([_picture(one, dpi) for one in itertools.chain([first], rest)])
     palette, undithered = _palette(pictures), Image.Dither.NONE
     turned = [Image.fromarray(picture).quantize(COLOURS, palette=palette, dither=undithered) for picture in pictures]
     with whole_file(file, ".gif") as part:
@@ -70,9 +75,9 @@ def _palette(pictures: list[np.ndarray]) -> Image.Image:
     return Image.fromarray(np.concatenate(parts)).quantize(COLOURS)
 
 
-def _picture(drawn: matplotlib.figure.Figure) -> Image.Image:
+def _picture(drawn: matplotlib.figure.Figure, dpi: int) -> Image.Image:
     stream = io.BytesIO()
     with settings():
-        drawn.savefig(stream, format="png", dpi=DPI)
+        drawn.savefig(stream, format="png", dpi=dpi)
     stream.seek(0)
     return Image.open(stream).convert("RGB")

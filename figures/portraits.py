@@ -1,177 +1,217 @@
-"""Complete figures of phase portraits: planes and slices, lines, circles, spheres and simplices."""
+"""Phase portraits in axes: planes and slices, lines, circles, spheres and simplices."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from figures.fitted import fitted
-from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
-from figures.panels.portrait_curves import cycles, families, jumps, paths, separatrices, sphere_cycles
-from figures.panels.simplices import simplex_portrait
+from analysis.dynamics.portraits.curved import Portrait
+from analysis.dynamics.portraits.plane import PhasePlane
+from dynsim.errors import ArgumentError
+from figures.artists import Artists, Part, sheet
+from figures.panels import phase
+from figures.panels import portrait_curves as curved
+from figures.panels.labels import axis_labels, size_label
+from figures.panels.simplices import in_triangle, simplex_portrait
 from figures.panels.tokens import AXES, View
-from figures.style import COLUMN, PAGE, canvas, colour, settings
+from figures.style import COLOURS, COLUMN, PAGE, canvas, thick
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Basins
     from analysis.dynamics.equilibria.families import Family
-    from analysis.dynamics.portraits.curved import Portrait
-    from analysis.dynamics.portraits.plane import PhasePlane
 
 ARROWS = 300  # number of arrows of the vector field on a sphere
 CLEAR = 0.7  # least distance from an equilibrium to the middle of an arrow on a line, relative to the arrows' distance
 CORNER = 12  # a label of at most this many characters, including those of mathematics, fits in the corner of a sphere
-
-
-class Common(NamedTuple):
-    """Settings shared by the frames of a movie: the range of speeds (velocities on a line), and the legend entries.
-
-    Without them a portrait chooses its own.
-    """
-
-    speeds: tuple[float, float] | None = None
-    legend: Mapping[str, Any] = {}
-
-
-ALONE = Common()
 PAD = 0.05  # margin above and below, relative to the range of velocities on a line
+Range = tuple[float, float] | None
+"""The range of speeds (of velocities on a line) that the frames of a movie share; None for that of the result."""
 
 
-def entries(drawn: Figure) -> dict[str, Any]:
+def entries(drawn: Artists) -> dict[str, Any]:
     """Legend entries of a portrait, by label."""
     return {label: handle for ax in drawn.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
 
 
 def plane(
-    found: "PhasePlane",
-    labels: Sequence[str],
+    found: PhasePlane,
+    ax: Any = None,
     *,
-    title: str = "",
+    streamlines: Part = True,
+    nullclines: Part = True,
+    equilibria: Part = True,
+    cycles: Part = True,
+    separatrices: Part = True,
+    trajectories: Part = True,
+    families: Part = True,
+    surfaces: Part = True,
     basins: "Basins | None" = None,
-    speed: str = "speed",
-    common: Common = ALONE,
-) -> Figure:
-    """Draw the portrait of a plane: field, nullclines, equilibria, limit cycles, separatrices and trajectories."""
-    with settings():
-        drawn, (ax,) = canvas(1.35 * COLUMN, 0.78)
-        planar_portrait(
-            ax, found.xs, found.ys, found.velocity, equilibrium_points=found.points,
-            kinds=[e.kind for e in found.equilibria], labels=(labels[0], labels[1]), legend=False,
-            hidden=found.poles, touching=found.touching, speed_label=speed, speeds=common.speeds,
-        )  # fmt: skip
-        jumps(ax, found.surfaces, found.sliding, [(e.state, e.last) for e in found.pseudo_equilibria])
-        paths(ax, found.trajectories)
-        separatrices(ax, found.stable_curves, found.unstable_curves)
-        cycles(ax, found.cycles, found.cycle_kinds)
-        families(ax, found.families)
-        if basins is not None:
-            from figures.panels.basins import basin_background
+    colour: Any = None,
+    colourbar: Part | None = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+    speeds: Range = None,
+) -> Artists:
+    """Draw a phase plane; see `PhasePlane.plot`."""
+    names, units = (found.names, found.units) if found.names else (("x_1", "x_2"), ("", ""))
+    first, second = axis_labels(names, units)
+    make = lambda: canvas(1.35 * COLUMN, 0.78)
+    with sheet(ax, make=make, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        field = (found.xs, found.ys, found.velocity)
+        low, high = speeds or phase.speed_range(found.velocity)
+        size = size_label((first, second), units, found.time_unit) if high > low else ""
+        style = dict(streamlines) if isinstance(streamlines, Mapping) else {}
+        shades = COLOURS["field"] if colour is None and not size else colour
+        lines = drawn.draw(
+            "streamlines", bool(streamlines), phase.streamlines, *field, colour=shades, speeds=(low, high), **style
+        )
+        wanted = drawn.own if colourbar is None else colourbar
+        if lines is not None and lines.lines.get_array() is not None and wanted is not False:
+            drawn.bar(lines.lines, size or "speed", wanted)
+        drawn.draw("nullclines", nullclines, phase.nullclines, *field, labels=(first, second), hidden=found.poles,
+                   touching=found.touching)  # fmt: skip
+        drawn.draw("equilibria", equilibria, phase.equilibria, found.points, [e.kind for e in found.equilibria])
+        resting = [(e.state, e.last) for e in found.pseudo_equilibria]
+        drawn.draw("surfaces", surfaces, curved.jumps, found.surfaces, found.sliding, resting)
+        drawn.draw("trajectories", trajectories, curved.paths, found.trajectories)
+        drawn.draw("separatrices", separatrices, curved.separatrices, found.stable_curves, found.unstable_curves)
+        drawn.draw("cycles", cycles, curved.cycles, found.cycles, found.cycle_kinds)
+        drawn.draw("families", families, curved.families, found.families)
+        target = drawn.axes[0]
+        target.set(xlabel=first, ylabel=second, xlim=found.xs[[0, -1]], ylim=found.ys[[0, -1]])
+        _background(drawn, basins)
+    return drawn
 
-            basin_background(ax, basins.labels, basins.axes)
-        _finished(ax, title, common)
-        return fitted(drawn)
+
+def _background(drawn: Artists, basins: "Basins | None") -> None:
+    """Draw basins behind a portrait."""
+    if basins is not None:
+        from figures.basins import basin_names
+        from figures.panels.basins import basin_background
+
+        drawn.draw("basins", True, basin_background, basins.labels, basins.axes, names=basin_names(basins))
 
 
 def line(
     xs: np.ndarray,
-    speeds: np.ndarray,
+    velocities: np.ndarray,
     points: np.ndarray,
     kinds: Sequence[str],
     label: str,
+    ax: Any = None,
     *,
     curves: "Sequence[Family]" = (),
     velocity: str = "velocity",
     title: str = "",
     basins: "Basins | None" = None,
-    common: Common = ALONE,
-) -> Figure:
+    legend: Part | None = None,
+    speeds: Range = None,
+) -> Artists:
     """Draw the portrait of a line: the velocity against the state, with arrows and equilibria on the axis.
 
     `label` labels the state and `velocity` its velocity; `curves` are intervals of equilibria.
     """
-    with settings():
-        drawn, (ax,) = canvas(COLUMN, 0.62)
-        ax.axhline(0.0, color=colour("surface"), linewidth=0.6)
-        ax.plot(xs, speeds, color=colour("first"))
-        step = (xs[-1] - xs[0]) / 14
-        for x in xs[0] + step * (np.arange(13) + 0.97):
-            v = float(np.interp(x, xs, speeds))
-            near = np.min(np.abs(points - x), initial=np.inf) < CLEAR * step
-            if abs(v) > 0.02 * float(np.nanmax(np.abs(speeds))) and not near:
-                tip = (x + 0.25 * step * np.sign(v), 0.0)
-                ax.annotate(
-                    "",
-                    tip,
-                    (x - 0.25 * step * np.sign(v), 0.0),
-                    arrowprops={
-                        "arrowstyle": "-|>",
-                        "color": "black",
-                        "lw": 0.6,
-                        "mutation_scale": 7,
-                        "shrinkA": 0,
-                        "shrinkB": 0,
-                    },
-                )
-        equilibria(ax, np.column_stack([points, np.zeros(len(points))]), kinds)
+    with sheet(ax, aspect=0.62, legend=legend, title=title) as drawn:
+        drawn.draw("velocity", True, _velocity, xs, velocities)
+        drawn.draw("arrows", True, _arrows, xs, velocities, points)
+        drawn.draw("equilibria", True, phase.equilibria, np.column_stack([points, np.zeros(len(points))]), kinds)
         on_axis = lambda family: np.column_stack([family.points[:, 0], np.zeros(len(family.points))])
-        families(ax, [family._replace(points=on_axis(family)) for family in curves])
-        ax.set_xlim(xs[0], xs[-1])
-        ax.set_xlabel(label)
-        ax.set_ylabel(velocity)
-        if common.speeds is not None:
-            pad = PAD * (common.speeds[1] - common.speeds[0]) or 1.0
-            ax.set_ylim(common.speeds[0] - pad, common.speeds[1] + pad)
-        if basins is not None:
-            from figures.panels.basins import basin_background
-
-            basin_background(ax, basins.labels, basins.axes)
-        _finished(ax, title, common)
-        return fitted(drawn)
+        drawn.draw("families", True, curved.families, [one._replace(points=on_axis(one)) for one in curves])
+        drawn.axes[0].set(xlabel=label, ylabel=velocity, xlim=xs[[0, -1]])
+        if speeds is not None:
+            pad = PAD * (speeds[1] - speeds[0]) or 1.0
+            drawn.axes[0].set_ylim(speeds[0] - pad, speeds[1] + pad)
+        _background(drawn, basins)
+    return drawn
 
 
-def circle(found: "Portrait", labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
-    """Draw the portrait of a flow on the circle."""
-    with settings():
-        drawn, (ax,) = canvas(COLUMN, 0.9)
-        angles = np.unwrap(np.arctan2(found.points[:, 1], found.points[:, 0]))
-        turning = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
-        circle_portrait(
-            ax, angles, np.sum(found.field * turning, axis=1), limits=found.limits,
-            equilibrium_angles=np.arctan2(found.equilibrium_points[:, 1], found.equilibrium_points[:, 0]),
-            kinds=found.kinds, names=_others(found), labels=(labels[0], labels[1]),
-            largest=None if common.speeds is None else common.speeds[1],
-        )  # fmt: skip
-        families(ax, found.families)
-        _finished(ax, title, common)
-        return fitted(drawn)
+def _velocity(ax: Any, xs: np.ndarray, velocities: np.ndarray) -> None:
+    ax.axhline(0.0, color=COLOURS["surface"], linewidth=thick(0.6))
+    ax.plot(xs, velocities, color=COLOURS["first"])
 
 
-def sphere(found: "Portrait", labels: Sequence[str], *, title: str = "", common: Common = ALONE) -> Figure:
-    """Draw the portrait of a flow on the sphere, from the front and from the back."""
-    with settings():
-        drawn, axes = canvas(PAGE, 0.5, columns=2)
-        short = AXES if max(map(len, labels)) > CORNER else labels
-        some = slice(None, None, max(1, len(found.points) // ARROWS))
-        view = View()
-        for ax, side, name in zip(axes, (view, view.opposite()), ("front", "back"), strict=True):
-            sphere_portrait(
-                ax, found.points, found.limits, field_points=found.points[some], field=found.field[some],
-                equilibrium_points=found.equilibrium_points, kinds=found.kinds, view=side, names=_others(found),
-                labels=short, largest=None if common.speeds is None else common.speeds[1],
-            )  # fmt: skip
-            sphere_cycles(ax, [cycle.points for cycle in found.cycles], [cycle.kind for cycle in found.cycles], side)
-            families(ax, found.families, view=side)
-            ax.set_title(name)
-        for letter, label in zip(short, labels, strict=True):
-            if short is AXES is not labels and label != letter:
-                axes[1].plot([], [], linestyle="none", label=f"{letter}: {label}")
-        _finished(axes[1], "", common)
-        drawn.suptitle(title)
-        return fitted(drawn)
+def _arrows(ax: Any, xs: np.ndarray, velocities: np.ndarray, points: np.ndarray) -> None:
+    """Draw arrows along an axis in the direction of the flow, except at equilibria and where it is slow."""
+    step = (xs[-1] - xs[0]) / 14
+    style = {"arrowstyle": "-|>", "color": "black", "lw": thick(0.6), "mutation_scale": 7, "shrinkA": 0, "shrinkB": 0}
+    for x in xs[0] + step * (np.arange(13) + 0.97):
+        v = float(np.interp(x, xs, velocities))
+        near = np.min(np.abs(points - x), initial=np.inf) < CLEAR * step
+        if abs(v) > 0.02 * float(np.nanmax(np.abs(velocities))) and not near:
+            ends = [(x + side * 0.25 * step * np.sign(v), 0.0) for side in (1, -1)]
+            ax.annotate("", *ends, arrowprops=style)
 
 
-def _others(found: "Portrait") -> dict[int, str]:
+def curved_portrait(
+    found: Portrait,
+    ax: Any = None,
+    *,
+    names: Sequence[str] = (),
+    field: Part = True,
+    equilibria: Part = True,
+    cycles: Part = True,
+    families: Part = True,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+    speeds: Range = None,
+) -> Artists:
+    """Draw a flow on the circle or on the sphere; see `Portrait.plot`."""
+    count = found.points.shape[1]
+    words = [str(word) for word in names or AXES[:count]]
+    if len(words) != count:
+        raise ArgumentError("names", f"have one label for each of {count} coordinates", f"has {len(words)}")
+    largest, flat = None if speeds is None else speeds[1], count == 2
+    parts = (field, equilibria, cycles, families)
+    make = lambda: canvas(COLUMN, 0.9) if flat else canvas(PAGE, 0.5, columns=2)
+    with sheet(ax, make=make, legend=legend, labels=labels, limits=limits, title=title if flat else "") as drawn:
+        if flat:
+            _circle(drawn, found, words, largest, parts)
+        else:
+            _sphere(drawn, found, words, largest, parts)
+        if title and not flat:
+            (drawn.figure.suptitle if drawn.own else drawn.axes[0].set_title)(title)
+    return drawn
+
+
+def _circle(drawn: Artists, found: Portrait, words: list[str], largest: float | None, parts: Sequence[Part]) -> None:
+    field, equilibria, _, families = parts
+    angles = np.unwrap(np.arctan2(found.points[:, 1], found.points[:, 0]))
+    turning = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
+    drawn.draw("field", field, phase.circle_portrait, angles, np.sum(found.field * turning, axis=1),
+               limits=found.limits, equilibrium_angles=[], kinds=[], names=_others(found),
+               labels=(words[0], words[1]), largest=largest)  # fmt: skip
+    drawn.draw("equilibria", equilibria, phase.equilibria, found.equilibrium_points, found.kinds)
+    drawn.draw("families", families, curved.families, found.families)
+
+
+def _sphere(drawn: Artists, found: Portrait, words: list[str], largest: float | None, parts: Sequence[Part]) -> None:
+    """Draw a sphere in one axes from the front, or in two from the front and from the back."""
+    field, equilibria, cycles, families = parts
+    short = AXES if max(map(len, words)) > CORNER else words
+    some = slice(None, None, max(1, len(found.points) // ARROWS))
+    orbits = [cycle.points for cycle in found.cycles], [cycle.kind for cycle in found.cycles]
+    views = View(), View().opposite()
+    for target, side, name in zip(drawn.axes, views, ("front", "back"), strict=False):
+        hidden = ~side.sees(found.equilibrium_points, np.eye(3))
+        drawn.draw("field", field, phase.sphere_portrait, found.points, found.limits,
+                   field_points=found.points[some], field=found.field[some], equilibrium_points=[], kinds=[],
+                   view=side, names=_others(found), labels=short, largest=largest, ax=target)  # fmt: skip
+        drawn.draw("equilibria", equilibria, phase.equilibria, side.project(found.equilibrium_points), found.kinds,
+                   pale=hidden, ax=target)  # fmt: skip
+        drawn.draw("cycles", cycles, curved.sphere_cycles, *orbits, side, ax=target)
+        drawn.draw("families", families, curved.families, found.families, view=side, ax=target)
+        if len(drawn.axes) > 1:
+            target.set_title(name)
+    for letter, label in zip(short, words, strict=True):
+        if short is AXES is not words and label != letter:
+            drawn.axes[-1].plot([], [], linestyle="none", label=f"{letter}: {label}")
+
+
+def _others(found: Portrait) -> dict[int, str]:
     """Names of the limits of a portrait that are not equilibria, by index."""
     from analysis.dynamics.attractors.limit_set import CURVE, SURFACE
 
@@ -186,31 +226,22 @@ def simplex(
     points: np.ndarray,
     kinds: Sequence[str],
     states: Sequence[str],
+    ax: Any = None,
     *,
     curves: "Sequence[Family]" = (),
     title: str = "",
-    common: Common = ALONE,
-) -> Figure:
+    legend: Part | None = None,
+    speeds: Range = None,
+) -> Artists:
     """Draw the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria.
 
-    `points` are isolated equilibria, and `curves` are families of equilibria.
+    `points` are isolated equilibria, and `curves` are families of equilibria. Arrows have one size for all `speeds`.
     """
-    from figures.panels.simplices import in_triangle
-
-    with settings():
-        drawn, (ax,) = canvas(COLUMN, 0.9)
-        simplex_portrait(ax, trajectories, np.empty((0, 3)), states=states)
-        equilibria(ax, in_triangle(points.reshape(-1, 3)), kinds)
-        families(ax, [family._replace(points=in_triangle(family.points)) for family in curves])
-        _finished(ax, "", common)
-        drawn.suptitle(title)
-        return fitted(drawn)
-
-
-def _finished(ax: Any, title: str, common: Common) -> None:
-    """Draw the legend below the axes, and the title."""
-    legend = common.legend or dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-    if legend:
-        ax.figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=3)
-    if title:
-        ax.set_title(title)
+    del speeds
+    with sheet(ax, aspect=0.9, legend=legend) as drawn:
+        drawn.draw("trajectories", True, simplex_portrait, trajectories, np.empty((0, 3)), states=states)
+        drawn.draw("equilibria", True, phase.equilibria, in_triangle(points.reshape(-1, 3)), kinds)
+        drawn.draw("families", True, curved.families, [f._replace(points=in_triangle(f.points)) for f in curves])
+        if title:
+            drawn.figure.suptitle(title)
+    return drawn

@@ -1,14 +1,32 @@
 """Quantities that a bifurcation diagram can show in place of a component: of orbits also the period and frequency."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.diagrams import Diagram
 from dynsim.errors import ArgumentError
-from figures.diagrams import Drawn, Values
 from figures.panels.labels import axis_label, rate_label
 
 QUANTITIES = ("range", "minimum", "maximum", "amplitude", "period", "frequency")
 """What is drawn: the component with the extremes of orbits, one extreme, half of their distance, or a time."""
+
+
+Values = tuple[np.ndarray, np.ndarray]
+"""Values of a component at the points of a branch and at its bifurcations, with one column per curve."""
+
+
+class Drawn(NamedTuple):
+    """A diagram with the values of a component on its branches, and whether they are branches of periodic orbits.
+
+    `orbits` is what a legend calls the periodic orbits.
+    """
+
+    diagram: Diagram
+    branches: tuple[tuple[Branch, bool], ...]
+    values: tuple[Values, ...]
+    orbits: str = "periodic orbits, max. and min."
 
 
 def shown(drawn: Drawn, quantity: str) -> Drawn:

@@ -29,6 +29,8 @@ FINEST, MOST = 64, 40_000  # largest number of pieces of an interval between sav
 NUMBERS = 1_000_000
 ROUNDS = 16  # largest number of restarts from a saved state, each used as long as it stays near the saved states
 
+BISECTIONS = 24  # largest number of times that an interval is halved where the curve bends within a short time
+
 _Part = tuple[DensePath, int, int]
 """A dense output, and the indices of the saved times between which it stays near the saved states."""
 
@@ -62,7 +64,7 @@ def refined(
     while len(ts) < FEW and 2 * pieces <= most and _bend(np.asarray(made.ts), _drawn(made, of)) > VISIBLE:
         pieces *= 2
         made = _divided(run, ts, parts, pieces)
-    return made
+    return _bisected(made, ts, parts, of)
 
 
 def refined_phases(run: HybridTrajectory, *, of: Callable[[State], PyTree] | None = None) -> HybridTrajectory:
@@ -124,6 +126,37 @@ def _divided(run: Trajectory, ts: Float[np.ndarray, " times"], parts: list[_Part
     error = jax.tree.map(lambda e: _between(kept, ts, np.asarray(e)), run.stats.error)
     stats = eqx.tree_at(lambda stats: stats.error, run.stats, error, is_leaf=lambda part: part is None)
     return Trajectory(kept, ys, run.system, stats, run.integrator)
+
+
+def _bisected(
+    made: Trajectory, ts: Float[np.ndarray, " times"], parts: list[_Part], of: Callable[[State], PyTree] | None
+) -> Trajectory:
+    """The run with more states where it bends within a short time, as in the jumps of a relaxation oscillation."""
+    ends = np.array([ts[reached] for _, _, reached in parts])
+    for _ in range(BISECTIONS):
+        at, rows = np.asarray(made.ts, float), _drawn(made, of)
+        bent = 1 + np.flatnonzero(np.max(_off_chords(at, rows) / _extent(rows), axis=1) > 4 * VISIBLE)
+        split = np.unique(np.concatenate([bent - 1, bent]))
+        middles = (at[split] + at[split + 1]) / 2
+        split = split[(at[split + 1] <= ends[-1]) & (middles > at[split]) & (middles < at[split + 1])]
+        if not split.size or (len(at) + split.size) * rows.shape[1] > min(MOST * rows.shape[1], NUMBERS):
+            break
+        middles = (at[split] + at[split + 1]) / 2
+        owners = np.searchsorted(ends, middles)
+        found = [parts[k][0].states_at(middles[owners == k]) for k in np.unique(owners)]
+        states = jax.tree.map(lambda *rows: np.concatenate([np.asarray(row) for row in rows]), *found)
+        made = _inserted(made, split + 1, middles, states)
+    return made
+
+
+def _inserted(made: Trajectory, places: np.ndarray, times: np.ndarray, states: State) -> Trajectory:
+    """The run with states at further times, inserted before these places."""
+    ys = jax.tree.map(lambda y, new: np.insert(np.asarray(y), places, new, axis=0), made.ys, states)
+    ts = np.asarray(made.ts, float)
+    kept = np.insert(ts, places, times)
+    error = jax.tree.map(lambda e: _between(kept, ts, np.asarray(e)), made.stats.error)
+    stats = eqx.tree_at(lambda stats: stats.error, made.stats, error, is_leaf=lambda part: part is None)
+    return Trajectory(kept, ys, made.system, stats, made.integrator)
 
 
 def _off_chords(ts: Float[np.ndarray, " times"], states: Float[np.ndarray, "times n"]) -> Float[np.ndarray, "inner n"]:

@@ -4,7 +4,9 @@ A figure is created at its printed size and never rescaled; no text is smaller t
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import contextvars
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import matplotlib
 import matplotlib.colors
@@ -12,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter
 
 from dynsim._core.checked import checked
@@ -73,6 +76,7 @@ _RC = {
     "axes.labelpad": 2.0,
     "axes.labelsize": 8.0,
     "axes.linewidth": 0.6,
+    "axes.prop_cycle": cycler(color=[COLOURS[role] for role in SERIES]),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlesize": 8.0,
@@ -109,6 +113,27 @@ _RC = {
 }
 
 
+class Page(NamedTuple):
+    """Size in inches and matplotlib's settings of our figures, where they differ from those of this module."""
+
+    width: float | None = None
+    height: float | None = None
+    rc: Mapping[str, Any] = {}
+
+
+_PAGE: contextvars.ContextVar[Page | None] = contextvars.ContextVar("page", default=None)
+
+
+@contextlib.contextmanager
+def page(one: Page) -> Iterator[None]:
+    """Make our figures within this context in another size, and with other settings of matplotlib."""
+    token = _PAGE.set(one)
+    try:
+        yield
+    finally:
+        _PAGE.reset(token)
+
+
 @contextlib.contextmanager
 def settings() -> Iterator[None]:
     """Draw and write figures with this module's settings within this context; the user's settings are restored.
@@ -125,7 +150,7 @@ def settings() -> Iterator[None]:
     """
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        with matplotlib.rc_context(_RC):  # pyright: ignore[reportArgumentType]
+        with matplotlib.rc_context(_RC | dict((_PAGE.get() or Page()).rc)):  # pyright: ignore[reportArgumentType]
             yield
 
 
@@ -173,6 +198,31 @@ def paler(colour: str, share: float) -> tuple[float, float, float]:
     return (1 - share) * red + share, (1 - share) * green + share, (1 - share) * blue + share
 
 
+def thick(points: float) -> float:
+    """Line width in points of our figures, in proportion to the line width of the style that is in use."""
+    return points * matplotlib.rcParams["lines.linewidth"] / _RC["lines.linewidth"]
+
+
+def large(points: float) -> float:
+    """Size in points of a marker of our figures, in proportion to the marker size of the style that is in use."""
+    return points * matplotlib.rcParams["lines.markersize"] / _RC["lines.markersize"]
+
+
+class OwnFigure(Figure):
+    """A figure that is rendered in the style of this module, whatever style is in use then."""
+
+    def __init__(self, figsize: tuple[float, float], layout: Any):
+        self.page = _PAGE.get() or Page()
+        width, height = figsize
+        wide = self.page.width or width
+        super().__init__(figsize=(wide, self.page.height or height * wide / width), layout=layout)
+
+    def draw(self, renderer: Any) -> None:
+        """Draw the figure with this module's settings."""
+        with page(self.page), settings():
+            super().draw(renderer)
+
+
 def canvas(
     width: float = COLUMN, aspect: float = 0.75, *, rows: int = 1, columns: int = 1
 ) -> tuple[Figure, list[Axes]]:
@@ -195,7 +245,7 @@ def canvas(
     """
     if not (width > 0 and aspect > 0):
         raise ArgumentError("width", "be positive, like `aspect`", f"they are {width} and {aspect}")
-    drawn = Figure(figsize=(width, width * aspect), layout="compressed")
+    drawn = OwnFigure(figsize=(width, width * aspect), layout="compressed")
     drawn.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)  # pyright: ignore
     return drawn, list(drawn.subplots(rows, columns, squeeze=False).flat)
 

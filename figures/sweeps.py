@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
-from matplotlib.figure import Figure
 
 from dynsim.errors import ArgumentError
-from figures.fitted import fitted
+from dynsim.systems.named import listed
+from figures.artists import Artists, Part, sheet
 from figures.panels.labels import axis_label, number_text, symbol
-from figures.style import COLUMN, PAGE, canvas, colour, settings
+from figures.panels.shown import is_logarithmic
+from figures.style import COLOURS, COLUMN, PAGE, canvas, large, thick
 
 if TYPE_CHECKING:
     import xarray
 
 MOST = 6  # largest number of panels
-DECADES = 3.0  # positive values that span more decades than this may get a logarithmic axis or colour bar
-SMALL = 0.05  # a logarithmic axis also requires half of the values to be below this share of the largest
 TICKS = 8  # a map's parameter with at most this many values has a tick at each
 GEOMETRIC = 30.0  # parameters with at least this ratio may be logarithmically spaced
 
@@ -38,7 +37,23 @@ def varied(found: "xarray.Dataset") -> list[str]:
     return [str(name) for name, size in found["status"].sizes.items() if size > 1 and name != "seed"]
 
 
-def drawing(found: "xarray.Dataset", quantities: Sequence[Quantity]) -> Figure:
+def sweep(
+    found: "xarray.Dataset",
+    ax: Any = None,
+    *,
+    quantities: Sequence["Quantity | str"] | str = (),
+    lines: Part = True,
+    bands: Part = True,
+    image: Part = True,
+    failures: Part = True,
+    colour: Any = None,
+    colourbar: Part | None = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+    **style: Any,
+) -> Artists:
     """Draw a sweep over a grid, with one panel for each quantity.
 
     Against one parameter it shows curves; with several seeds, the mean within the band of all. Against two parameters
@@ -47,7 +62,19 @@ def drawing(found: "xarray.Dataset", quantities: Sequence[Quantity]) -> Figure:
 
     Args:
         found: a result of `sweep`.
-        quantities: one quantity for each panel.
+        ax: one of the user's axes for each quantity; by default a figure of our own.
+        quantities: names of results, or `Quantity`; by default all numbers.
+        lines: whether curves are drawn, or their properties; `bands`, `image` and `failures` likewise.
+        bands: bands over seeds.
+        image: maps against two parameters.
+        failures: marks of points that failed.
+        colour: the colour of curves, or the colour map of maps.
+        colourbar: whether maps have colour bars; by default in a figure of our own only.
+        legend: whether there is a legend; by default in a figure of our own only.
+        labels: whether axes are labelled.
+        limits: whether their limits are set.
+        title: the title.
+        style: properties of curves or maps.
 
     Raises:
         ValueError: unless one or two parameters vary, or if a result is not a number at each point.
@@ -56,16 +83,49 @@ def drawing(found: "xarray.Dataset", quantities: Sequence[Quantity]) -> Figure:
     if len(names) not in (1, 2) or "point" in dims:
         must = "be over a grid, with several values of one or two parameters"
         raise ArgumentError("found", must, f"has {dict(found['status'].sizes)}")
-    for one in quantities:
+    given = [quantities] if isinstance(quantities, str) else list(quantities)
+    several = [Quantity(one, one) if isinstance(one, str) else one for one in given or _numbers(found)]
+    for one in several:
         for name in filter(None, (one.middle, one.low, one.high)):
+            if name not in found:
+                raise ArgumentError("quantities", f"name results, {listed(_numbers(found))}", f"hold `{name}`")
             if {str(dim) for dim in found[name].dims} != dims:
                 raise ArgumentError("quantities", "name numbers", f"`{name}` is an array at each point")
-    with settings():
-        made = _curves(found, names[0], quantities) if len(names) == 1 else _maps(found, names, quantities)
-        means = [*dict.fromkeys(one.words[0] for one in quantities if one.words[0])]
+    count = len(several)
+    with sheet(ax, make=lambda: _panels(count, len(names)), legend=legend, labels=labels, limits=limits) as drawn:
+        if len(drawn.axes) < count or not count:
+            raise ArgumentError("ax", f"be one for each of {count} quantities", f"are {len(drawn.axes)}")
+        if len(names) == 1:
+            _curves(drawn, found, names[0], several, (lines, bands, failures), colour, style)
+        else:
+            _maps(drawn, found, names, several, (image, failures, colourbar), colour, style)
+        means = [*dict.fromkeys(one.words[0] for one in several if one.words[0])]
         means += ["mean of the seeds"] * (found["status"].sizes.get("seed", 1) > 1)
-        made.suptitle(", ".join(filter(None, [_held(found, names), *(means if len(names) == 2 else [])])), fontsize=8.0)
-        return fitted(made)
+        said = ", ".join(filter(None, [_held(found, names), *(means if len(names) == 2 else [])]))
+        if title and not drawn.own:
+            drawn.axes[0].set_title(title)
+        elif drawn.own:
+            drawn.figure.suptitle(title or said, fontsize=8.0)
+    return drawn
+
+
+def _numbers(found: "xarray.Dataset") -> list[str]:
+    """Results that are one number at each point."""
+    results = [str(name) for name in found.data_vars if name not in ("status", "cause")]
+    return [name for name in results if set(found[name].dims) == set(found["status"].dims)]
+
+
+def _panels(count: int, varied: int) -> tuple[Any, list[Axes]]:
+    """Stacked panels of curves, or maps side by side."""
+    if varied == 1:
+        return canvas(COLUMN, max(0.75, 0.3 + 0.35 * count), rows=count)
+    across = min(count, 3)
+    down = -(-count // across)
+    width = COLUMN if across == 1 else PAGE
+    drawn, axes = canvas(width, (0.85 if across == 1 else 0.8 / across) * down, rows=down, columns=across)
+    for ax in axes[count:]:
+        ax.remove()
+    return drawn, axes[:count]
 
 
 def _held(found: "xarray.Dataset", names: Sequence[str]) -> str:
@@ -79,13 +139,16 @@ def _with_unit(found: "xarray.Dataset", name: str) -> str:
     return f"{number_text(float(found[name].values[0]))}\N{NO-BREAK SPACE}{unit}".rstrip()
 
 
-def _curves(found: "xarray.Dataset", name: str, quantities: Sequence[Quantity]) -> Figure:
-    """Draw curves against a parameter in stacked panels."""
+def _curves(
+    drawn: Artists, found: "xarray.Dataset", name: str, quantities: Sequence[Quantity], parts: Sequence[Part],
+    colour: Any, style: Any,
+) -> None:  # fmt: skip
+    """Draw curves against a parameter, one quantity in each of the axes."""
+    lines, bands, failures = parts
     at, order = _sorted(found[name].values)
     failed = _failures(found, [name])[order]
-    count = len(quantities)
-    drawn, axes = canvas(COLUMN, max(0.75, 0.3 + 0.35 * count), rows=count)
-    for ax, one in zip(axes, quantities, strict=True):
+    tint = colour or COLOURS["first"]
+    for ax, one in zip(drawn.axes, quantities, strict=False):
         rows = lambda part: _table(found[part], [name])[order]
         middle = rows(one.middle)
         low, high = (rows(one.low), rows(one.high)) if one.low else (middle, middle)
@@ -94,61 +157,74 @@ def _curves(found: "xarray.Dataset", name: str, quantities: Sequence[Quantity]) 
         several = middle.shape[1] > 1
         words = one.words if one.low else ("mean of the seeds" if several else "", "from the least to the largest")
         if one.low or several:
-            ax.fill_between(at, below, above, color=colour("band"), alpha=0.4, linewidth=0.0, label=words[1])
-        ax.plot(at, shown, color=colour("first"), marker="o", markersize=2.5, label=words[0] or None)
+            drawn.draw("bands", bands, _band, at, below, above, colour or COLOURS["band"], words[1], ax=ax)
+        drawn.draw("lines", lines, _line, at, shown, tint, words[0] or None, style, ax=ax)
         _scale(ax, "y", np.concatenate([shown, below, above]))
         unit = found[one.middle].attrs.get("units", "")
         ax.set_ylabel(axis_label(one.label, unit))
-        _crosses(ax, at, failed, _failed_words(found, failed))
+        drawn.draw("failures", failures, _crosses, at, failed, _failed_words(found, failed), ax=ax)
         _scale(ax, "x", at, geometric=True)
-        ax.tick_params(labelbottom=ax is axes[-1])
-    axes[-1].set_xlabel(_named(found, name))
-    handles, labels = axes[0].get_legend_handles_labels()
-    kept = [(h, text) for h, text in zip(handles, labels, strict=True) if text]
-    if len(kept) > 1:
-        drawn.legend(*zip(*kept, strict=True), loc="outside lower center", ncols=3)
-    return drawn
+        last = ax is drawn.axes[len(quantities) - 1]
+        if drawn.own:
+            ax.tick_params(labelbottom=last)
+        if last:
+            ax.set_xlabel(_named(found, name))
 
 
-def _maps(found: "xarray.Dataset", names: Sequence[str], quantities: Sequence[Quantity]) -> Figure:
-    """Draw maps against two parameters side by side, with the first along the horizontal axis."""
+def _line(ax: Axes, at: np.ndarray, shown: np.ndarray, tint: Any, label: str | None, style: Any) -> None:
+    ax.plot(at, shown, **{"color": tint, "marker": "o", "markersize": large(2.5), "label": label, **style})
+
+
+def _band(ax: Axes, at: np.ndarray, below: np.ndarray, above: np.ndarray, tint: Any, label: str) -> None:
+    ax.fill_between(at, below, above, color=tint, alpha=0.4, linewidth=0.0, label=label)
+
+
+def _maps(
+    drawn: Artists, found: "xarray.Dataset", names: Sequence[str], quantities: Sequence[Quantity],
+    parts: Sequence[Part | None], colour: Any, style: Any,
+) -> None:  # fmt: skip
+    """Draw maps against two parameters, the first along the horizontal axis."""
+    wanted, failures, colourbar = parts
     (x, columns), (y, rows) = (_sorted(found[name].values) for name in names)
     failed = _failures(found, names)[columns][:, rows]
-    count = len(quantities)
-    across = min(count, 3)
-    down = -(-count // across)
-    width = COLUMN if across == 1 else PAGE
-    drawn, axes = canvas(width, (0.85 if across == 1 else 0.8 / across) * down, rows=down, columns=across)
-    for ax, one in zip(axes, quantities, strict=False):
+    logs = [_geometric(part) for part in (x, y)]
+    edges = [_edges(part, log) for part, log in zip((x, y), logs, strict=True)]
+    for ax, one in zip(drawn.axes, quantities, strict=False):
         values = _nan(np.nanmean, _table(found[one.middle], names))[columns][:, rows]
         finite = values[np.isfinite(values)]
-        norm = LogNorm() if _logarithmic(finite) else Normalize()
-        logs = [_geometric(part) for part in (x, y)]
-        edges = [_edges(part, log) for part, log in zip((x, y), logs, strict=True)]
-        shades = np.ma.masked_invalid(values).T
-        image = ax.pcolormesh(*edges, shades, norm=norm, cmap="cividis", edgecolors="none", rasterized=False)
-        image.set_edgecolor("face")  # avoids seams between cells
-        image.set_linewidth(0.2)
-        bar = drawn.colorbar(image, ax=ax, aspect=25, pad=0.02)
-        bar.set_label(axis_label(one.label, found[one.middle].attrs.get("units", "")))
-        bar.outline.set_linewidth(0.5)  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
+        norm = LogNorm() if is_logarithmic(finite) else Normalize()
+        how = {"norm": norm, "cmap": colour or "cividis", **style}
+        made = drawn.draw("image", wanted, _shades, edges, np.ma.masked_invalid(values).T, how, ax=ax)
+        bar = drawn.own if colourbar is None else colourbar
+        if made is not None and bar is not False:
+            drawn.bar(made, axis_label(one.label, found[one.middle].attrs.get("units", "")), bar, ax=ax)
         for word, part, log in zip("xy", (x, y), logs, strict=True):
             getattr(ax, f"set_{word}scale")("log" if log else "linear")
             if len(part) <= TICKS and not log:
                 getattr(ax, f"set_{word}ticks")(part)
         places = np.argwhere(failed)
         if len(places):
-            ax.plot(x[places[:, 0]], y[places[:, 1]], marker="x", markersize=3.5, linestyle="none", color="black",
-                    markeredgewidth=0.7, label=_failed_words(found, failed))  # fmt: skip
-        ax.set_xlim(edges[0][0], edges[0][-1])
-        ax.set_ylim(edges[1][0], edges[1][-1])
-        ax.set_xlabel(_named(found, names[0]))
-        ax.set_ylabel(_named(found, names[1]))
-    for ax in axes[count:]:
-        ax.remove()
-    if failed.any():
-        drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center")
-    return drawn
+            drawn.draw(
+                "failures", failures, _marks, x[places[:, 0]], y[places[:, 1]], _failed_words(found, failed), ax=ax
+            )
+        ax.set(
+            xlim=edges[0][[0, -1]],
+            ylim=edges[1][[0, -1]],
+            xlabel=_named(found, names[0]),
+            ylabel=_named(found, names[1]),
+        )
+
+
+def _shades(ax: Axes, edges: Sequence[np.ndarray], values: np.ndarray, how: Any) -> Any:
+    image = ax.pcolormesh(*edges, values, edgecolors="none", rasterized=False, **how)
+    image.set_edgecolor("face")  # avoids seams between cells
+    image.set_linewidth(0.2)
+    return image
+
+
+def _marks(ax: Axes, xs: np.ndarray, ys: np.ndarray, label: str) -> None:
+    ax.plot(xs, ys, marker="x", markersize=large(3.5), linestyle="none", color="black", markeredgewidth=thick(0.7),
+            label=label)  # fmt: skip
 
 
 def _table(values: "xarray.DataArray", names: Sequence[str]) -> np.ndarray:
@@ -198,16 +274,8 @@ def _named(found: "xarray.Dataset", name: str) -> str:
 def _scale(ax: Axes, axis: str, values: np.ndarray, *, geometric: bool = False) -> None:
     """Make an axis logarithmic if its values call for it."""
     finite = values[np.isfinite(values)]
-    if _geometric(finite) if geometric else _logarithmic(finite):
+    if _geometric(finite) if geometric else is_logarithmic(finite):
         getattr(ax, f"set_{axis}scale")("log")
-
-
-def _logarithmic(values: np.ndarray) -> bool:
-    """Whether values are positive, span many decades, and are mostly small."""
-    if not values.size or values.min() <= 0:
-        return False
-    wide = np.log10(values.max()) - np.log10(values.min()) > DECADES
-    return bool(wide and np.median(values) < SMALL * values.max())
 
 
 def _geometric(values: np.ndarray) -> bool:

@@ -1,4 +1,6 @@
 from .attractors.attracting_orbit import attracting_orbit as attracting_orbit
+from .attractors.basin_files import load_basins as load_basins
+from .attractors.basin_files import save_basins as save_basins
 from .attractors.basins import Basins as Basins
 from .attractors.basins import basins as basins
 from .attractors.edge_tracking import EdgeExponents as EdgeExponents

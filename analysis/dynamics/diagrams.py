@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -29,11 +29,14 @@ from dynsim._core.validation import instance, integer
 from dynsim.errors import ArgumentError, counted, reason
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import double_state
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import Components, components
 from dynsim.systems.parameter import Parameter
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 FORMAT = "dynsim diagram"
 # Distance, relative to the size of a state, at which a branch counts as passing through it at its parameter.
@@ -67,9 +70,51 @@ class Diagram(NamedTuple):
     of: Parameter | None = None
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw a component on all branches against the parameter into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `branches`, `orbits` (minimum and maximum of periodic orbits) and `bifurcations`. A
+                part is left out by False, and styled by properties of matplotlib, `bifurcations={"markersize": 8}`.
+                Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be switched off;
+                `quantity`, of orbits also `amplitude`, `period` or `frequency`; `component`, a
+                name or an index; `parameter`, with its system, for a diagram from a file; `window`, limits of the
+                component; `bounds`, limits of the parameter; properties of the lines of branches, `linewidth=2`.
+
+        Returns:
+            The artists of each part by name, such as `drawn.bifurcations`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
+
+    def plot_plane(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the curves of bifurcations in the plane of both parameters into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `curves` and `degeneracies`. A part is left out by False, and styled by properties of
+                matplotlib, `degeneracies={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
+                which may all be switched off; `counts`, a `StabilityMap` to draw behind; `bounds` of both parameters;
+                properties of the curves.
+
+        Returns:
+            The artists of each part by name, such as `drawn.degeneracies`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, picture="plane", **options)
 
     def __str__(self) -> str:
         """Describe the diagram in one line."""
@@ -258,6 +303,7 @@ def with_orbits(
     segments: int = SEGMENTS,
     steps: Steps = Steps(),
     max_period: float | None = None,
+    rtol: float = RTOL,
 ) -> Diagram:
     """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`.
 
@@ -269,6 +315,7 @@ def with_orbits(
         segments: number of nodes of the orbits.
         steps: the steps along each branch of orbits.
         max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
+        rtol: the relative tolerance of the solver.
 
     Example:
         >>> import jax.numpy as jnp
@@ -288,7 +335,7 @@ def with_orbits(
     for at in points:
         if any(_begins_at(one, at) or _shrinks_to(one, at) for one in (*diagram.orbits, *(one for _, one in found))):
             continue
-        new = families_from_hopf(parameter, at, (segments, steps, max_period, RTOL))
+        new = families_from_hopf(parameter, at, (segments, steps, max_period, rtol))
         found = [(begin, known) for begin, known in found if not any(_shrinks_to(one, begin) for one in new)]
         found += [(at, one) for one in new]
     return diagram._replace(orbits=(*diagram.orbits, *(one for _, one in found)))

@@ -26,12 +26,14 @@ from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator
 from dynsim.integrators.base import least_rtol
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out, switched_field
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import as_double, as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 if TYPE_CHECKING:
     import diffrax as dfx
+
+    from figures.artists import Artists
 
 # Default duration of a run, in steps or in units of time.
 DURATION = 500
@@ -104,8 +106,28 @@ class LyapunovSpectrum(NamedTuple):
         """Kaplan-Yorke dimension of these exponents."""
         return kaplan_yorke_dimension(self.exponents)
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    _repr_png_ = picture
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the running estimates of the exponents with their standard errors into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made. Two axes show exponents of very different size
+                apart.
+            options: the parts `lines`, `bands` and `zero`. A part is left out by False, and styled by properties of
+                matplotlib, `bands={"alpha": 0.1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
+                all be switched off; `xlabel` and `ylabel`, with units; properties of the curves, `linewidth=2`.
+
+        Returns:
+            The artists of each part by name, such as `drawn.bands`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def __str__(self) -> str:
         """Describe the exponents with their errors in one line."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -22,8 +22,9 @@ from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.integrators import AbstractIntegrator, Diffrax
 from dynsim.integrators.base import step_limit
+from dynsim.integrators.sliding import may_slide
 from dynsim.integrators.time_structure import breakpoints
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.programs import Programmed, compiles_little
 from dynsim.simulation.checks import as_state, check_flow, check_integrator, check_start
 from dynsim.simulation.dense import DensePath, dense_path
@@ -33,6 +34,9 @@ from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import components, with_parameter
 from dynsim.systems.parameter import Parameter
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Number of samples in a piece of the trajectory.
 SAMPLES = 2000
@@ -63,9 +67,28 @@ class Section(NamedTuple):
     angles: Float[np.ndarray, " n"] = np.empty(0)
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the crossings, or a return map, into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `points`. A part is left out by False, and styled by properties of matplotlib,
+                `points={"markersize": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
+                switched off; `components`, two names or indices; `returns`, a component whose return map is drawn;
+                `directions=False` for one colour; properties of the points.
+
+        Returns:
+            The artists of each part by name, such as `drawn.points`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def __str__(self) -> str:
         """Describe the number of crossings and their times in one line."""
@@ -205,7 +228,7 @@ def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractInte
         return False
     import diffrax as dfx
 
-    return isinstance(integrator.solver, dfx.Tsit5)
+    return isinstance(integrator.solver, dfx.Tsit5) and not may_slide(flow, x)
 
 
 def _quick_path(flow: AbstractFlow, x: State, ends: np.ndarray, integrator: Any) -> Path:
@@ -275,9 +298,27 @@ class OrbitDiagram(NamedTuple):
     name: str = "parameter"
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the orbit diagram into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `points`. A part is left out by False, and styled by properties of matplotlib,
+                `points={"markersize": 1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
+                switched off; `label` of the coordinate; properties of the points.
+
+        Returns:
+            The artists of each part by name, such as `drawn.points`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def __str__(self) -> str:
         """Describe the numbers of parameter values and of escaping orbits in one line."""

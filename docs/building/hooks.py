@@ -92,10 +92,11 @@ def with_outputs(markdown: str, shown: list[page_blocks.Shown], stem: str) -> st
         parts = [f"```{match['language']}\n{textwrap.dedent(match['code']).rstrip()}\n```"]
         if one.text:
             parts.append(f"``` {{ .text .output }}\n{one.text}\n```")
-        for _ in one.pictures:
+        for picture in one.pictures:
             number += 1
             anchor = gallery_page.anchor(stem, number)
-            parts.append(f"![Picture drawn by the code above]({stem}-{number}.png){{ .drawn #{anchor} }}")
+            where = f"{stem}-{number}.png){{ .drawn #{anchor} width={_width(picture)} }}"
+            parts.append(f"![Picture drawn by the code above]({where}")
         indent = match["indent"]
         return "\n".join(f"{indent}{line}" if line else "" for line in "\n\n".join(parts).splitlines())
 
@@ -109,6 +110,11 @@ def on_page_content(content, **_):
         return convert(html.unescape(match[3]), display="block" if match[2] == "[" else "inline")
 
     return FORMULA.sub(formula, content)
+
+
+def _width(picture: bytes) -> int:
+    """Return the width in which a PNG for dense screens is shown: half of that in its header."""
+    return int.from_bytes(picture[16:20], "big") // 2
 
 
 def _pictures(shown: list[page_blocks.Shown]) -> list[bytes]:

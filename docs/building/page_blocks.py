@@ -149,10 +149,11 @@ def run_python(names: dict[str, Any], where: str, code: str) -> Shown:
 def _picture(value: Any) -> bytes | None:
     """Return the PNG of a value that has one: a figure of matplotlib, or a result that draws itself."""
     if hasattr(value, "savefig"):
-        from figures.notebook import rendered
+        from figures.files import rendered
 
-        return rendered(value)
-    return value._repr_png_() if hasattr(value, "_repr_png_") else None
+        return rendered(value)[0]
+    found = value._repr_png_() if hasattr(value, "_repr_png_") else None
+    return found[0] if isinstance(found, tuple) else found
 
 
 def run_shell(where: str, code: str) -> Shown:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dynsim.cli.parsing.options import check_outputs, say
+from dynsim.cli.parsing.options import say
 from dynsim.cli.parsing.system import SystemOptions, parse_system
+from dynsim.io.outputs import check_output
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def main(words: Sequence[str]) -> int:
     """Print the equations in the chosen format, or write them to a file."""
     o = parse_system(Export, words, "export")
     if o.out is not None:
-        check_outputs(o.force, out_ending=o.out.suffix, out=o.out)
+        check_output("out", o.out, force=o.force)
     from dynsim.cli.building.systems import found
     from dynsim.equations.export import export
 

@@ -16,6 +16,7 @@ from dynsim.errors import IntegrationError, Outcome
 if TYPE_CHECKING:
     from analysis.dynamics.lyapunov import LyapunovSpectrum
     from dynsim.cli.building.systems import Found
+    from figures.artists import Artists
 
 VALUES = 41  # default number of parameter values, enough for a curve and still quick
 
@@ -96,19 +97,12 @@ def single(o: Lyapunov, made: "Found") -> int:
     write_out(o.out, found)
     if o.figure is not None or o.movie is not None:
         from dynsim.systems.base import AbstractMap
-        from figures.panels.exponents import running_exponents
         from figures.panels.labels import time_label
 
         is_map = isinstance(made.system, AbstractMap)
-        label = "step $k$" if is_map else time_label(made.system.time_unit)
-        exponents = _exponents_label(made.system)
-        _draw(
-            o,
-            lambda ax, until: running_exponents(
-                ax, found.times, _drawn(found.running), found.errors, xlabel=label, ylabel=exponents, until=until
-            ),
-            f"Lyapunov exponents of {made.name}",
-        )
+        words = {"xlabel": "step $k$" if is_map else time_label(made.system.time_unit)}
+        words["ylabel"] = _exponents_label(made.system)
+        _draw(o, lambda until: found.plot(until=until, **words), f"Lyapunov exponents of {made.name}")
     return 0 if found.converged else 1
 
 
@@ -140,7 +134,7 @@ def against(o: Lyapunov, made: "Found") -> int:
 
         write_out(o.out, along_parameter(name, [value for value, _ in kept], [row for _, row in kept]))
     if o.figure is not None or o.movie is not None:
-        from figures.panels.exponents import exponents_against
+        from figures.measures import exponents_along
         from figures.panels.labels import symbol
 
         xs = np.array([value for value, _ in kept])
@@ -148,8 +142,14 @@ def against(o: Lyapunov, made: "Found") -> int:
         parts[0], exponents = _drawn(parts[0]), _exponents_label(made.system)
         _draw(
             o,
-            lambda ax, until: exponents_against(
-                ax, xs, parts[0], parts[1], xlabel=symbol(name), ylabel=exponents, converged=parts[2], until=until
+            lambda until: exponents_along(
+                xs,
+                parts[0],
+                parts[1],
+                xlabel=symbol(name),
+                ylabel=exponents,
+                converged=parts[2],
+                until=until,
             ),
             f"Lyapunov exponents of {made.name} against {name}",
         )
@@ -168,24 +168,13 @@ def _drawn(exponents: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(exponents), exponents, np.nan)
 
 
-def _draw(o: Lyapunov, draw: Callable[[Any, float], None], title: str) -> None:
-    """Write the requested figure and movie of one panel with a legend."""
-    from figures.files import write_figure
-    from figures.fitted import fitted
+def _draw(o: Lyapunov, draw: "Callable[[float], Artists]", title: str) -> None:
+    """Write the requested figure and movie of a drawing of a share of the data."""
     from figures.movie import growing, write_movie
-    from figures.style import canvas, settings
-
-    def drawing(until: float) -> Any:
-        with settings():
-            drawn, (ax,) = canvas()
-            draw(ax, until)
-            drawn.legend(loc="outside lower center", ncols=2)
-            return fitted(drawn)
 
     if o.figure is not None:
-        with settings():
-            write_figure(drawing(1.0), o.figure, title)
+        draw(1.0).save(o.figure, title)
         say(f"figure {o.figure}")
     if o.movie is not None:
-        write_movie(o.movie, growing(drawing))
+        write_movie(o.movie, growing(lambda until: draw(until).figure))
         say(f"movie {o.movie}")

@@ -15,12 +15,10 @@ from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from analysis.dynamics.attractors.basins import Basins
     from analysis.dynamics.attractors.distances import Followed
     from dynsim.cli.building.systems import Found
-    from figures.portraits import Common
+    from figures.artists import Artists
 
 FRAMES = 12  # default number of frames of a movie; each frame computes a portrait
 MOST = 400  # largest number of grid points per side of the window, to bound time and memory
@@ -54,6 +52,10 @@ class Portrait(SystemOptions):
     """time at which a time-dependent field is drawn"""
     horizon: float | None = None
     """transient after which trajectories are taken to be on their limit cycles; by default it is estimated"""
+    rtol: float = 1e-5
+    """relative tolerance of trajectories and separatrices"""
+    atol: float | None = None
+    """absolute tolerance of trajectories; by default a hundredth of the relative one, in units of their length"""
     grid: int = 101
     """number of grid points per side of the window"""
     out: Path | None = None
@@ -71,7 +73,7 @@ class Portrait(SystemOptions):
 class Computed(NamedTuple):
     """A computed portrait: a function that draws it, a description, its range of speeds, and the result."""
 
-    draw: "Callable[[Common], Figure]"
+    draw: "Callable[..., Artists]"
     said: str
     speeds: tuple[float, float] = (0.0, 0.0)
     result: Any = None
@@ -90,12 +92,10 @@ def main(words: Sequence[str]) -> int:
     for name, numbers in (("time", (o.time,)), ("through", o.through)):
         if not all(map(math.isfinite, numbers)):
             raise ArgumentError(name, "be finite", f"is {', '.join(map(str, numbers))}")
-    check_positive(horizon=o.horizon)
+    check_positive(horizon=o.horizon, rtol=o.rtol)
     check_outputs(o.force, figure=o.figure, movie=o.movie, out=o.out)
     from dynsim.cli.building.systems import flow
     from dynsim.programs import without_compiling
-    from figures.files import write_figure
-    from figures.portraits import ALONE
 
     found = flow(o, "portrait")
     name, values = varied(o, found.system)
@@ -103,7 +103,7 @@ def main(words: Sequence[str]) -> int:
         one = portrait(o, found)
     say(one.said)
     write_out(o.out, one.result)
-    write_figure(one.draw(ALONE), o.figure, f"phase portrait of {found.name}")
+    one.draw().save(o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")
     if o.movie is not None:
         from analysis.dynamics.attractors.distances import Followed
@@ -122,17 +122,18 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def frames(portraits: Sequence[Computed]) -> "list[Figure]":
+def frames(portraits: Sequence[Computed]) -> list[Any]:
     """Draw the frames of a movie with a common colour scale and a common legend."""
-    from figures.portraits import Common, entries
+    from figures.portraits import entries
 
     low, high = zip(*(one.speeds for one in portraits), strict=True)
-    common = Common((min(low), max(high)))
-    made = [one.draw(common) for one in portraits]
+    speeds = min(low), max(high)
+    made = [one.draw(speeds=speeds) for one in portraits]
     legend = {label: handle for drawn in made for label, handle in entries(drawn).items()}
-    if all(entries(drawn).keys() == legend.keys() for drawn in made):
-        return made
-    return [one.draw(common._replace(legend=legend)) for one in portraits]
+    if not all(entries(drawn).keys() == legend.keys() for drawn in made):
+        common = {"handles": list(legend.values()), "labels": list(legend)}
+        made = [one.draw(speeds=speeds, legend=common) for one in portraits]
+    return [drawn.figure for drawn in made]
 
 
 def varied(o: Portrait, system: Any) -> tuple[str, list[float]]:
@@ -201,8 +202,8 @@ def in_plane(
     """Compute the phase portrait of a planar flow, or of a slice of a larger system."""
     from analysis.dynamics.portraits.plane import phase_plane, trajectory_starts, window
     from dynsim.systems.named import listed
-    from figures.panels.labels import axis_labels, rate_label, shared_unit, slice_label
-    from figures.portraits import plane
+    from figures.panels.labels import slice_label
+    from figures.panels.phase import speed_range
 
     d = len(state)
     if o.plane and len(o.plane) != 2:
@@ -219,27 +220,25 @@ def in_plane(
     spread = trajectory_starts(o.trajectories, *window(box, 2))
     starts = np.concatenate([np.reshape(o.through, (-1, 2)), spread])
     plan = phase_plane(
-        found.system, box, axes=(first, second), at=state, trajectories=starts, t=o.time, horizon=o.horizon, grid=o.grid
+        found.system,
+        box,
+        axes=(first, second),
+        at=state,
+        trajectories=starts,
+        t=o.time,
+        horizon=o.horizon,
+        grid=o.grid,
+        rtol=o.rtol,
+        atol=o.atol,
     )
-    labels = axis_labels(known.names, known.units)
     held = [k for k in range(d) if k not in (first, second)]
     cut = slice_label([known.names[k] for k in held], state[held].tolist(), [known.units[k] for k in held])
-    speed = rate_label("speed", shared_unit([known.units[first], known.units[second]]), known.time_unit)
     note = f"; the field is time-dependent and is drawn at t = {o.time:g}" if plan.forced else ""
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
     told = f"{plan}{note}" if regions is None else f"{plan}\n{regions}"
     regions = as_before(regions, along)
-    draw = lambda common: plane(
-        plan, (labels[first], labels[second]), title=title, basins=regions, speed=speed, common=common
-    )
-    return Computed(draw, told, speeds_of(plan.velocity), plan)
-
-
-def speeds_of(field: Any) -> tuple[float, float]:
-    """Compute the smallest and largest speed of a vector field, (..., components)."""
-    from figures.panels.attractors import ends
-
-    return ends(np.linalg.norm(np.asarray(field, float), axis=-1))
+    draw = lambda **how: plan.plot(title=title, basins=regions, **how)
+    return Computed(draw, told, speed_range(plan.velocity), plan)
 
 
 def basins_of(
@@ -304,9 +303,9 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
     regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
     said = said if regions is None else f"{said}\n{regions}"
     kinds, regions = [e.kind for e in rests], as_before(regions, along)
-    draw = lambda common: line(
+    draw = lambda **how: line(
         xs, np.asarray(speeds), points, kinds, label,
-        curves=curves, velocity=velocity, title=title, basins=regions, common=common,
+        curves=curves, velocity=velocity, title=title, basins=regions, **how,
     )  # fmt: skip
     return Computed(draw, said, ends(speeds), equilibria_table(rests, known))
 
@@ -314,16 +313,16 @@ def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followe
 def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     """Compute the phase portrait of a flow on the circle, or on the front and back of the sphere."""
     from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
+    from figures.panels.attractors import ends
     from figures.panels.labels import axis_labels
-    from figures.panels.tokens import AXES
-    from figures.portraits import circle, sphere
 
-    compute, draw = (circle_portrait, circle) if len(known.names) == 2 else (sphere_portrait, sphere)
+    compute = circle_portrait if len(known.names) == 2 else sphere_portrait
     found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
-    labels = axis_labels(known.names, known.units) if system.names else AXES
+    names = axis_labels(known.names, known.units) if system.names else ()
+    speeds = ends(np.linalg.norm(np.asarray(found.field, float), axis=-1))
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
     said = "; ".join([_rests(found.equilibrium_points, found.types, found.families), *orbits])
-    return Computed(lambda common: draw(found, labels, title=title, common=common), said, speeds_of(found.field), found)
+    return Computed(lambda **how: found.plot(names=names, title=title, **how), said, speeds, found)
 
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
@@ -342,14 +341,14 @@ def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     parts = (np.arange(6) + 0.25) / 6
     grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
     starts = jnp.asarray(grid)
-    paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time)
+    paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time, rtol=o.rtol, atol=o.atol)
     inside = lambda x: bool(np.min(x) > -1e-9)
     found = [e for e in equilibria(system, starts, o.time) if inside(np.asarray(e.state))]
     found, lines = equilibrium_families(system, found, starts, np.ones(3), inside=inside, t=o.time)
     points = np.array([np.asarray(e.state) for e in found]).reshape(-1, 3)
     kinds = tuple(e.kind for e in found)
     states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
-    draw = lambda common: simplex(paths, points, kinds, states, curves=lines, title=title, common=common)
+    draw = lambda **how: simplex(paths, points, kinds, states, curves=lines, title=title, **how)
     return Computed(draw, _rests(points, [e.description for e in found], lines), result=equilibria_table(found, known))
 
 

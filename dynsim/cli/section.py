@@ -17,6 +17,7 @@ from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 
 if TYPE_CHECKING:
     from dynsim.cli.building.systems import Found
+    from figures.artists import Artists
 
 OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "atol", "integrator",
             "max_steps")  # fmt: skip
@@ -80,10 +81,10 @@ class Section(SystemOptions):
 
 
 class Shown(NamedTuple):
-    """A computed section: a description, a function that draws a fraction of it on axes, and the result."""
+    """A computed section: a description, a function that draws a share of it, and the result."""
 
     words: str
-    draw: Callable[[Any, float], Any]
+    draw: "Callable[[float], Artists]"
     result: Any
 
 
@@ -120,24 +121,12 @@ def main(words: Sequence[str]) -> int:
 
 def write(o: Section, shown: Shown, title: str) -> None:
     """Write the figure and the requested movie."""
-    from figures.files import write_figure
-    from figures.fitted import fitted
     from figures.movie import growing, write_movie
-    from figures.style import canvas, settings
 
-    def drawing(until: float) -> Any:
-        with settings():
-            drawn, (ax,) = canvas()
-            shown.draw(ax, until)
-            if ax.get_legend_handles_labels()[1]:
-                drawn.legend(loc="outside lower center", ncols=3)
-            return fitted(drawn)
-
-    with settings():
-        write_figure(drawing(1.0), o.figure, title)
+    shown.draw(1.0).save(o.figure, title)
     say(f"figure {o.figure}")
     if o.movie is not None:
-        write_movie(o.movie, growing(drawing))
+        write_movie(o.movie, growing(lambda until: shown.draw(until).figure))
         say(f"movie {o.movie}")
 
 
@@ -147,14 +136,11 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
 
     from analysis.dynamics.poincare import poincare_section
     from dynsim.cli.parsing.solvers import integrator
-    from figures.panels.labels import axis_labels
-    from figures.panels.maps import return_map, section
 
     surface, where = _surface(o, known)
     if o.returns:
         refuse_unused(o, ("plane",), "with `--returns`")
     first, second = (_returning(o, known, where),) * 2 if o.returns else _plotted(o, known, where)
-    labels = axis_labels(known.names, known.units)
     direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
     period = math.inf if where is None else float(np.asarray(made.system.space.periods(made.begun()))[where])
     found = poincare_section(
@@ -162,21 +148,16 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
         modulo=period if math.isfinite(period) else None,
         transient=o.transient, longest=o.longest, integrator=integrator(o.integrator, o.rtol, o.max_steps, o.atol),
     )  # fmt: skip
-    states = np.asarray(found.states)
-    size = float(np.max(np.abs(states), initial=0.0))
-    if o.returns:
-        ahead = np.stack([states[:-1, first], states[1:, first]], axis=1)
-        pairs = ahead if o.strobe else found.return_map(lambda x: x[first])
-        draw = lambda ax, until: return_map(ax, pairs, label=labels[first], until=until, size=size)
-    else:
-        ways = None if o.strobe is not None else found.directions
-        points, names = states[:, [first, second]], (labels[first], labels[second])
-        draw = lambda ax, until: section(ax, points, labels=names, directions=ways, until=until, size=size)
+    found = found._replace(names=known.names, units=known.units)
+    if o.strobe is not None:
+        found = found._replace(directions=np.ones(len(found.times)))  # the surface has no sides
+    which: dict[str, Any] = {"returns": first} if o.returns else {"components": (first, second)}
+    draw = lambda until: found.plot(until=until, **which)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
     short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count} crossings"
     back = found.period()
-    which = "a fixed point of the return map" if back == 1 else f"which closes after {back} crossings"
-    orbit = f"; a periodic orbit, {which}" if back else ""
+    said = "a fixed point of the return map" if back == 1 else f"which closes after {back} crossings"
+    orbit = f"; a periodic orbit, {said}" if back else ""
     return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw, found)
 
 
@@ -226,7 +207,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
     """Compute the orbit diagram, the cobweb or the orbits of a map."""
     import jax.numpy as jnp
 
-    from figures.panels.labels import axis_labels, symbol
+    from figures.panels.labels import axis_labels
 
     labels = axis_labels(known.names, known.units)
     if not math.isfinite(o.transient):
@@ -239,7 +220,6 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
     if o.against:
         from analysis.dynamics.poincare import orbit_diagram
         from dynsim.systems.parameter import Parameter
-        from figures.panels import maps
 
         name, some = parameter_values(o.against, VALUES, made.system, "against")
         values = np.asarray(some)
@@ -253,8 +233,7 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
             transient=warm,
             kept=o.count,
         )
-        names = (symbol(name), labels[k])
-        draw = lambda ax, until: maps.orbit_diagram(ax, values, found.values, labels=names, until=until)
+        draw = lambda until: found.plot(label=labels[k], until=until)
         escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
         periods = found.periods()
         shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])
@@ -271,6 +250,7 @@ def _cobweb(o: Section, made: "Found", label: str) -> Shown:
     import jax.numpy as jnp
 
     from dynsim.simulation.simulate import iterate
+    from figures.artists import alone
     from figures.panels.maps import cobweb
 
     run = iterate(made.system, jnp.asarray(made.begun()), min(o.count, 100))
@@ -282,7 +262,7 @@ def _cobweb(o: Section, made: "Found", label: str) -> Shown:
     inside = orbit[(orbit >= low - (high - low)) & (orbit <= high + (high - low))]
     path = inside if len(inside) > 1 else orbit[:2]
     left = "" if len(orbit) > min(o.count, 100) else "; the orbit escapes to infinity"
-    draw = lambda ax, until: cobweb(ax, xs, images, path, label=label, until=until)
+    draw = lambda until: alone(cobweb, xs, images, path, label=label, until=until)
     return Shown(f"{len(orbit) - 1} steps from {orbit[0]:.6g} to {orbit[-1]:.6g}{left}", draw, run)
 
 
@@ -291,6 +271,7 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
     import jax.numpy as jnp
 
     from dynsim.simulation.simulate import iterate
+    from figures.artists import alone
     from figures.panels.maps import orbits
 
     first, second = _plotted(o, known, None)
@@ -306,5 +287,5 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
     if not kept:
         raise ArgumentError("start", "have a bounded orbit", "its orbit escapes to infinity")
     points, names = np.stack(kept)[:, :, [first, second]], (labels[first], labels[second])
-    draw = lambda ax, until: orbits(ax, points, labels=names, until=until)
+    draw = lambda until: alone(orbits, points, labels=names, until=until)
     return Shown(f"{counted(len(kept), 'orbit')} of {o.count} steps; {len(paths) - len(kept)} escape", draw, runs)

@@ -26,7 +26,7 @@ DOTS = {
 EXCERPT = 24  # characters of the text that an error quotes
 
 
-class Source(NamedTuple):
+class PlainText(NamedTuple):
     """A text, the plain characters that it stands for, and the place in the text of each of them."""
 
     text: str
@@ -46,14 +46,14 @@ class Source(NamedTuple):
         return ArgumentError(self.argument, must, f"{but} at {where}, {quoted}{near}")
 
 
-def source(text: str, argument: str = "text") -> Source:
+def source(text: str, argument: str = "text") -> PlainText:
     """Replace the characters of print by plain ones.
 
     Greek letters are spelled out, and one that touches a Latin letter is a name of its own; a digit as a subscript
     belongs to the name; exponents and dots above letters are understood.
     """
     if text.isascii() and not set('\t\r\f\v"`') & set(text):
-        return Source(text, text, (), argument)
+        return PlainText(text, text, (), argument)
     found: list[tuple[str, int]] = []
     primes, raised = 0, False
     for place, letter in enumerate(text):
@@ -72,7 +72,7 @@ def source(text: str, argument: str = "text") -> Source:
         primes += dots
     found.append(("'" * primes, len(text)))
     places = tuple(place for word, place in found for _ in word)
-    return Source(text, "".join(word for word, _ in found), places, argument)
+    return PlainText(text, "".join(word for word, _ in found), places, argument)
 
 
 def _is_latin(letter: str) -> bool:

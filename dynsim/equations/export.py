@@ -11,17 +11,12 @@ from dynsim._core.validation import choice
 from dynsim.equations.characters import source
 from dynsim.equations.expressions import Instruction, Span
 from dynsim.equations.flows import EquationFlow, EquationMap
-from dynsim.equations.functions import ALIASES, BINARY, POWER, SIGN, SUM, SYMBOLS
-from dynsim.equations.lines import Line, lines
+from dynsim.equations.functions import ALIASES, BINARY, GREEK, POWER, SIGN, SUM, SYMBOLS
+from dynsim.equations.lines import EquationLine, lines
 from dynsim.equations.model import ordered
 from dynsim.errors import ArgumentError
 
 FORMATS = ("xpp", "latex", "python", "julia")
-GREEK = (
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
-    "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi",
-    "Pi", "Sigma", "Phi", "Psi", "Omega",
-)  # fmt: skip
 ATOM = 10  # how strongly a number, a name or a call binds
 RATIOS = {"sec": "1/cos({0})", "csc": "1/sin({0})", "cot": "1/tan({0})", "sech": "1/cosh({0})", "csch": "1/sinh({0})",
           "coth": "1/tanh({0})"}  # fmt: skip
@@ -168,7 +163,7 @@ def _piece(one: Instruction, given: list[Piece], form: Format, to_latex: bool) -
     if one.kind == "element":
         return Piece(f"{form.name(word)}_{{{given[0].text}}}")
     if one.kind == "call":
-        name = ALIASES.get(word, word)
+        name: Any = ALIASES.get(word, word)
         if name == "power":
             return _operated("pow", given, form, to_latex)
         texts = [piece.text for piece in given]
@@ -210,7 +205,7 @@ def _values(system: Any) -> dict[str, Any]:
     return {name: np.asarray(value, float).tolist() for name, value in system.parameters.items()}
 
 
-def _rates(parts: Sequence[Line], form: Format) -> list[str]:
+def _rates(parts: Sequence[EquationLine], form: Format) -> list[str]:
     """Right-hand sides of all components, in order; an equation of higher order gives several."""
     found = []
     for line in parts:
@@ -220,7 +215,7 @@ def _rates(parts: Sequence[Line], form: Format) -> list[str]:
     return found
 
 
-def _to_xpp(system: Any, parts: Sequence[Line], form: Format) -> str:
+def _to_xpp(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
     names = [form.name(name) for name in system.names]
     mapped = isinstance(system, EquationMap)
     step = next((line.step for line in parts if line.step), "t")
@@ -240,7 +235,7 @@ def _to_xpp(system: Any, parts: Sequence[Line], form: Format) -> str:
     return "\n".join([re.sub(r" ?([-+*/<>=&|]) ?", r"\1", line) for line in found] + ["done"])
 
 
-def _to_latex(system: Any, parts: Sequence[Line], form: Format) -> str:
+def _to_latex(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
     del system
     found = []
     for line in [*(one for one in parts if one.kind in ("derivative", "next")),
@@ -260,7 +255,7 @@ def _to_latex(system: Any, parts: Sequence[Line], form: Format) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(found) + "\n\\end{aligned}"
 
 
-def _to_python(system: Any, parts: Sequence[Line], form: Format) -> str:
+def _to_python(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
     return _script(system, parts, form, {
         "head": "import math\n\nimport numpy as np\nfrom scipy.integrate import solve_ivp\n",
         "def": "def field(t, state, {parameters}):" if system.parameters else "def field(t, state):",
@@ -272,7 +267,7 @@ def _to_python(system: Any, parts: Sequence[Line], form: Format) -> str:
     })  # fmt: skip
 
 
-def _to_julia(system: Any, parts: Sequence[Line], form: Format) -> str:
+def _to_julia(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
     return _script(system, parts, form, {
         "head": "using OrdinaryDiffEq" if isinstance(system, EquationFlow) else "",
         "def": "\nfunction field(state, parameters, t)", "state": "    {names} = state",
@@ -284,7 +279,7 @@ def _to_julia(system: Any, parts: Sequence[Line], form: Format) -> str:
     })  # fmt: skip
 
 
-def _script(system: Any, parts: Sequence[Line], form: Format, words: Mapping[str, str]) -> str:
+def _script(system: Any, parts: Sequence[EquationLine], form: Format, words: Mapping[str, str]) -> str:
     """A script that defines the right-hand side and follows one trajectory."""
     names, values = [form.name(name) for name in system.names], _values(system)
     keywords = ", ".join(f"{form.name(name)}={value!r}" for name, value in values.items())
@@ -312,6 +307,6 @@ def _script(system: Any, parts: Sequence[Line], form: Format, words: Mapping[str
     return "\n".join(found).strip()
 
 
-_WRITERS: Mapping[str, Callable[[Any, Sequence[Line], Format], str]] = {
+_WRITERS: Mapping[str, Callable[[Any, Sequence[EquationLine], Format], str]] = {
     "xpp": _to_xpp, "latex": _to_latex, "python": _to_python, "julia": _to_julia,
 }  # fmt: skip

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dynsim.equations.characters import Source
+from dynsim.equations.characters import PlainText
 from dynsim.equations.functions import BINARY, COMPARING, NOT, SIGN
 from dynsim.equations.tokens import Token
 
@@ -47,7 +47,7 @@ class _Open(NamedTuple):
     begin: int = 0
 
 
-def expression(text: Source, words: Sequence[Token], end: int) -> tuple[Instruction, ...]:
+def expression(text: PlainText, words: Sequence[Token], end: int) -> tuple[Instruction, ...]:
     """Parse an expression; `end` is where the text goes on after it.
 
     Raises:
@@ -57,7 +57,7 @@ def expression(text: Source, words: Sequence[Token], end: int) -> tuple[Instruct
 
 
 class _Parser:
-    def __init__(self, text: Source, words: Sequence[Token], end: int):
+    def __init__(self, text: PlainText, words: Sequence[Token], end: int):
         self.text, self.words, self.end = text, words, end
         self.found: list[Instruction] = []
         self.stack: list[_Open] = []
@@ -186,7 +186,7 @@ class _Parser:
         self.found.append(Instruction("operator", top.value, top.arguments, top.at))
 
 
-def read_span(text: Source, words: Sequence[Token], k: int, end: int) -> tuple[Span, int]:
+def read_span(text: PlainText, words: Sequence[Token], k: int, end: int) -> tuple[Span, int]:
     """Read an index with its range, `i=1..20`, at a place; return it with the place after it."""
     parts = list(words[k : k + 2])
     place = words[k].at if k < len(words) else end

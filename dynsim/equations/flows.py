@@ -18,7 +18,7 @@ from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.noisy import NoisyFlow
 
 
-class Equations(eqx.Module):
+class EquationText(eqx.Module):
     """The right-hand side of equations as a function of time, state and parameters.
 
     Two of them are equal if their texts are equal up to spaces and other spellings, and then share compiled programs.
@@ -86,7 +86,7 @@ class EquationFlow(FunctionFlow):
     start: tuple[float, ...] = eqx.field(static=True)
     ranges: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
 
-    def __init__(self, rhs: Equations, *, start: Sequence[float] = (), ranges: Sequence[Any] = (), **described: Any):
+    def __init__(self, rhs: EquationText, *, start: Sequence[float] = (), ranges: Sequence[Any] = (), **described: Any):
         """Store the right-hand side, and what the text says about components and parameters."""
         super().__init__(rhs, names=rhs.model.names, **described)
         self.start, self.ranges = tuple(start), tuple(ranges)
@@ -108,7 +108,7 @@ class EquationMap(FunctionMap):
     start: tuple[float, ...] = eqx.field(static=True)
     ranges: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
 
-    def __init__(self, rhs: Equations, *, start: Sequence[float] = (), ranges: Sequence[Any] = (), **described: Any):
+    def __init__(self, rhs: EquationText, *, start: Sequence[float] = (), ranges: Sequence[Any] = (), **described: Any):
         """Store the step, and what the text says about components and parameters."""
         super().__init__(rhs, names=rhs.model.names, **described)
         self.start, self.ranges = tuple(start), tuple(ranges)
@@ -124,7 +124,7 @@ class EquationMap(FunctionMap):
 class EquationNoise(eqx.Module):
     """The noise of equations as text; its parameters are those of the flow."""
 
-    equations: Equations
+    equations: EquationText
 
     def __call__(self, t: Time, x: State) -> State:
         """Raise `ArgumentError`, because the parameters of the flow are needed."""

@@ -48,3 +48,10 @@ SPECIAL = ("sum", "delay")
 """Names that are read as functions by the parser itself, or refused by name."""
 
 CONSTANTS = {"pi": 3.141592653589793}
+
+GREEK = (
+    "alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda", "mu", "nu", "omega", "phi", "psi", "rho",
+    "sigma", "tau", "xi", "zeta", "eta", "kappa", "iota", "upsilon", "chi", "pi", "Gamma", "Delta", "Theta",
+    "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega",
+)  # fmt: skip
+"""Names that are typeset as Greek letters."""

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from dynsim.equations.characters import Source
+from dynsim.equations.characters import PlainText
 from dynsim.equations.expressions import Instruction, Span, expression, read_span
 from dynsim.equations.functions import ALIASES, ARGUMENTS, CONSTANTS, SPECIAL
-from dynsim.equations.tokens import CLOSED, OPEN, Statement, Token, spelled, statements
+from dynsim.equations.tokens import CLOSED, OPEN, StatementTokens, Token, spelled, statements
 
 UNIT = re.compile(r"\[([^\]]*)\]")
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -20,7 +20,7 @@ DESCRIBED = re.compile(r"\s*(\w+)\s*:(.*)")
 FORMS = "`x' = ...`, `dx/dt = ...`, `x[n+1] = ...`, `a = ...`, `f(u) = ...` or `x(0) = ...`"
 
 
-class Line(NamedTuple):
+class EquationLine(NamedTuple):
     """One statement.
 
     `kind` is derivative, next, definition, function or start. `order` counts derivatives, `step` is the index of a
@@ -62,7 +62,7 @@ class Line(NamedTuple):
         return spelled(list(self.words))
 
 
-def lines(text: Source, sizes: Mapping[str, int] | None = None) -> tuple[list[Line], str]:
+def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list[EquationLine], str]:
     """Read all statements of a text, and the unit of time that a comment may give.
 
     `sizes` gives whole numbers for names that bound a range, in place of those of the text.
@@ -87,7 +87,7 @@ def lines(text: Source, sizes: Mapping[str, int] | None = None) -> tuple[list[Li
     return made, time_unit
 
 
-def _counts(parts: Sequence[Statement]) -> dict[str, int]:
+def _counts(parts: Sequence[StatementTokens]) -> dict[str, int]:
     """Whole numbers that the text defines, as in `N = 20`."""
     found = {}
     for part in parts:
@@ -99,7 +99,7 @@ def _counts(parts: Sequence[Statement]) -> dict[str, int]:
     return found
 
 
-def bounds(text: Source) -> set[str]:
+def bounds(text: PlainText) -> set[str]:
     """Names that bound a range in a text, and so decide how many components there are."""
     found = set()
     for part in statements(text):
@@ -136,7 +136,7 @@ def _step(words: Sequence[Token]) -> str:
     return ""
 
 
-def _line(text: Source, words: list[Token], comment: str, step: str, states: Collection[str]) -> Line:
+def _line(text: PlainText, words: list[Token], comment: str, step: str, states: Collection[str]) -> EquationLine:
     depth, equals = 0, []
     for k, word in enumerate(words):
         depth += (word.text in OPEN) - (word.text in CLOSED)
@@ -165,7 +165,7 @@ def _without_time(words: list[Token], states: Collection[str]) -> list[Token]:
     return found
 
 
-def _without_step(text: Source, words: list[Token], step: str) -> list[Token]:
+def _without_step(text: PlainText, words: list[Token], step: str) -> list[Token]:
     """Read `x[n]` and `x(n)` as x; refuse other times by name."""
     found: list[Token] = []
     k = 0
@@ -197,7 +197,7 @@ def _without_step(text: Source, words: list[Token], step: str) -> list[Token]:
 class _Left:
     """The left-hand side of a statement."""
 
-    def __init__(self, text: Source, words: list[Token], end: int, step: str):
+    def __init__(self, text: PlainText, words: list[Token], end: int, step: str):
         self.text, self.words, self.end, self.step, self.k = text, words, end, step, 0
 
     def texts(self, begin: int, end: int | None = None) -> list[str]:
@@ -210,14 +210,14 @@ class _Left:
         but = "has an algebraic equation, or a factor that must be divided out," if algebraic else "has something else"
         return self.text.error(place if at is None else at, must, but)
 
-    def read(self) -> Line:
+    def read(self) -> EquationLine:
         if not self.words or self.words[0].kind != "name":
             raise self.wrong()
         leibniz = self.leibniz()
         if leibniz is not None:
             return leibniz
         first = self.words[0]
-        line = Line("definition", first.text, (), (), first.at)
+        line = EquationLine("definition", first.text, (), (), first.at)
         self.k = 1
         line = self.primed(self.bracket(self.primed(line)))
         if self.k < len(self.words) and self.words[self.k].text == "(":
@@ -226,7 +226,7 @@ class _Left:
             raise self.wrong()
         return self.checked(line)
 
-    def checked(self, line: Line) -> Line:
+    def checked(self, line: EquationLine) -> EquationLine:
         if line.kind in ("next", "function") and line.order:
             raise self.wrong()
         if line.kind == "definition" and line.order:
@@ -236,28 +236,28 @@ class _Left:
             raise self.text.error(line.at, f"define functions by new names (`{line.name}` is built in)", "does not")
         return line
 
-    def leibniz(self) -> Line | None:
+    def leibniz(self) -> EquationLine | None:
         """Read dx/dt, or d^2x/dt^2."""
         texts = self.texts(0)
         kinds = [word.kind for word in self.words]
         higher = texts[:2] == ["d", "^"] and texts[4:] == ["/", "dt", "^", *texts[2:3]]
         if higher and kinds[2:4] == ["number", "name"] and texts[2] in ("1", "2", "3", "4"):
-            return Line("derivative", texts[3], (), (), self.words[0].at, int(texts[2]))
+            return EquationLine("derivative", texts[3], (), (), self.words[0].at, int(texts[2]))
         if texts[-2:] != ["/", "dt"] or not texts[0].startswith("d") or len(texts[0]) < 2:
             return None
-        line = Line("derivative", texts[0][1:], (), (), self.words[0].at, 1)
+        line = EquationLine("derivative", texts[0][1:], (), (), self.words[0].at, 1)
         self.k = 1
         line = self.bracket(line)
         if self.texts(self.k) not in (["/", "dt"], ["(", "t", ")", "/", "dt"]) or line.step:
             raise self.wrong()
         return line
 
-    def primed(self, line: Line) -> Line:
+    def primed(self, line: EquationLine) -> EquationLine:
         while self.k < len(self.words) and self.words[self.k].text == "'":
             line, self.k = line._replace(order=line.order + 1), self.k + 1
         return line
 
-    def bracket(self, line: Line) -> Line:
+    def bracket(self, line: EquationLine) -> EquationLine:
         """Read an index in brackets: a whole number, a range, or the next step of a map."""
         if self.k >= len(self.words) or self.words[self.k].text != "[":
             return line
@@ -276,7 +276,7 @@ class _Left:
             raise self.text.error(inside[after].at, "give an index one range, as in `i=1..20`", "goes on")
         return line._replace(index=span)
 
-    def parentheses(self, line: Line) -> Line:
+    def parentheses(self, line: EquationLine) -> EquationLine:
         """Read what stands in parentheses: the time, the next step of a map, zero, or arguments of a function."""
         at = self.words[self.k].at
         close = next(k for k in range(self.k, len(self.words)) if self.words[k].text == ")")
@@ -299,7 +299,7 @@ class _Left:
         return line._replace(kind="function", arguments=arguments)
 
 
-def is_constant(line: Line) -> bool:
+def is_constant(line: EquationLine) -> bool:
     """Whether a definition is made of numbers, functions and constants only."""
     if line.kind != "definition" or line.index is not None:
         return False

@@ -5,10 +5,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dynsim.equations.characters import Source, source
+from dynsim.equations.characters import PlainText, source
 from dynsim.equations.expressions import Span
 from dynsim.equations.graph import Graph
-from dynsim.equations.lines import Line, lines
+from dynsim.equations.lines import EquationLine, lines
 from dynsim.equations.resolving import Elements, Scope, noise_split
 from dynsim.errors import ArgumentError
 
@@ -56,7 +56,7 @@ def remember(key: tuple[str, tuple[str, ...]], made: Model) -> None:
         _known.popitem(last=False)
 
 
-def built(text: Source, parts: Sequence[Line], parameters: Sequence[str]) -> Model:
+def built(text: PlainText, parts: Sequence[EquationLine], parameters: Sequence[str]) -> Model:
     """Look up all names, and list the operations of the right-hand side.
 
     Raises:
@@ -95,14 +95,14 @@ def _as_number(graph: Graph, k: int) -> int:
     return graph.add("truth", None, [k]) if graph.is_truth(k) else k
 
 
-def _states(scope: Scope, line: Line, order: int) -> int:
+def _states(scope: Scope, line: EquationLine, order: int) -> int:
     """The components of a family's derivative of some order."""
     span: Span = line.index  # pyright: ignore[reportAssignmentType]
     first = scope.families[line.name + "'" * order].places[span.low][1]
     return scope.graph.add("slice", (first, first + span.high - span.low + 1))
 
 
-def _check_kinds(text: Source, parts: Sequence[Line], equations: Sequence[Line]) -> None:
+def _check_kinds(text: PlainText, parts: Sequence[EquationLine], equations: Sequence[EquationLine]) -> None:
     if not equations:
         at = parts[0].at if parts else 0
         raise text.error(at, "have an equation such as `x' = ...` or `x[n+1] = ...`", "has none")
@@ -116,7 +116,7 @@ def _check_kinds(text: Source, parts: Sequence[Line], equations: Sequence[Line])
         raise text.error(other.at, f"count steps by one index, `{equations[0].step}`", f"has `{other.step}`")
 
 
-def _components(text: Source, scope: Scope, equations: Sequence[Line]) -> tuple[tuple[str, ...], ...]:
+def _components(text: PlainText, scope: Scope, equations: Sequence[EquationLine]) -> tuple[tuple[str, ...], ...]:
     """Number the components in the order of their equations, and give their names a meaning."""
     names, spelled = list[str](), list[str]()
     for line in equations:
@@ -148,9 +148,9 @@ def _components(text: Source, scope: Scope, equations: Sequence[Line]) -> tuple[
     return tuple(names), tuple(spelled)
 
 
-def _check_once(text: Source, scope: Scope, parts: Sequence[Line]) -> None:
+def _check_once(text: PlainText, scope: Scope, parts: Sequence[EquationLine]) -> None:
     """Raise `ArgumentError` for a name that is defined twice."""
-    seen: dict[str, Line] = {}
+    seen: dict[str, EquationLine] = {}
     for line in parts:
         if line.kind in ("derivative", "next"):
             seen[line.key] = line
@@ -163,12 +163,12 @@ def _check_once(text: Source, scope: Scope, parts: Sequence[Line]) -> None:
         seen[line.key] = line
 
 
-def ordered(text: Source, definitions: Sequence[Line]) -> list[Line]:
+def ordered(text: PlainText, definitions: Sequence[EquationLine]) -> list[EquationLine]:
     """Definitions after those that they use.
 
     Entries of one family are in the order of the text, ranges first, because one may be a copy of another.
     """
-    groups: dict[str, list[Line]] = {}
+    groups: dict[str, list[EquationLine]] = {}
     for line in definitions:
         groups.setdefault(line.name, []).append(line)
     uses = {
@@ -195,7 +195,7 @@ def ordered(text: Source, definitions: Sequence[Line]) -> list[Line]:
     return [line for name in order for line in sorted(groups[name], key=lambda one: isinstance(one.index, int))]
 
 
-def _define(scope: Scope, line: Line) -> None:
+def _define(scope: Scope, line: EquationLine) -> None:
     if line.kind == "function":
         scope.functions[line.name] = scope.template(line.arguments, line.body)
         return

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dynsim.equations.characters import Source
+from dynsim.equations.characters import PlainText
 from dynsim.equations.expressions import Instruction, Span
 from dynsim.equations.functions import ALIASES, ARGUMENTS, CONSTANTS
 from dynsim.equations.graph import Graph
@@ -35,7 +35,7 @@ class Elements(NamedTuple):
 class Scope:
     """What names mean in a text: scalars, families and functions, in the graph of the whole text."""
 
-    def __init__(self, text: Source, parameters: Sequence[str], time: str, noisy: bool):
+    def __init__(self, text: PlainText, parameters: Sequence[str], time: str, noisy: bool):
         """Begin with parameters, the time and constants."""
         self.text, self.graph, self.time, self.noisy = text, Graph(), time, noisy
         self.scalars: dict[str, int] = {}
@@ -298,7 +298,7 @@ class _Resolver:
         return total
 
 
-def noise_split(text: Source, graph: Graph, output: int, at: int) -> tuple[int, dict[str, int]]:
+def noise_split(text: PlainText, graph: Graph, output: int, at: int) -> tuple[int, dict[str, int]]:
     """Separate a right-hand side into its drift and the amplitude of each noise, which must enter linearly."""
     zero = graph.number(0)
     found: dict[int, tuple[int | None, dict[str, int]]] = {}

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from dynsim._core.validation import choice, instance, reals
-from dynsim.equations.characters import Source, source
+from dynsim.equations.characters import PlainText, source
 from dynsim.equations.evaluation import values
 from dynsim.equations.expressions import Span
 from dynsim.equations.files import text_of
-from dynsim.equations.flows import EquationFlow, EquationMap, Equations, NoisyEquationFlow
+from dynsim.equations.flows import EquationFlow, EquationMap, EquationText, NoisyEquationFlow
 from dynsim.equations.functions import CONSTANTS
-from dynsim.equations.lines import Line, bounds, is_constant, lines
+from dynsim.equations.lines import EquationLine, bounds, is_constant, lines
 from dynsim.equations.model import built, remember
 from dynsim.equations.resolving import Scope
 from dynsim.errors import ArgumentError, nearest
@@ -118,7 +118,7 @@ def _given(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
 class _Reading:
     """A text, and the values that are given with it."""
 
-    def __init__(self, text: Source, given: dict[str, np.ndarray], calculus: str):
+    def __init__(self, text: PlainText, given: dict[str, np.ndarray], calculus: str):
         self.text, self.given, self.calculus = text, given, calculus
 
     def made(self) -> Any:
@@ -146,26 +146,26 @@ class _Reading:
             "parameters": chosen, "start": self.start(parts, made.spelled, chosen), "units": self.units(parts, made),
             "ranges": [(line.name, *line.range) for line in parts if line.range and line.kind != "start"],
         }  # fmt: skip
-        rhs = Equations(canonical, names)
+        rhs = EquationText(canonical, names)
         if made.is_map:
             return EquationMap(rhs, **found)
         flow = EquationFlow(rhs, time_unit=time_unit, **found)
         return NoisyEquationFlow(flow, calculus=self.calculus) if any(made.noise) else flow
 
-    def line(self, line: Line, parts: Sequence[Line]) -> Line:
+    def line(self, line: EquationLine, parts: Sequence[EquationLine]) -> EquationLine:
         """Read `x[0] = 0.1` of a map as a start."""
         if line.kind != "definition" or line.index != 0:
             return line
         alone = any(one.kind == "next" and one.name == line.name and one.index is None for one in parts)
         return line._replace(kind="start", index=None) if alone else line
 
-    def resized(self, line: Line, sizes: Mapping[str, int]) -> Line:
+    def resized(self, line: EquationLine, sizes: Mapping[str, int]) -> EquationLine:
         """A line that gives the number of entries of a family, with another number."""
         name, equals, number = line.words
         number = number._replace(text=str(sizes[line.name]))
         return line._replace(words=(name, equals, number), body=(line.body[0]._replace(value=float(sizes[line.name])),))
 
-    def check_once(self, parts: Sequence[Line]) -> None:
+    def check_once(self, parts: Sequence[EquationLine]) -> None:
         """Raise `ArgumentError` for a number that is given to a state, or twice."""
         states = {line.name for line in parts if line.kind in ("derivative", "next")}
         seen = set[str]()
@@ -176,11 +176,11 @@ class _Reading:
             if is_constant(line):
                 seen.add(line.name)
 
-    def words(self, parts: Sequence[Line]) -> list[str]:
+    def words(self, parts: Sequence[EquationLine]) -> list[str]:
         """All words of the text, in order."""
         return [word.text for line in parts for word in line.words if word.kind == "name"]
 
-    def check_names(self, parts: Sequence[Line], given: Mapping[str, Any]) -> None:
+    def check_names(self, parts: Sequence[EquationLine], given: Mapping[str, Any]) -> None:
         """Raise `ArgumentError` for a value of a name that the text does not use, or computes itself."""
         used = set(self.words(parts))
         computed = {line.name for line in parts if line.kind != "start" and not is_constant(line)}
@@ -194,11 +194,11 @@ class _Reading:
                     name, "be a parameter of the equations", f"is not in them{nearest(name, used - computed)}"
                 )
 
-    def constant(self, line: Line) -> float:
+    def constant(self, line: EquationLine) -> float:
         """The value of a definition that is made of numbers."""
         return float(self.evaluated(line, {})[0])
 
-    def evaluated(self, line: Line, chosen: Mapping[str, Any]) -> np.ndarray:
+    def evaluated(self, line: EquationLine, chosen: Mapping[str, Any]) -> np.ndarray:
         """Values of a definition or a start, over its index if it has one."""
         span = line.index if isinstance(line.index, Span) else None
         scope = Scope(self.text, tuple(chosen), "", noisy=False)
@@ -211,7 +211,9 @@ class _Reading:
             raise self.text.error(line.at, "give finite numbers", f"gives `{line.name}` another value")
         return numbers
 
-    def start(self, parts: Sequence[Line], spelled: Sequence[str], chosen: Mapping[str, Any]) -> tuple[float, ...]:
+    def start(
+        self, parts: Sequence[EquationLine], spelled: Sequence[str], chosen: Mapping[str, Any]
+    ) -> tuple[float, ...]:
         """Initial values of all components, or none if the text gives none."""
         found: dict[str, float] = {}
         for line in parts:
@@ -234,7 +236,7 @@ class _Reading:
                 found[place] = number
         return tuple(found.get(name, 0.0) for name in spelled) if found else ()
 
-    def units(self, parts: Sequence[Line], made: Any) -> tuple[str, ...]:
+    def units(self, parts: Sequence[EquationLine], made: Any) -> tuple[str, ...]:
         """Units of the components, or none if the text gives none."""
         of = {line.name: line.unit for line in parts if line.kind in ("derivative", "next")}
         heads = [name.split("[")[0].rstrip("'") for name in made.spelled]

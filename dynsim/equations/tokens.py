@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from dynsim.equations.characters import Source
+from dynsim.equations.characters import PlainText
 
 LEXEME = re.compile(
     r"(?P<space>[ ]+|\\[ ]*\n)"
@@ -34,14 +34,14 @@ class Token(NamedTuple):
     at: int
 
 
-class Statement(NamedTuple):
+class StatementTokens(NamedTuple):
     """The tokens between two separators, and the comment at the end of its last line."""
 
     tokens: list[Token]
     comment: str = ""
 
 
-def tokens(text: Source) -> list[Token]:
+def tokens(text: PlainText) -> list[Token]:
     """Split a text into tokens; raise `ArgumentError` at a character that has no meaning."""
     found, at, plain = [], 0, text.plain
     while at < len(plain):
@@ -59,7 +59,7 @@ def tokens(text: Source) -> list[Token]:
     return found
 
 
-def statements(text: Source) -> list[Statement]:
+def statements(text: PlainText) -> list[StatementTokens]:
     """Split a text at semicolons, line ends and commas that are not in brackets.
 
     A line that ends in an operator goes on in the next one.
@@ -72,14 +72,14 @@ def statements(text: Source) -> list[Statement]:
         if token.kind == "comment":
             goes_on = brackets or current and current[-1].text in CONTINUED
             if current and not goes_on:
-                found.append(Statement(current, token.text[1:]))
+                found.append(StatementTokens(current, token.text[1:]))
                 current = []
             elif not current:  # a line of its own, or after a semicolon
                 same = comment_of is not None and "\n" not in text.plain[comment_of : token.at]
                 if same and found and not found[-1].comment:
                     found[-1] = found[-1]._replace(comment=token.text[1:])
                 else:
-                    found.append(Statement([], token.text[1:]))
+                    found.append(StatementTokens([], token.text[1:]))
             continue
         if token.text in OPEN:
             brackets.append(token)
@@ -88,14 +88,14 @@ def statements(text: Source) -> list[Statement]:
                 raise text.error(token.at, "have matching brackets", f"has `{token.text}` without its partner")
         elif not brackets and token.text in (";", ",", "\n"):
             if current and not (token.text == "\n" and current[-1].text in CONTINUED):
-                found.append(Statement(current))
+                found.append(StatementTokens(current))
                 comment_of, current = token.at, []
             continue
         if token.text != "\n":
             current.append(token)
     if brackets:
         raise text.error(brackets[-1].at, "have matching brackets", f"has `{brackets[-1].text}` without its partner")
-    return [*found, Statement(current)] if current else found
+    return [*found, StatementTokens(current)] if current else found
 
 
 def spelled(words: list[Token]) -> str:

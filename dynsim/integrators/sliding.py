@@ -89,14 +89,16 @@ def sliding_states(
     return SlidingStates(field, flat, *numbers, jax.tree_util.Partial(restored)), again[1]  # pyright: ignore
 
 
-def sliding_paths(flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, rtol: float) -> np.ndarray | None:
+def sliding_paths(
+    flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, rtol: float, atol: float
+) -> np.ndarray | None:
     """Solve from many vectors, with sliding, (starts, times, d), NaN after a failure; None without any surface."""
     field = switched_field(flow, jnp.zeros(starts.shape[1:]))
     if field is None:
         return None
     given = jnp.asarray(filled(np.asarray(starts, float), room_for(len(starts))))
-    limit = jnp.asarray(longest_step(flow, jnp.zeros(starts.shape[1:])))
-    rows = np.asarray(_paths(field, given, jnp.asarray(ts, float), jnp.asarray(rtol, float), limit))[: len(starts)]
+    numbers = (jnp.asarray(number, float) for number in (rtol, longest_step(flow, jnp.zeros(starts.shape[1:])), atol))
+    rows = np.asarray(_paths(field, given, jnp.asarray(ts, float), *numbers))[: len(starts)]
     return np.concatenate([np.asarray(starts, float)[:, None], rows], axis=1)
 
 
@@ -108,7 +110,7 @@ def _in_windows(
     grid = filled(np.asarray(ts, float), -(-count // WINDOW) * WINDOW + 1)
     parts, slides = [], False
     for k in range(0, len(grid) - 1, WINDOW):
-        found, slid_here = _over(field, x, grid[k : k + WINDOW + 1], rtol, longest)
+        found, slid_here = _over(field, x, jnp.asarray(grid[k : k + WINDOW + 1]), rtol, longest)
         x, slides = found[0][-1], slides or bool(slid_here)
         parts.append([np.asarray(part) for part in found])
     rows, steps, failed, blocked = (np.concatenate(part)[:count] for part in zip(*parts, strict=True))
@@ -120,8 +122,8 @@ def _traced(flow: AbstractFlow, numbers: Any) -> bool:
 
 
 @eqx.filter_jit
-def _paths(field: SwitchedField, starts: Array, ts: Array, rtol: Array, longest: Array) -> Array:
-    return jax.vmap(lambda x: _over(field, x, ts, rtol, longest)[0][0])(starts)
+def _paths(field: SwitchedField, starts: Array, ts: Array, rtol: Array, longest: Array, atol: Array) -> Array:
+    return jax.vmap(lambda x: _over(field, x, ts, rtol, longest, atol)[0][0])(starts)
 
 
 def jumping(flow: AbstractFlow, y0: State, stats: Stats | None = None) -> str:
@@ -135,14 +137,15 @@ def jumping(flow: AbstractFlow, y0: State, stats: Stats | None = None) -> str:
 
 @eqx.filter_jit
 def _over(
-    field: SwitchedField, x: Array, ts: Array, rtol: Array, longest: Any
+    field: SwitchedField, x: Array, ts: Array, rtol: Array, longest: Any, atol: Any = None
 ) -> tuple[tuple[Array, Array, Array, Array], Array]:
     """The states at times after the first one, with steps and failures of each interval, and whether it slides."""
 
     def once(carry: tuple[Array, Array], ends: tuple[Array, Array]) -> tuple[tuple[Array, Array], tuple]:
         x, slides = carry
         begin, end = ends
-        found = switched_over(field, begin, end, (end - begin) / 4, x, jnp.zeros((x.shape[0], 0)), rtol, longest)
+        none, first = jnp.zeros((x.shape[0], 0)), (end - begin) / 4
+        found = switched_over(field, begin, end, first, x, none, rtol, longest, atol=atol)
         x = jnp.where(found.failed | found.blocked, jnp.nan, found.x)
         return (x, slides | found.slid), (x, found.steps, found.failed, found.blocked)
 

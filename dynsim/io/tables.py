@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dynsim._core.checked import checked
 from dynsim._core.printing import MANY
 from dynsim.errors import ArgumentError, counted, reason
 from dynsim.io.npz import write_arrays
@@ -129,6 +130,7 @@ def check_table_file(name: str, path: Path) -> None:
         )
 
 
+@checked
 def write_table(path: str | Path, table: Table) -> None:
     """Write a table as `.csv`, `.parquet` or `.npz`; a reader sees the old file or the whole new one.
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import diffrax as dfx
 import equinox as eqx
@@ -36,6 +36,7 @@ from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
 from dynsim.io.parts import collected, interrupted
+from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import (
     OFF_SPACE,
     as_double,
@@ -53,6 +54,9 @@ from dynsim.simulation.checks import (
 from dynsim.simulation.simulate import with_error
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow, fields
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 Observable = Callable[[Time, State], PyTree]
 
@@ -222,6 +226,28 @@ class Ensemble(eqx.Module):
     solved: str = eqx.field(static=True, default="")
 
     __repr__ = one_line
+    _repr_png_ = picture
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw medians, quantile bands and members over time into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib, or one for each quantity; without any, a figure is made.
+            options: the parts `medians`, `bands`, `members` and `densities` (off by default). A part is left out by
+                False, and styled by properties of matplotlib, `members={"alpha": 0.2}`. Also `colour`, `legend`,
+                `labels`, `limits` and `title`, which may all be switched off; `names` and `units` of the observed
+                quantities; `quantiles` of the bands.
+
+        Returns:
+            The artists of each part by name, such as `drawn.members`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def __str__(self) -> str:
         """Describe how many members finished, what stopped the others, and the estimated error."""

@@ -148,7 +148,7 @@ def simulate_hybrid(
         ts: increasing times at which states are saved; the run ends at the last one.
         transitions: the transitions of every phase, or a function that returns those of a phase from its flow.
             Transitions at one time, up to rounding, all occur, in the order given and each once, as long as they belong
-            to the phase that the previous ones lead to.
+            to the phase that the previous ones lead to and their guards have not been moved back by the resets.
         dwell: the shortest time between two transitions; guards are ignored until it is over. With it, only the first
             of several transitions at one time occurs.
         max_transitions: limit on the number of transitions; a run that reaches it ends and reports it in `ending`.
@@ -210,7 +210,7 @@ def simulate_hybrid(
         at_once = rounding > 0 and is_at_once(t - begin, rounding)
         for rule in [rules[index] for index in fired[: 1 if dwell else len(fired)]]:
             index = _index(rule, known(flow))
-            if index < 0:
+            if index < 0 or instant and _moved_back(rule, known(flow)[index], same, before, (begin, t), y):
                 continue
             state = y
             flow, y = _after(rule, flow, t, state)
@@ -424,6 +424,29 @@ def _holds(guard: Event, t: float, y: State) -> bool:
     """Whether a condition holds: its function has the sign that it takes after a crossing."""
     value = float(in_precision_of(y, guard.fn)(t, y))
     return value * guard.direction > 0 if guard.direction else value > 0
+
+
+def _moved_back(
+    rule: Transition, now: Transition, flow: AbstractFlow, before: State, times: tuple[float, float], y: State
+) -> bool:
+    """Whether resets at one time have taken a guard back to the side from which it came, by more than rounding.
+
+    Args:
+        rule: the transition that is due, as it was in the phase that has ended.
+        now: the same transition in the phase that the resets lead to.
+        flow: the flow of the phase that has ended.
+        before: the state at its end.
+        times: the times at which the phase began and ended.
+        y: the state after the resets.
+    """
+    begin, t = times
+    value = lambda guard, t, y: float(in_precision_of(y, guard.fn)(t, y))
+    share = math.sqrt(np.finfo(jax.tree.leaves(before)[0].dtype).eps) * (t - begin)
+    velocity = in_precision_of(before, flow).vector_field(t, before)
+    reached = value(rule.guard, t, before)
+    rise = reached - value(rule.guard, t - share, jax.tree.map(lambda x, v: x - share * v, before, velocity))
+    towards = rule.guard.direction or np.sign(rise)
+    return bool(towards * value(now.guard, t, y) < -(abs(reached) + abs(rise)))
 
 
 def _after(rule: Transition, flow: AbstractFlow, t: float, y: State) -> tuple[AbstractFlow, State]:

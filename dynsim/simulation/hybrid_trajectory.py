@@ -3,6 +3,7 @@
 import enum
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -12,7 +13,11 @@ from jaxtyping import PyTree
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import counted
+from dynsim.notebook import picture, plot
 from dynsim.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 SHOWN = 8  # number of last transitions that a message names
 
@@ -64,6 +69,28 @@ class HybridTrajectory(eqx.Module):
     recipe: AbstractRecipe | None = None
 
     __repr__ = one_line
+    _repr_png_ = picture
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the components over time, or the path in state space, into axes; transitions are dotted.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib, or one for each component; without any, a figure with both pictures is made.
+            options: the parts `lines`, `jumps`, `errors`, `start` and `end`. A part is left out by False, and styled
+                by properties of matplotlib, `jumps={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and
+                `title`, which may all be switched off; `components`, `path`, `smooth` and properties of lines as for
+                a `Trajectory`.
+
+        Returns:
+            The artists of each part by name, such as `drawn.jumps`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     @property
     def initial(self) -> State:

@@ -1,7 +1,7 @@
 """Trajectories: times, states, the system that produced them, and statistics of the integration."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -15,11 +15,14 @@ from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function
 from dynsim.integrators.base import AbstractIntegrator, Stats
-from dynsim.notebook import Pictured
+from dynsim.notebook import picture, plot
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
-class Trajectory(eqx.Module, Pictured):
+
+class Trajectory(eqx.Module):
     """States `ys` (times first) at the times `ts`, with the system that produced them and integration statistics.
 
     `integrator` is the one that a rerun needs; None for a map, and for a path cut at an event.
@@ -35,6 +38,29 @@ class Trajectory(eqx.Module, Pictured):
     integrator: AbstractIntegrator | None = None
 
     __repr__ = one_line
+    _repr_png_ = picture
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the components over time, or the path in state space, into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib, or one for each component; without any, a figure with both pictures is made.
+            options: the parts `lines`, `errors`, `start` and `end`. A part is left out by False, and styled by
+                properties of matplotlib, `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and
+                `title`, which may all be switched off; `components` by name or index; `path=True` for the path in the
+                plane, in axes of three dimensions, or on the sphere or the simplex; `smooth=False` for the saved
+                times only; properties of the lines, `linewidth=2`.
+
+        Returns:
+            The artists of each part by name, such as `drawn.lines`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     @property
     def initial(self) -> State:

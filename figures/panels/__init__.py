@@ -6,7 +6,7 @@ from figures.panels.hulls import balls, followed_tokens, half_plane, plane_axes,
 from figures.panels.manifolds import critical_manifold, error_against, relaxations
 from figures.panels.matrices import attention, leaks, weight_bar
 from figures.panels.names import place_names
-from figures.panels.phase import circle_portrait, equilibria, planar_portrait, sphere_portrait
+from figures.panels.phase import circle_portrait, equilibria, nullclines, sphere_portrait, streamlines
 from figures.panels.prototypes import pair_portrait, prototype_paths, timed_path
 from figures.panels.simplices import orbits, simplex_portrait
 from figures.panels.spectra import eigenvalues
@@ -29,19 +29,20 @@ __all__ = [
     "head_lives",
     "leaks",
     "levels",
+    "nullclines",
     "orbits",
     "over_sizes",
     "over_time",
     "pair_portrait",
     "place_names",
     "plane_axes",
-    "planar_portrait",
     "polygon",
     "prototype_paths",
     "relaxations",
     "simplex_portrait",
     "critical_manifold",
     "sphere_portrait",
+    "streamlines",
     "surface",
     "temperature_fan",
     "timed_path",

@@ -11,7 +11,7 @@ from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import ArrayLike
 
 from dynsim.errors import ArgumentError
-from figures.style import colour, paler
+from figures.style import COLOURS, large, paler, thick
 
 MARKS = {
     "fold": "s",
@@ -64,7 +64,7 @@ def branch_lines(
     arclengths: ArrayLike | None = None,
     corners: ArrayLike | None = None,
     *,
-    role: str = "first",
+    colour: Any = COLOURS["first"],
     width: float = 1.1,
 ) -> list[Line2D]:
     """Draw a branch, solid where it is stable and dashed elsewhere, and return its pieces.
@@ -80,8 +80,8 @@ def branch_lines(
         stable: whether the solutions between two successive points are stable, (points - 1,).
         arclengths: increasing arclengths, (points,).
         corners: where the branch is not smooth, (points,); nowhere by default.
-        role: the role of the branch, which determines the colour.
-        width: the width of the lines, in points.
+        colour: the colour of the branch.
+        width: the width of the lines of our style, in points.
 
     Raises:
         ValueError: if the shapes of the arrays do not match.
@@ -100,9 +100,9 @@ def branch_lines(
     for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
         style: dict[str, Any] = {"linestyle": "-", "zorder": 2.0}
         if not solid[begin]:
-            style = {"linestyle": DASHED, "gapcolor": "white", "zorder": 1.9}
+            style = {"linestyle": DASHED, "gapcolor": ax.get_facecolor(), "zorder": 1.9}
         piece = slice(begin, end + 1)
-        parts += ax.plot(x[piece], y[piece], color=colour(role), linewidth=width, **style)
+        parts += ax.plot(x[piece], y[piece], color=colour, linewidth=thick(width), **style)
     return parts
 
 
@@ -144,8 +144,8 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
         if mark is None:
             raise ArgumentError("kinds", f"hold only {', '.join(MARKS)}", f"holds `{kind}`")
         ax.plot(
-            *place, marker=mark, markersize=4.5, linestyle="none", color="black",
-            markerfacecolor=FILLED.get(side, "white"), markeredgewidth=0.9, zorder=5.0,
+            *place, marker=mark, markersize=large(4.5), linestyle="none", color="black",
+            markerfacecolor=FILLED.get(side, "white"), markeredgewidth=thick(0.9), zorder=5.0,
             label=None if kind in named else kind,
         )  # fmt: skip
         named.add(kind)
@@ -164,22 +164,24 @@ def shown_up_to(ax: Axes, share: float) -> None:
             line.set_clip_path(Rectangle((0, 0), share, 1, transform=ax.transAxes))
 
 
-def stability_legend(ax: Axes, *, kinds: Mapping[str, str] | None = None, dashed: str = "unstable") -> None:
-    """Draw a legend above the axes: the marks drawn, the kinds of branches, and both line styles.
+def stability_entries(
+    ax: Axes, *, kinds: Mapping[str, Any] | None = None, dashed: str = "unstable", colour: Any = "black"
+) -> None:
+    """Add entries for a legend: the kinds of branches, and both line styles.
 
     Args:
         ax: the axes.
-        kinds: texts for kinds of branches that differ in colour, by role; none by default.
+        kinds: colours of kinds of branches that differ in colour, by their names; none by default.
         dashed: the meaning of dashed lines.
+        colour: the colour of both line styles.
     """
-    for role, text in (kinds or {}).items():
-        ax.plot([], [], color=colour(role), label=text)
-    ax.plot([], [], color="black", linestyle="-", label="stable")
-    ax.plot([], [], color="black", linestyle=DASHED, label=dashed)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2 if kinds else 3)
+    for text, tint in (kinds or {}).items():
+        ax.plot([], [], color=tint, linewidth=thick(1.1), label=text)
+    ax.plot([], [], color=colour, linewidth=thick(1.1), linestyle="-", label="stable")
+    ax.plot([], [], color=colour, linewidth=thick(1.1), linestyle=DASHED, label=dashed)
 
 
-def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> Line2D:
+def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike, *, colour: Any = None) -> Line2D:
     """Draw a bifurcation curve in the plane of two parameters; each kind has one entry in a legend.
 
     Args:
@@ -187,6 +189,7 @@ def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> 
         kind: one of `CURVES`, such as `fold`, which determines colour and line style.
         first: the values of the first parameter, (points,).
         second: the values of the second parameter, (points,).
+        colour: the colour; by default that of the kind.
 
     Raises:
         ValueError: for an unknown kind.
@@ -194,10 +197,11 @@ def critical_lines(ax: Axes, kind: str, first: ArrayLike, second: ArrayLike) -> 
     if kind not in CURVES:
         raise ArgumentError("kind", f"be one of {', '.join(CURVES)}", f"is `{kind}`")
     role, style = CURVES[kind]
+    tint = COLOURS[role] if colour is None else colour
     text = kind.replace("fold", "folds") if kind.startswith("fold") else f"{kind}s"
     named = {line.get_label() for line in ax.lines}
     (line,) = ax.plot(
-        np.asarray(first, float), np.asarray(second, float), color=colour(role), linestyle=style, linewidth=1.1,
+        np.asarray(first, float), np.asarray(second, float), color=tint, linestyle=style, linewidth=thick(1.1),
         zorder=2.0, label=None if text in named else text,
     )  # fmt: skip
     return line
@@ -233,13 +237,13 @@ def number_image(
         zip(present.tolist(), np.linspace(1.0, GREY, len(present)) if len(present) > 1 else [1.0], strict=True)
     )
     pixels = np.vectorize(lambda n: greys.get(n, 1.0), otypes=[float])(found)[..., None].repeat(3, axis=-1)
-    pixels[unknown] = paler(colour("undecided"), PALE)
+    pixels[unknown] = paler(COLOURS["undecided"], PALE)
     image = ax.imshow(pixels, origin="lower", extent=extent, aspect="auto", interpolation="nearest", zorder=-1.0)
     for number, grey in greys.items():
         edge = {"edgecolor": "black", "linewidth": 0.4}
         ax.add_patch(Polygon(np.zeros((1, 2)), facecolor=str(grey), label=f"{number} {what}", **edge))
     if np.any(unknown):
-        tint = paler(colour("undecided"), PALE)
+        tint = paler(COLOURS["undecided"], PALE)
         ax.add_patch(Polygon(np.zeros((1, 2)), facecolor=tint, label="undecided", edgecolor="black", linewidth=0.4))
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])

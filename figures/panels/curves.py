@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
 from numpy.typing import ArrayLike
 
 from dynsim.errors import ArgumentError
-from figures.style import colour, paler
+from figures.style import colour as role_colour
+from figures.style import large, paler, thick
 
 # distance in points between an axis without tick labels and its label, to align with a neighbour that has them
 UNDER_TICKS = 9.0
@@ -46,7 +49,7 @@ def over_time(
         ValueError: unless `values` has the shape of `ts`.
     """
     ts, values = _pair(ts, values, 1)
-    (line,) = ax.plot(ts, values, color=colour(role), linestyle=STYLES[style % len(STYLES)], label=label or None)
+    (line,) = ax.plot(ts, values, color=role_colour(role), linestyle=STYLES[style % len(STYLES)], label=label or None)
     _name(ax, ts, xlabel, ylabel)
     return line
 
@@ -105,17 +108,48 @@ def bands(
         ValueError: if shapes do not match, or the quantiles do not increase within [0, 1].
     """
     ts, values = _pair(ts, values, 2)
-    low, high = quantiles
-    if not 0 <= low < high <= 1:
-        raise ArgumentError("quantiles", "be two increasing numbers in [0, 1]", f"is {quantiles}")
-    thin = [np.column_stack([ts, row]) for row in values[:members]]
-    ax.add_collection(LineCollection(thin, colors=[paler(colour("member"), 0.35)], linewidths=0.3, zorder=1.0))
-    bottom, middle, top = np.nanquantile(values, [low, 0.5, high], axis=0)
-    name = f"{100 * low:.0f} to {100 * high:.0f} % of {len(values)}"
-    ax.fill_between(ts, bottom, top, color=colour("band"), alpha=0.4, linewidth=0.0, label=name, zorder=2.0)
+    member_curves(ax, ts, values, members=members)
+    quantile_band(ax, ts, values, quantiles=quantiles)
+    middle = np.nanmedian(values, axis=0)
     line = over_time(ax, ts, middle, role="median", ylabel=ylabel, xlabel=xlabel, label="median")
     ax.legend()
     return line
+
+
+def member_curves(
+    ax: Axes, ts: ArrayLike, values: ArrayLike, *, members: int = 100, colour: Any = None
+) -> LineCollection:
+    """Draw the first members of an ensemble, (members, times), as thin pale curves, by default in our colour."""
+    ts, values = _pair(ts, values, 2)
+    thin = [np.column_stack([ts, row]) for row in values[:members]]
+    tint = paler(role_colour("member") if colour is None else to_hex(colour), 0.35 if colour is None else 0.6)
+    lines = LineCollection(thin, colors=[tint], linewidths=thick(0.3), zorder=1.0)
+    ax.add_collection(lines)
+    return lines
+
+
+def quantile_band(
+    ax: Axes,
+    ts: ArrayLike,
+    values: ArrayLike,
+    *,
+    quantiles: tuple[float, float] = (0.05, 0.95),
+    colour: Any = None,
+    what: str = "",
+) -> PolyCollection:
+    """Draw a band between two quantiles of an ensemble, (members, times), named by them and by the quantity.
+
+    Raises:
+        ValueError: if shapes do not match, or the quantiles do not increase within [0, 1].
+    """
+    ts, values = _pair(ts, values, 2)
+    low, high = quantiles
+    if not 0 <= low < high <= 1:
+        raise ArgumentError("quantiles", "be two increasing numbers in [0, 1]", f"is {quantiles}")
+    bottom, top = np.nanquantile(values, [low, high], axis=0)
+    text = f"{what}, " * bool(what) + f"{100 * low:.0f} to {100 * high:.0f} % of {len(values)}"
+    tint, alpha = (role_colour("band"), 0.4) if colour is None else (colour, 0.25)
+    return ax.fill_between(ts, bottom, top, color=tint, alpha=alpha, linewidth=0.0, label=text, zorder=2.0)
 
 
 def beside(ax: Axes, values: ArrayLike, *, label: str) -> StepPatch:
@@ -137,7 +171,7 @@ def beside(ax: Axes, values: ArrayLike, *, label: str) -> StepPatch:
         raise ArgumentError("values", "be finite numbers", f"are {y}")
     density, edges = np.histogram(y, bins=max(5, math.ceil(math.sqrt(len(y)))), density=True)
     side = ax.inset_axes((1.03, 0.0, 0.2, 1.0), sharey=ax)
-    bars = side.stairs(density, edges, orientation="horizontal", fill=True, color=colour("median"))
+    bars = side.stairs(density, edges, orientation="horizontal", fill=True, color=role_colour("median"))
     side.set_xlim(0.0, 1.05 * float(density.max()))
     side.set_xticks([])
     side.tick_params(labelleft=False)
@@ -156,7 +190,7 @@ def with_range(
         ValueError: if shapes do not match.
     """
     xs, rows = _pair(xs, rows, 2)
-    ax.fill_between(xs, rows.min(axis=0), rows.max(axis=0), color=colour(role), alpha=0.25, linewidth=0.0)
+    ax.fill_between(xs, rows.min(axis=0), rows.max(axis=0), color=role_colour(role), alpha=0.25, linewidth=0.0)
     return over_time(ax, xs, rows.mean(axis=0), role=role, ylabel=ylabel, xlabel=xlabel, label=label, style=style)
 
 
@@ -169,10 +203,10 @@ def over_sizes(ax: Axes, sizes: ArrayLike, values: ArrayLike, *, role: str, labe
     h, rows = np.asarray(sizes, float), np.asarray(values, float)
     if rows.ndim != 2 or rows.shape[0] != len(h):
         raise ArgumentError("values", f"have shape (sizes, repeats) = ({len(h)}, repeats)", f"has {rows.shape}")
-    (line,) = ax.plot(h, rows.mean(axis=1), color=colour(role), linestyle=STYLES[style % len(STYLES)], label=label)
+    (line,) = ax.plot(h, rows.mean(axis=1), color=role_colour(role), linestyle=STYLES[style % len(STYLES)], label=label)
     marker = ("o", "s", "^", "D")[style % 4]
-    ax.plot(np.repeat(h, rows.shape[1]), rows.ravel(), color=colour(role), marker=marker, markersize=3.0, alpha=0.7,
-            linestyle="none")  # fmt: skip
+    ax.plot(np.repeat(h, rows.shape[1]), rows.ravel(), color=role_colour(role), marker=marker, markersize=large(3.0),
+            alpha=0.7, linestyle="none")  # fmt: skip
     return line
 
 

@@ -1,16 +1,27 @@
 """Make axis labels from the names and units that a system declares."""
 
 import re
+import warnings
 from collections.abc import Sequence
 
-GREEK = (
-    "alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda", "mu", "nu", "omega", "phi", "psi", "rho",
-    "sigma", "tau", "xi", "zeta", "eta", "kappa", "iota", "upsilon", "chi", "pi", "Gamma", "Delta", "Theta",
-    "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega",
-)  # fmt: skip
+from dynsim.equations.functions import GREEK
 
 NO_BREAK = "\N{NO-BREAK SPACE}"  # prevents a line break
 FEW = 4  # a label lists the values of at most this many components
+
+
+def parsed(text: str) -> str:
+    """A text with formulas between dollar signs; what cannot be typeset is shown as it is, with a warning."""
+    from matplotlib.mathtext import MathTextParser
+
+    if text.count("$") - text.count(r"\$") < 1:
+        return text
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        warnings.warn(f"The text `{text}` is no formula that can be typeset, and is shown as it is.", stacklevel=2)
+        return text.replace(r"\$", "$").replace("$", r"\$")
+    return text
 
 
 def symbol(name: str) -> str:
@@ -20,10 +31,36 @@ def symbol(name: str) -> str:
     """
     found = re.fullmatch(r"(" + "|".join(GREEK) + r"|[A-Za-z])(_[\w,]+|\d*)('*)", name)
     if "$" in name or found is None:
-        return name if "$" in name else name.replace("_", " ")
+        return parsed(name) if "$" in name else name.replace("_", " ")
     letter = rf"\{found[1]}" if len(found[1]) > 1 else found[1]
     below = found[2].lstrip("_")
     return rf"${letter}{found[3]}_{{{below}}}$" if below else f"${letter}{found[3]}$"
+
+
+def dotted(label: str) -> str:
+    r"""The time derivative of a symbol, with the dot over its letter, such as $\dot{x}_{1}$, without dollar signs."""
+    found = re.fullmatch(r"\$(\\?[A-Za-z]+)(.*)\$", label.split(" (")[0])
+    return rf"\dot{{{found[1]}}}{found[2]}" if found else ""
+
+
+def at_rest(label: str) -> str:
+    r"""Name of a nullcline: $\dot{x} = 0$ for a symbol, or "... at rest" for a word."""
+    return f"${derivative} = 0$" if (derivative := dotted(label)) else f"{label.split(' (')[0]} at rest"
+
+
+def size_label(labels: Sequence[str], units: Sequence[str], time_unit: str = "") -> str:
+    r"""Label of the size of a vector field: a speed if its components share a unit, or else $|(\dot{x}, \dot{y})|$.
+
+    It is empty if the components have different units, whose squares cannot be added.
+    """
+    unit = shared_unit(units)
+    if len(set(units)) > 1:
+        return ""
+    if unit:
+        return rate_label("speed", unit, time_unit)
+    derivatives = [dotted(label) for label in labels]
+    name = f"$|({', '.join(derivatives)})|$" if all(derivatives) else "size of the field"
+    return rate_label(name, "", time_unit)
 
 
 def axis_label(name: str, unit: str = "") -> str:

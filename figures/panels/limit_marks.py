@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from analysis.dynamics.attractors.classification import CURVE as FAMILY
 from analysis.dynamics.attractors.limit_set import SURFACE
 from figures.panels.bifurcations import DASHED
-from figures.style import colour
+from figures.style import colour, large, thick
 
 DOTTED = (0, (1, 1))
 SCATTERED = ("recurrent set", "chaotic edge state")  # kinds of limit sets whose points are drawn as small dots
@@ -86,8 +86,8 @@ def draw_mark(ax: Axes, mark: Mark) -> None:
     elif mark.kind in SCATTERED:
         points = points[:: -(-len(points) // DOTS)]
         tint = "black" if mark.attracts else colour("undecided")
-        ax.plot(*points.T, linestyle="none", marker=".", markersize=1.2, color=tint, markeredgewidth=0, zorder=3.0,
-                label=label)  # fmt: skip
+        ax.plot(*points.T, linestyle="none", marker=".", markersize=large(1.2), color=tint, markeredgewidth=0,
+                zorder=3.0, label=label)  # fmt: skip
     else:
         faint = colour("reference") if mark.projected else "black"
         inner, edge = (faint, "black" if mark.projected else "white") if mark.attracts else ("white", faint)
@@ -95,11 +95,11 @@ def draw_mark(ax: Axes, mark: Mark) -> None:
             *points.T,
             linestyle="none",
             marker="o" if mark.kind in ("equilibrium", "fixed point", "relative equilibrium", SURFACE) else "s",
-            markersize=4.5,
+            markersize=large(4.5),
             color="black",
             markerfacecolor=inner,
             markeredgecolor=edge,
-            markeredgewidth=0.7,
+            markeredgewidth=thick(0.7),
             zorder=4.0,
             label=label,
         )

@@ -1,5 +1,7 @@
 """Draw Poincare sections, return maps, cobwebs and orbit diagrams."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -8,7 +10,7 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.poincare import SETTLED
 from dynsim.errors import ArgumentError
 from figures.panels.growing_data import for_all, up_to
-from figures.style import SERIES, colour
+from figures.style import COLOURS, SERIES, large, thick
 
 MANY = 2000  # with more points than this, they are drawn smaller
 AROUND = 0.1  # extent of the axes around a single point, relative to the size of the states
@@ -22,6 +24,7 @@ def section(
     directions: ArrayLike | None = None,
     until: float = 1.0,
     size: float = 0.0,
+    colour: Any = None,
 ) -> None:
     """Draw the crossings of a Poincare surface, (crossings, 2), with downward ones in another colour.
 
@@ -34,6 +37,7 @@ def section(
         directions: 1 or -1 for each crossing.
         until: the share of the crossings that is drawn, on axes for all of them.
         size: the size of the states, if it exceeds that of the points.
+        colour: one colour for both directions.
 
     Raises:
         ValueError: for another shape.
@@ -47,7 +51,8 @@ def section(
         chosen = known[ways == sign]
         if len(chosen):
             both = len(np.unique(ways)) > 1
-            dots(ax, chosen[:, 0], chosen[:, 1], role=SERIES[number], label=name if both else "")
+            tint = COLOURS[SERIES[number]] if colour is None else colour
+            dots(ax, chosen[:, 0], chosen[:, 1], colour=tint, label=name if both else "")
     if not _fixed_point(ax, places, size):
         for_all(ax, places)
     ax.set_xlabel(labels[0])
@@ -61,18 +66,18 @@ def _fixed_point(ax: Axes, points: np.ndarray, size: float) -> bool:
         return False
     x, y = np.mean(points, axis=0)
     half = AROUND * (reach or 1.0) / 2
-    ax.plot(x, y, marker="o", markersize=4.5, linestyle="none", color=colour("second"), label="fixed point")
+    ax.plot(x, y, marker="o", markersize=large(4.5), linestyle="none", color=COLOURS["second"], label="fixed point")
     ax.set_xlim(x - half, x + half)
     ax.set_ylim(y - half, y + half)
     return True
 
 
-def dots(ax: Axes, xs: ArrayLike, ys: ArrayLike, *, role: str, label: str = "") -> Line2D:
+def dots(ax: Axes, xs: ArrayLike, ys: ArrayLike, *, colour: Any, label: str = "") -> Line2D:
     """Draw points, smaller if they are many; many points become one raster image in a vector file."""
     x, y = np.asarray(xs, float), np.asarray(ys, float)
-    size = 0.35 if x.size > 20 * MANY else 0.8 if x.size > MANY else 1.6
+    size = large(0.35 if x.size > 20 * MANY else 0.8 if x.size > MANY else 1.6)
     (line,) = ax.plot(
-        x.ravel(), y.ravel(), marker="o", markersize=size, markeredgewidth=0.0, linestyle="none", color=colour(role),
+        x.ravel(), y.ravel(), marker="o", markersize=size, markeredgewidth=0.0, linestyle="none", color=colour,
         label=label or None, rasterized=x.size > MANY,
     )  # fmt: skip
     return line
@@ -85,20 +90,22 @@ def orbits(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], until: float
     """
     paths = np.asarray(points, float)
     for number, path in enumerate(paths):
-        dots(ax, *up_to(path, until).T, role=SERIES[number % len(SERIES)])
+        dots(ax, *up_to(path, until).T, colour=COLOURS[SERIES[number % len(SERIES)]])
     for_all(ax, paths.reshape(-1, 2))
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
 
 
-def return_map(ax: Axes, pairs: ArrayLike, *, label: str, until: float = 1.0, size: float = 0.0) -> None:
+def return_map(
+    ax: Axes, pairs: ArrayLike, *, label: str, until: float = 1.0, size: float = 0.0, colour: Any = None
+) -> None:
     """Draw a coordinate at each return against its value at the previous one, (returns, 2), with the diagonal.
 
     Only the share `until` of the returns is drawn, on axes for all of them. Returns that coincide within errors are
     marked as a fixed point, on axes scaled to `size`, the size of the states.
     """
     found = np.asarray(pairs, float).reshape(-1, 2)
-    dots(ax, *up_to(found, until).T, role="first")
+    dots(ax, *up_to(found, until).T, colour=COLOURS["first"] if colour is None else colour)
     if _fixed_point(ax, found, size):
         _diagonal(ax, np.array([ax.get_xlim(), ax.get_ylim()]))
     else:
@@ -121,11 +128,11 @@ def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, labe
         raise ArgumentError("orbit", "have at least two steps", f"has {len(steps)}")
     xs, images = np.asarray(xs, float), np.asarray(images, float)
     _diagonal(ax, np.stack([xs, images], axis=1))
-    ax.plot(xs, images, color=colour("first"), label="map")
+    ax.plot(xs, images, color=COLOURS["first"], label="map")
     corners = np.repeat(steps, 2)
     corners = np.stack([corners[:-1], np.append(corners[1], corners[2:])], axis=1)
-    ax.plot(*up_to(corners, until).T, color=colour("second"), linewidth=0.5, label="orbit")
-    ax.plot(steps[0], steps[0], marker="o", linestyle="none", color=colour("start"), fillstyle="none", label="start")
+    ax.plot(*up_to(corners, until).T, color=COLOURS["second"], linewidth=thick(0.5), label="orbit")
+    ax.plot(steps[0], steps[0], marker="o", linestyle="none", color=COLOURS["start"], fillstyle="none", label="start")
     for_all(ax, corners)
     ax.set_xlim(xs[0], xs[-1])
     ax.set_xlabel(f"{label} at step $k$")
@@ -133,7 +140,13 @@ def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, labe
 
 
 def orbit_diagram(
-    ax: Axes, parameters: ArrayLike, values: ArrayLike, *, labels: tuple[str, str], until: float = 1.0
+    ax: Axes,
+    parameters: ArrayLike,
+    values: ArrayLike,
+    *,
+    labels: tuple[str, str],
+    until: float = 1.0,
+    colour: Any = None,
 ) -> Line2D:
     """Draw the values that orbits visit, (parameters, kept), against a parameter; NaN is not drawn.
 
@@ -145,7 +158,7 @@ def orbit_diagram(
     x, y = np.asarray(parameters, float), np.asarray(values, float)
     if y.ndim != 2 or len(y) != len(x):
         raise ArgumentError("values", f"have shape ({len(x)}, kept)", f"has shape {y.shape}")
-    line = dots(ax, np.repeat(x, y.shape[1]), up_to(y, until), role="first")
+    line = dots(ax, np.repeat(x, y.shape[1]), up_to(y, until), colour=COLOURS["first"] if colour is None else colour)
     for_all(ax, np.stack([np.repeat(x, y.shape[1]), y.ravel()], axis=1))
     ax.set_xlim(x.min(), x.max())
     ax.set_xlabel(labels[0])
@@ -155,4 +168,4 @@ def orbit_diagram(
 
 def _diagonal(ax: Axes, points: np.ndarray) -> None:
     low, high = float(np.nanmin(points)), float(np.nanmax(points))
-    ax.plot([low, high], [low, high], color=colour("reference"), linewidth=0.6, linestyle="--", zorder=1.0)
+    ax.plot([low, high], [low, high], color=COLOURS["reference"], linewidth=thick(0.6), linestyle="--", zorder=1.0)

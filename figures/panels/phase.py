@@ -5,11 +5,13 @@ attraction has the colour of its limit set; grey means that the limit is unknown
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import Normalize
+from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.contour import ContourSet
 from matplotlib.patches import Circle, Polygon
 from matplotlib.quiver import Quiver
@@ -17,9 +19,15 @@ from matplotlib.streamplot import StreamplotSet
 from numpy.typing import ArrayLike
 
 from dynsim.errors import ArgumentError
+from figures.panels.labels import at_rest
 from figures.panels.tokens import AXES, HIDDEN, View, surface
-from figures.style import basin_colour, colour, paler
+from figures.style import basin_colour, colour, large, paler, thick
 
+# Colours of sizes of a field: the part of the colour map that has a contrast of at least 3 to white paper.
+DARK = LinearSegmentedColormap.from_list("dark", colormaps["cividis_r"](np.linspace(0.38, 1.0, 256)))
+WIDE = 30.0  # sizes of a field that span more than this factor have logarithmic colours
+OUTER = 0.02  # share of the sizes of a field at both ends that share the first and the last colour
+CONSTANT = 1e-3  # sizes within this share of the largest count as one
 KINDS = ("stable", "unstable", "saddle", "undecided")
 # Grid on which the basins of the sphere are interpolated, and number of neighbours used at each grid point.
 _GRID, _NEIGHBOURS = 240, 60
@@ -57,8 +65,8 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
             color=tint,
             markerfacecolor="white" if kind == "unstable" else tint,
             markerfacecoloralt="white",
-            markeredgewidth=0.9,
-            markersize=5.0,
+            markeredgewidth=thick(0.9),
+            markersize=large(5.0),
             linestyle="none",
             zorder=5.0 if behind else 6.0,
             clip_on=False,
@@ -97,12 +105,12 @@ def circle_portrait(
     angles, speeds, limits = np.asarray(angles), np.asarray(speeds), np.asarray(limits)
     closed = np.append(angles, angles[0] + 2 * np.pi)
     pieces, owners = _arcs(closed, limits)
-    arcs = LineCollection(pieces, colors=[basin_colour(k) for k in owners], linewidths=3.0, zorder=2.0)
+    arcs = LineCollection(pieces, colors=[basin_colour(k) for k in owners], linewidths=thick(3.0), zorder=2.0)
     ax.add_collection(arcs)
     _name_basins(ax, names or {}, white=0.0)
     largest = float(np.max(np.abs(speeds))) if largest is None else largest
     radius = 1 + 0.45 * np.append(speeds, speeds[0]) / max(largest, 1e-300)
-    ax.plot(*(radius * _ring(closed).T), color=colour("field"), linewidth=0.8, zorder=1.0, label="speed")
+    ax.plot(*(radius * _ring(closed).T), color=colour("field"), linewidth=thick(0.8), zorder=1.0, label="speed")
     _turns(ax, angles, speeds)
     equilibria(ax, _ring(np.asarray(equilibrium_angles, float)), kinds)
     ax.set_aspect("equal")
@@ -138,7 +146,7 @@ def _turns(ax: Axes, angles: np.ndarray, speeds: np.ndarray) -> None:
             turn = np.sign(speed) * 0.09
             tip, tail = _ring(np.array([angle + turn / 2, angle - turn / 2]))
             ax.annotate(
-                "", tip, tail, arrowprops={"arrowstyle": "-|>", "color": "black", "lw": 0.6, "mutation_scale": 7,
+                "", tip, tail, arrowprops={"arrowstyle": "-|>", "color": "black", "lw": thick(0.6), "mutation_scale": 7,
                                            "shrinkA": 0, "shrinkB": 0}, zorder=4.0,
             )  # fmt: skip
 
@@ -206,7 +214,9 @@ def _basins(ax: Axes, points: np.ndarray, limits: np.ndarray, view: View) -> dic
         tint = paler(basin_colour(int(number)), _TINT)
         basins[int(number)] = ax.contourf(side, side, lead, levels=[0.0, 1.1], colors=[tint], zorder=0.4)
         if len(numbers) > 1:
-            edge = ax.contour(side, side, lead, levels=[0.0], colors=[colour("surface")], linewidths=0.6, zorder=0.6)
+            edge = ax.contour(
+                side, side, lead, levels=[0.0], colors=[colour("surface")], linewidths=thick(0.6), zorder=0.6
+            )
             edge.set_clip_path(Circle((0, 0), 1.0, transform=ax.transData))
         basins[int(number)].set_clip_path(Circle((0, 0), 1.0, transform=ax.transData))
     return basins
@@ -238,79 +248,101 @@ def _arrows(ax: Axes, points: np.ndarray, field: np.ndarray, view: View, largest
     )
 
 
-def planar_portrait(
+def streamlines(
     ax: Axes,
     xs: ArrayLike,
     ys: ArrayLike,
     velocity: ArrayLike,
     *,
-    equilibrium_points: ArrayLike = (),
-    kinds: Sequence[str] = (),
-    labels: tuple[str, str] = ("$x$", "$y$"),
-    legend: bool = True,
-    hidden: ArrayLike = False,
-    touching: Sequence[ArrayLike] = ((), ()),
-    speed_label: str = "speed",
+    colour: Any = None,
     speeds: tuple[float, float] | None = None,
+    **style: Any,
 ) -> StreamplotSet:
-    """Draw a flow in the plane with nullclines, equilibria, and streamlines coloured by speed.
+    """Draw streamlines of a vector field in the plane, in the colours of its size.
 
-    The nullclines of the two coordinates differ in colour and line style.
+    The colours are logarithmic if the sizes span more than a factor of 30, and are dark enough for lines on white.
 
     Args:
         ax: the axes.
         xs: evenly spaced grid of the first coordinate, (columns,).
         ys: evenly spaced grid of the second coordinate, (rows,).
         velocity: the vector field on the grid, (rows, columns, 2).
-        equilibrium_points: positions of the equilibria, (equilibria, 2).
-        kinds: stability of the equilibria, words of `KINDS`.
-        labels: labels of the coordinates.
-        legend: whether to draw a legend in the axes.
-        hidden: grid points around which nullclines are not drawn, as beside poles, (rows, columns, 2).
-        touching: segments, (segments, 2, 2), where each component vanishes without a change of sign.
-        speed_label: label of the colour bar.
-        speeds: the range of the colours; by default the range of the speed.
+        colour: one colour of matplotlib instead, or a colour map.
+        speeds: the range of the colours; by default that of nearly all sizes, see `speed_range`.
+        style: keywords of matplotlib's `streamplot`.
 
     Raises:
         ValueError: if `velocity` does not have the shape of the grid.
     """
-    xs, ys, velocity = np.asarray(xs, float), np.asarray(ys, float), np.asarray(velocity, float)
-    if velocity.shape != (len(ys), len(xs), 2):
-        must = f"have shape (rows, columns, 2) = {(len(ys), len(xs), 2)}"
-        raise ArgumentError("velocity", must, f"has shape {velocity.shape}")
-    u, v = velocity[..., 0], velocity[..., 1]
-    speed = np.hypot(u, v)
-    norm = None if speeds is None else Normalize(*speeds)
-    lines = ax.streamplot(
-        xs, ys, u, v, color=speed, cmap="cividis_r", norm=norm, linewidth=0.6, density=1.1, arrowsize=0.6
-    )
-    if ax.figure is not None:
-        bar = ax.figure.colorbar(lines.lines, ax=ax, shrink=0.9, aspect=25, pad=0.02)
-        bar.set_label(speed_label)
-        bar.outline.set_linewidth(0.5)  # pyright: ignore[reportAttributeAccessIssue, reportCallIssue]
-    shown = np.ma.masked_array(
-        velocity, np.broadcast_to(np.asarray(hidden, bool), velocity.shape) | ~np.isfinite(velocity)
-    )
-    for number, style in enumerate(("--", "-.")):
-        part, pieces = shown[..., number], np.reshape(touching[number], (-1, 2, 2))
-        changes, tint = part.count() and part.min() < 0 < part.max(), colour(f"nullcline-{number + 1}")
-        if changes:
-            ax.contour(xs, ys, part, levels=[0.0], colors=[tint], linestyles=[style], linewidths=1.1, zorder=3.0)
-        if len(pieces):
-            ax.add_collection(LineCollection(list(pieces), colors=[tint], linewidths=1.1, zorder=3.0))
-        if changes or len(pieces):
-            ax.plot([], [], color=tint, linestyle=style, linewidth=1.1, label=_at_rest(labels[number]))
-    equilibria(ax, equilibrium_points, kinds)
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
-    ax.set_xlim(xs[0], xs[-1])
-    ax.set_ylim(ys[0], ys[-1])
-    if legend and ax.get_legend_handles_labels()[0]:
-        ax.legend(loc="upper right")
+    x, y, field = _grid(xs, ys, velocity)
+    speed = np.linalg.norm(field, axis=-1)
+    low, high = speed_range(field) if speeds is None else speeds
+    style = {"linewidth": thick(0.6), "density": 1.1, "arrowsize": 0.6} | style
+    if colour is None or isinstance(colour, Colormap):
+        wide = low > 0 and high > WIDE * low
+        norm = (LogNorm if wide else Normalize)(low, high)
+        shades = DARK if colour is None else colour
+        lines = ax.streamplot(x, y, field[..., 0], field[..., 1], color=speed, cmap=shades, norm=norm, **style)
+    else:
+        lines = ax.streamplot(x, y, field[..., 0], field[..., 1], color=colour, **style)
     return lines
 
 
-def _at_rest(label: str) -> str:
-    r"""Name of a nullcline: $\dot x = 0$ for a symbol, or "... at rest" for a word."""
-    symbol = label.split(" (")[0]
-    return rf"$\dot {{{symbol.strip('$')}}} = 0$" if symbol.startswith("$") else f"{symbol} at rest"
+def speed_range(velocity: ArrayLike) -> tuple[float, float]:
+    """The range of nearly all sizes of a vector field, (..., components); it is empty if they are nearly equal."""
+    speed = np.linalg.norm(np.asarray(velocity, float), axis=-1)
+    speed = speed[np.isfinite(speed)]
+    if not speed.size:
+        return 0.0, 0.0
+    low, high = (float(one) for one in np.quantile(speed, [OUTER, 1 - OUTER]))
+    return (low, high) if high - low > CONSTANT * high else (high, high)
+
+
+def nullclines(
+    ax: Axes,
+    xs: ArrayLike,
+    ys: ArrayLike,
+    velocity: ArrayLike,
+    *,
+    labels: tuple[str, str] = ("$x$", "$y$"),
+    hidden: ArrayLike = False,
+    touching: Sequence[ArrayLike] = ((), ()),
+) -> None:
+    """Draw where each component of a vector field in the plane vanishes; the two differ in colour and line style.
+
+    Args:
+        ax: the axes.
+        xs: evenly spaced grid of the first coordinate, (columns,).
+        ys: evenly spaced grid of the second coordinate, (rows,).
+        velocity: the vector field on the grid, (rows, columns, 2).
+        labels: labels of the coordinates, by which a legend names the nullclines.
+        hidden: grid points around which nullclines are not drawn, as beside poles, (rows, columns, 2).
+        touching: segments, (segments, 2, 2), where each component vanishes without a change of sign.
+
+    Raises:
+        ValueError: if `velocity` does not have the shape of the grid.
+    """
+    x, y, field = _grid(xs, ys, velocity)
+    shown = np.ma.masked_array(field, np.broadcast_to(np.asarray(hidden, bool), field.shape) | ~np.isfinite(field))
+    for number, style in enumerate(("--", "-.")):
+        part, pieces = shown[..., number], np.reshape(touching[number], (-1, 2, 2))
+        changes, tint, width = (
+            part.count() and part.min() < 0 < part.max(),
+            colour(f"nullcline-{number + 1}"),
+            thick(1.1),
+        )
+        if changes:
+            ax.contour(x, y, part, levels=[0.0], colors=[tint], linestyles=[style], linewidths=width, zorder=3.0)
+        if len(pieces):
+            ax.add_collection(LineCollection(list(pieces), colors=[tint], linewidths=width, zorder=3.0))
+        if changes or len(pieces):
+            ax.plot([], [], color=tint, linestyle=style, linewidth=width, label=at_rest(labels[number]))
+
+
+def _grid(xs: ArrayLike, ys: ArrayLike, velocity: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Convert a vector field on a grid to arrays; raise `ValueError` unless their shapes match."""
+    x, y, field = np.asarray(xs, float), np.asarray(ys, float), np.asarray(velocity, float)
+    if field.shape != (len(y), len(x), 2):
+        must = f"have shape (rows, columns, 2) = {(len(y), len(x), 2)}"
+        raise ArgumentError("velocity", must, f"has shape {field.shape}")
+    return x, y, field

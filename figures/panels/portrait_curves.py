@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.equilibria.families import Family
 from dynsim.errors import ArgumentError
 from figures.panels.tokens import HIDDEN, View, visible_pieces
-from figures.style import colour, paler
+from figures.style import colour, large, paler, thick
 
+HALO = "_halo"  # label of the wide lines of the background's colour below curves
 FAMILIES = {
     "stable": "-",
     "unstable": (0, (1.8, 0.8)),
@@ -34,8 +35,8 @@ def cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str]) -> None:
             raise ArgumentError("kinds", f"hold only {', '.join(STYLES)}", f"holds `{kind}`")
         name = f"{kind} limit cycle" if kind not in kinds[:number] else None
         path = np.asarray(orbit, float)
-        ax.plot(*path.T, color="white", linewidth=3.2, zorder=3.4)
-        ax.plot(*path.T, color=colour("cycle"), linewidth=1.8, linestyle=STYLES[kind], zorder=3.5, label=name)
+        ax.plot(*path.T, color=ax.get_facecolor(), linewidth=thick(3.2), label=HALO, zorder=3.4)
+        ax.plot(*path.T, color=colour("cycle"), linewidth=thick(1.8), linestyle=STYLES[kind], zorder=3.5, label=name)
 
 
 def sphere_cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str], view: View) -> None:
@@ -51,8 +52,8 @@ def sphere_cycles(ax: Axes, orbits: Sequence[ArrayLike], kinds: Sequence[str], v
         for piece, seen in sorted(pieces, key=lambda pair: pair[1]):
             tint = colour("cycle") if seen else paler(colour("cycle"), HIDDEN)
             if seen:
-                ax.plot(*piece.T, color="white", linewidth=3.2, zorder=4.4)
-            ax.plot(*piece.T, color=tint, linewidth=1.8 if seen else 1.0, linestyle=STYLES[kind],
+                ax.plot(*piece.T, color=ax.get_facecolor(), linewidth=thick(3.2), label=HALO, zorder=4.4)
+            ax.plot(*piece.T, color=tint, linewidth=thick(1.8) if seen else 1.0, linestyle=STYLES[kind],
                     zorder=4.5 if seen else 3.4)  # fmt: skip
 
 
@@ -74,7 +75,9 @@ def jumps(ax: Axes, surfaces: ArrayLike, sliding: ArrayLike, rests: Sequence[tup
     for k, (first, last) in enumerate(rests):
         line = np.array([first, last], float)
         label = "at rest by sliding" if k == 0 else None
-        ax.plot(*line.T, color="black", marker="D", markersize=3.5, linewidth=2.2, zorder=5.0, label=label)
+        ax.plot(
+            *line.T, color="black", marker="D", markersize=large(3.5), linewidth=thick(2.2), zorder=5.0, label=label
+        )
 
 
 def families(ax: Axes, found: Sequence[Family], *, view: View | None = None) -> None:
@@ -94,13 +97,15 @@ def families(ax: Axes, found: Sequence[Family], *, view: View | None = None) -> 
             pieces = [(part, True)]
             if view is not None:
                 pieces = visible_pieces(view.project(part), view.sees(part, np.eye(3)))
-                ax.plot([], [], color=colour(word), linewidth=2.6, linestyle=FAMILIES[word], label=name)
+                ax.plot([], [], color=colour(word), linewidth=thick(2.6), linestyle=FAMILIES[word], label=name)
                 name = None
             for piece, seen in pieces:
                 tint = colour(word) if seen else paler(colour(word), HIDDEN)
-                ax.plot(*piece.T, color="white", linewidth=3.8, zorder=4.8 if seen else 3.5)
-                ax.plot(*piece.T, color=tint, linewidth=2.6, linestyle=FAMILIES[word], zorder=4.9 if seen else 3.6,
-                        label=name)  # fmt: skip
+                ax.plot(
+                    *piece.T, color=ax.get_facecolor(), linewidth=thick(3.8), label=HALO, zorder=4.8 if seen else 3.5
+                )
+                ax.plot(*piece.T, color=tint, linewidth=thick(2.6), linestyle=FAMILIES[word],
+                        zorder=4.9 if seen else 3.6, label=name)  # fmt: skip
 
 
 def separatrices(ax: Axes, stable: ArrayLike, unstable: ArrayLike) -> None:
@@ -108,17 +113,18 @@ def separatrices(ax: Axes, stable: ArrayLike, unstable: ArrayLike) -> None:
     for paths, style, name in ((stable, "-", "stable manifold"), (unstable, (0, (1, 1)), "unstable manifold")):
         lines = _lines(paths)
         if lines:
-            ax.add_collection(LineCollection(lines, colors=[colour("separatrix")], linewidths=1.2, linestyles=[style],
-                                             zorder=3.2, label=name), autolim=False)  # fmt: skip
+            drawn = LineCollection(lines, colors=[colour("separatrix")], linewidths=thick(1.2), linestyles=[style],
+                                   zorder=3.2, label=name)  # fmt: skip
+            ax.add_collection(drawn, autolim=False)
 
 
 def paths(ax: Axes, trajectories: ArrayLike) -> None:
     """Draw trajectories, (curves, points, 2), with a dot at each initial state."""
     lines = _lines(trajectories)
     if lines:
-        drawn = LineCollection(lines, colors=[colour("first")], linewidths=0.9, zorder=2.6, label="trajectory")
+        drawn = LineCollection(lines, colors=[colour("first")], linewidths=thick(0.9), zorder=2.6, label="trajectory")
         ax.add_collection(drawn, autolim=False)
-        ax.plot(*np.array([line[0] for line in lines]).T, marker="o", markersize=2.2, linestyle="none",
+        ax.plot(*np.array([line[0] for line in lines]).T, marker="o", markersize=large(2.2), linestyle="none",
                 color=colour("first"), zorder=2.7)  # fmt: skip
 
 

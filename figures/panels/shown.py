@@ -8,12 +8,23 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from dynsim.errors import ArgumentError
+from figures.style import large
 
 OUTER = 0.1  # share of a curve's weight at both ends of its values that is ignored
 FAR = 4.0  # if all values span more than this many times the range of the usual ones, the outer values are not shown
 FEW_MEMBERS = 0.05  # share of an ensemble's members whose extremes are ignored
 PAD = 0.08  # margin on both sides, relative to the range shown
+DECADES = 3.0  # positive values that span more decades than this may get a logarithmic axis or colour bar
+SMALL = 0.05  # a logarithmic axis also requires half of the values to be below this share of the largest
 NEAR = 0.02  # marks closer than this, relative to the width of the axes, are merged
+
+
+def is_logarithmic(values: np.ndarray) -> bool:
+    """Whether values are positive, span many decades, and are mostly small."""
+    if not values.size or values.min() <= 0:
+        return False
+    wide = np.log10(values.max()) - np.log10(values.min()) > DECADES
+    return bool(wide and np.median(values) < SMALL * values.max())
 
 
 def usual_limits(curves: Sequence[tuple[ArrayLike, ArrayLike]], always: ArrayLike = ()) -> tuple[float, float] | None:
@@ -99,8 +110,8 @@ def leaving_marks(ax: Axes, limits: tuple[float, float], lines: Sequence[Line2D]
             for place in _crossings(x, sign * y, sign * edge):
                 if all(abs(place - other) > NEAR * width for other in marked[mark]):
                     marked[mark].append(place)
-                    ax.plot([place], [edge], marker=mark, markersize=3.5, linestyle="none", color=line.get_color(),
-                            clip_on=False, zorder=6.0)  # fmt: skip
+                    ax.plot([place], [edge], marker=mark, markersize=large(3.5), linestyle="none",
+                            color=line.get_color(), clip_on=False, zorder=6.0)  # fmt: skip
     ax.set_ylim(low, high)
     if not any(marked.values()):
         return None
@@ -108,7 +119,9 @@ def leaving_marks(ax: Axes, limits: tuple[float, float], lines: Sequence[Line2D]
     least, most = float(np.nanmin(every)), float(np.nanmax(every))
     ends = [("v", least)] * bool(marked["v"]) + [("^", most)] * bool(marked["^"])
     for mark, end in ends:
-        ax.plot([], [], marker=mark, markersize=3.5, linestyle="none", color="0.4", label=f"goes on to {_said(end)}")
+        ax.plot(
+            [], [], marker=mark, markersize=large(3.5), linestyle="none", color="0.4", label=f"goes on to {_said(end)}"
+        )
     return least, most
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynsim.errors import ArgumentError
 from figures.panels.labels import in_lines
-from figures.style import SERIES, colour
+from figures.style import SERIES, colour, large, thick
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 LETTERS = 20  # largest number of letters in a line of a vertex's name
@@ -43,14 +43,14 @@ def simplex_portrait(
         states: names of the vertices.
     """
     lines = in_triangle(paths)
-    drawn = LineCollection(list(lines), colors=[colour("field")], linewidths=0.7, zorder=1.5)
+    drawn = LineCollection(list(lines), colors=[colour("field")], linewidths=thick(0.7), zorder=1.5)
     ax.add_collection(drawn)
     for line in lines:
         _head(ax, line)
     points = in_triangle(stationary).reshape(-1, 2)
     name = "stationary distribution" if len(points) == 1 else "stationary distributions"
     if len(points):
-        ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=2.0, markersize=4.5, zorder=6.0,
+        ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=thick(2.0), markersize=large(4.5), zorder=6.0,
                 linestyle="-" if len(points) > 1 else "none", label=name)  # fmt: skip
     outline(ax, states)
     return drawn
@@ -58,7 +58,7 @@ def simplex_portrait(
 
 def outline(ax: Axes, states: Sequence[str]) -> None:
     """Draw the triangle of distributions without axes, with the names of the states at its vertices."""
-    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=colour("surface"), linewidth=0.8, zorder=1.0)
+    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color=colour("surface"), linewidth=thick(0.8), zorder=1.0)
     middle = CORNERS.mean(axis=0)
     broken = [in_lines(word, LETTERS) for word in states]
     one = all(len(words) == 1 for words in broken)
@@ -80,7 +80,14 @@ def _head(ax: Axes, line: np.ndarray) -> None:
         return
     x, y = line.T
     at = lambda share: (np.interp(share * length[-1], length, x), np.interp(share * length[-1], length, y))
-    arrow = {"arrowstyle": "-|>", "color": colour("field"), "lw": 0.0, "mutation_scale": 6, "shrinkA": 0, "shrinkB": 0}
+    arrow = {
+        "arrowstyle": "-|>",
+        "color": colour("field"),
+        "lw": thick(0.0),
+        "mutation_scale": 6,
+        "shrinkA": 0,
+        "shrinkB": 0,
+    }
     ax.annotate("", at(0.36), at(0.33), arrowprops=arrow, zorder=1.6)
 
 
@@ -94,6 +101,6 @@ def orbits(ax: Axes, steps: Sequence[ArrayLike], *, labels: Sequence[str]) -> li
         raise ArgumentError("labels", f"name each of {len(steps)} orbits, at most {len(MARKS)}", f"are {len(labels)}")
     lines = []
     for orbit, label, mark, role in zip(steps, labels, MARKS, SERIES, strict=False):
-        lines += ax.plot(*in_triangle(orbit).T, marker=mark, markersize=2.6, linewidth=0.5, color=colour(role),
-                         label=label, zorder=4.0)  # fmt: skip
+        lines += ax.plot(*in_triangle(orbit).T, marker=mark, markersize=large(2.6), linewidth=thick(0.5),
+                         color=colour(role), label=label, zorder=4.0)  # fmt: skip
     return lines

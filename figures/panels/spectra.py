@@ -1,11 +1,13 @@
 """Draw eigenvalues in the complex plane."""
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from numpy.typing import ArrayLike
 
-from figures.style import colour, paler
+from figures.style import COLOURS, colour, paler, thick
 
 MARKERS = {"first": "o", "second": "^", "third": "s"}
 
@@ -39,6 +41,21 @@ def eigenvalues(ax: Axes, values: ArrayLike, *, role: str, label: str = "", zero
     _plane(ax)
     _count(ax, places, counts, tint)
     return marks
+
+
+def multipliers(ax: Axes, values: ArrayLike, *, colour: Any = None) -> None:
+    """Draw multipliers in the complex plane; those outside the unit circle, of unstable directions, are filled."""
+    found = np.asarray(values, complex).ravel()
+    for side, fill in ((abs(found) <= 1, "none"), (abs(found) > 1, "full")):
+        tint = COLOURS["first"] if colour is None else colour
+        if np.any(side):
+            ax.plot(np.real(found[side]), np.imag(found[side]), "o", fillstyle=fill, color=tint)
+
+
+def unit_circle(ax: Axes) -> None:
+    """Draw the unit circle of the complex plane."""
+    turn = np.linspace(0.0, 2 * np.pi, 200)
+    ax.plot(np.cos(turn), np.sin(turn), color=COLOURS["reference"], linewidth=thick(0.6))
 
 
 def _distinct(values: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:

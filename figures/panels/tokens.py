@@ -5,7 +5,9 @@ The orthographic projection is computed here, so that the hidden side is known e
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -15,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.orientation import basis_of_range, oriented
 from dynsim.errors import ArgumentError
-from figures.style import colour, paler
+from figures.style import COLOURS, colour, paler, thick
 
 AXES = ("$y_1$", "$y_2$", "$y_3$")
 HIDDEN = 0.65  # share of white in colours on the hidden side
@@ -62,6 +64,7 @@ def token_paths(
     matrix: ArrayLike | None = None,
     view: View = View(),
     roles: Sequence[str] = ("token",),
+    colour: Any = None,
 ) -> LineCollection:
     """Draw trajectories of tokens on an ellipsoid, with open initial points and filled final points.
 
@@ -71,6 +74,7 @@ def token_paths(
         matrix: W of the ellipsoid y^T W y = 1, (3, 3); None for the sphere.
         view: the direction of projection.
         roles: roles of the first tokens, which determine their colours; the last role applies to all further tokens.
+        colour: one colour for all tokens instead.
 
     Raises:
         ValueError: for an array of the wrong shape, or a matrix that is not symmetric positive definite.
@@ -78,8 +82,10 @@ def token_paths(
     paths, W = np.asarray(paths, float), _matrix(matrix)
     if paths.ndim != 3 or paths.shape[-1] != 3:
         raise ArgumentError("paths", "have shape (times, tokens, 3)", f"has shape {paths.shape}")
-    surface(ax, matrix=W, view=view)
-    tints = [colour(roles[min(token, len(roles) - 1)]) for token in range(paths.shape[1])]
+    if not any(isinstance(image, AxesImage) for image in ax.images):
+        surface(ax, matrix=W, view=view)
+    chosen = [COLOURS[roles[min(token, len(roles) - 1)]] for token in range(paths.shape[1])]
+    tints = chosen if colour is None else [colour] * len(chosen)
     runs, colours = [], []
     for token, tint in enumerate(tints):
         for run, seen in visible_pieces(view.project(paths[:, token]), view.sees(paths[:, token], W)):
@@ -88,7 +94,7 @@ def token_paths(
     # hidden pieces come first, so that visible ones cover them
     order = sorted(range(len(runs)), key=lambda k: runs[k][0])
     lines = LineCollection(
-        [runs[k][1] for k in order], colors=[colours[k][1] for k in order], linewidths=0.9, zorder=3.0
+        [runs[k][1] for k in order], colors=[colours[k][1] for k in order], linewidths=thick(0.9), zorder=3.0
     )
     lines.set_capstyle("round")
     ax.add_collection(lines)
@@ -116,19 +122,21 @@ def surface(
     W = _matrix(matrix)
     outline = view.project(_silhouette(W, view))
     shade, extent = _shade(W, view, outline)
-    rim = Polygon(outline, closed=True, facecolor="none", edgecolor=colour("surface"), linewidth=0.7, zorder=2.0)
+    rim = Polygon(outline, closed=True, facecolor="none", edgecolor=colour("surface"), linewidth=thick(0.7), zorder=2.0)
     ax.add_patch(rim)
     image = ax.imshow(shade, extent=extent, origin="lower", cmap="gray", vmin=0.0, vmax=1.0, zorder=0.0)
     image.set_clip_path(rim)
     for curve in _graticule(W):
         for run, seen in visible_pieces(view.project(curve), view.sees(curve, W)):
             tint = paler(colour("surface"), 0.35 if seen else 0.68)
-            ax.plot(*run.T, color=tint, linewidth=0.35, zorder=1.0, solid_capstyle="round")
+            ax.plot(*run.T, color=tint, linewidth=thick(0.35), zorder=1.0, solid_capstyle="round")
     radii, directions = _principal(W)
     if np.ptp(radii) > 1e-9:
         for radius, direction in zip(radii, directions.T, strict=True):
             ends = view.project(np.outer([-radius, radius], direction))
-            ax.plot(*ends.T, color=paler(colour("surface"), 0.1), linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=1.5)
+            ax.plot(
+                *ends.T, color=paler(colour("surface"), 0.1), linewidth=thick(0.6), linestyle=(0, (1, 1.5)), zorder=1.5
+            )
     _frame(ax, outline)
     _coordinate_axes(ax, outline, view, labels)
     return image
@@ -208,7 +216,7 @@ def _end_points(ax: Axes, points: np.ndarray, W: np.ndarray, view: View, *, role
                 s=size,
                 facecolors=[faces[k] for k in chosen],
                 edgecolors=[edges[k] for k in chosen],
-                linewidths=0.7,
+                linewidths=thick(0.7),
                 zorder=height + 0.5 * side,
                 label=role if side == seen.any() else None,
             )
@@ -228,14 +236,14 @@ def _coordinate_axes(ax: Axes, outline: np.ndarray, view: View, labels: Sequence
     reach = 1.06 * np.max(np.abs(outline))
     corner, length = np.array([-0.90, -0.94]) * reach, 0.16 * reach
     for number, tip in enumerate(view.project(np.eye(3)) * length):
-        ax.plot(*np.stack([corner, corner + tip]).T, color=colour("reference"), linewidth=0.7, clip_on=False)
+        ax.plot(*np.stack([corner, corner + tip]).T, color=colour("reference"), linewidth=thick(0.7), clip_on=False)
         size = max(float(np.linalg.norm(tip)), 0.3 * length)
         at = corner + tip * (1 + 0.09 * reach / size)
         ax.text(
             float(at[0]),
             float(at[1]),
             labels[number],
-            fontsize=7,
+            fontsize=0.875 * matplotlib.rcParams["font.size"],
             ha="center",
             va="center",
             color=paler("#000000", 0.25),

@@ -7,8 +7,7 @@ from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.limit_set import LimitSet
 from dynsim.io.npz import read_arrays
 from dynsim.systems.named import Components
-from figures.basins import drawing
-from figures.panels.basins import FAINT, basin_background, basin_image, luminance, shade
+from figures.panels.basins import FAINT, basin_background, basin_image, boundary, limit_marks, luminance, shade
 from figures.panels.labels import slice_label
 from figures.panels.limit_marks import Mark
 from figures.panels.shares import share_curves
@@ -136,14 +135,15 @@ def test_shares_are_curves_in_the_colours_of_their_basins():
     with settings():
         _, (ax,) = canvas()
         shares = np.array([[1.0, np.nan, 0.0], [0.5, 0.4, 0.1]])
-        lines = share_curves(ax, [0.0, 1.0], [0, 1, -2], shares, shares - 0.1, shares + 0.1, xlabel="h")
+        share_curves(ax, [0.0, 1.0], [0, 1, -2], shares, shares - 0.1, shares + 0.1)
+        lines = ax.lines
         assert [line.get_label() for line in lines] == ["basin 1", "basin 2", "escaped"]
         assert len({line.get_marker() for line in lines}) == 3
         assert np.array_equal(lines[0].get_ydata(), [1.0, 0.5])
         bands = [band.get_paths()[0].get_extents().bounds for band in ax.collections[::2]]
         assert np.allclose(bands, [[0.0, 0.4, 1.0, 0.7], [0.0, -0.1, 1.0, 0.3]])
         with pytest.raises(ValueError, match=r"Argument `low` must have shape \(values, labels\) = \(2, 3\)"):
-            share_curves(ax, [0.0, 1.0], [0, 1, -2], shares, shares.T, shares, xlabel="h")
+            share_curves(ax, [0.0, 1.0], [0, 1, -2], shares, shares.T, shares)
 
 
 def test_an_image_has_its_attractors_and_refuses_other_shapes():
@@ -152,7 +152,9 @@ def test_an_image_has_its_attractors_and_refuses_other_shapes():
     with settings():
         _, (ax,) = canvas()
         marks = [Mark(np.array([[0.2, 1.0]]), "equilibrium"), Mark(np.array([[0.5, 1.0]]), "equilibrium", False)]
-        image = basin_image(ax, labels, axes, marks=marks)
+        image = basin_image(ax, labels, axes)
+        boundary(ax, labels, axes)
+        limit_marks(ax, marks, axes)
         assert [line.get_markerfacecolor() for line in ax.lines] == ["black", "white"]
         assert np.allclose(image.get_array()[0, 0], shade(0), atol=1e-6)
         assert np.allclose(image.get_array()[0, -1], shade(1), atol=1e-6)
@@ -171,7 +173,8 @@ def test_marks_of_angles_lie_in_the_window_and_orbits_that_turn_are_whole():
     )
     with settings():
         _, (ax,) = canvas()
-        basin_image(ax, labels, axes, marks=[rest, cloud, orbit], turns={0: 2 * np.pi})
+        basin_image(ax, labels, axes)
+        limit_marks(ax, [rest, cloud, orbit], axes, {0: 2 * np.pi})
         window, (dot, point, *curves) = ax.get_xlim(), ax.lines
         assert dot.get_xdata() == pytest.approx([5])
         assert point.get_xdata() == pytest.approx([1 + 2 * np.pi])
@@ -200,15 +203,15 @@ def test_a_slice_says_where_it_cuts_and_marks_have_names():
         Components(("x", "y", "z"), ("",) * 3, ""),
     )
     found = found._replace(components=known, varied=(0, 1), base=np.zeros(3))
-    figure = drawing(found)
+    figure = found.plot().figure
     legend = figure.axes[0].get_legend()
     assert legend.get_title().get_text() == "$z$ = 0"
     said = ["attracting equilibrium", "attracting equilibrium (projected)", "attracting periodic orbit (projected)"]
     assert [t.get_text() for t in legend.get_texts()][3:] == [*said, "equilibrium, not attracting"]
     check_layout(figure)
-    names = figure.axes[0].get_legend_handles_labels()[1]
+    names = [name for name in figure.axes[0].get_legend_handles_labels()[1] if "%" not in name]
     assert len({(line.get_linestyle(), line.get_markerfacecolor()) for line in figure.axes[0].lines}) == len(names) == 4
-    turning = drawing(found._replace(periods={2: 2 * np.pi}))
+    turning = found._replace(periods={2: 2 * np.pi}).plot().figure
     assert "attracting equilibrium (projected)" not in turning.axes[0].get_legend_handles_labels()[1]
 
 

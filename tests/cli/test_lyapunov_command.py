@@ -32,7 +32,7 @@ def asked(monkeypatch):
     for name in ("running_exponents", "exponents_against"):
         draw = lambda ax, *arrays, name=name, **options: found.update({"kind": name, "arrays": arrays, **options})
         monkeypatch.setattr(panels, name, draw)
-    monkeypatch.setattr(command, "_draw", lambda o, draw, title: draw(None, 0.5) or found.update(title=title))
+    monkeypatch.setattr(command, "_draw", lambda o, draw, title: (draw(0.5), found.update(title=title)))
     return found
 
 

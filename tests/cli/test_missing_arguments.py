@@ -12,7 +12,6 @@ from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.starts import start
 from dynsim.cli.simulate.flows import named
 from dynsim.systems.catalogue.populations import LotkaVolterra
-from figures.trajectories import drawing
 
 MINE = """import jax.numpy as jnp
 from dynsim import FunctionFlow, FunctionMap
@@ -121,7 +120,7 @@ def test_random_populations_are_not_negative():
 def test_a_path_on_the_triangle_has_marks_at_its_ends():
     flow = FunctionFlow(lambda t, x: x * (np.array([1.0, 2.0, 0.5]) - x @ np.array([1.0, 2.0, 0.5])), Simplex())
     run = simulate(flow, np.array([0.5, 0.1, 0.4]), [0.0, 1.0, 2.0])
-    ax = drawing(run).axes[0]
+    ax = run.plot().figure.axes[0]
     marks = {line.get_label(): line.get_xydata()[0] for line in ax.lines if line.get_label() in ("start", "end")}
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
     np.testing.assert_allclose(marks["start"], [0.5, 0.1, 0.4] @ corners)

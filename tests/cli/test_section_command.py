@@ -31,7 +31,7 @@ def asked(monkeypatch):
     for name in ("section", "return_map", "orbit_diagram", "cobweb", "orbits"):
         draw = lambda ax, *arrays, name=name, **options: found.update({"kind": name, "arrays": arrays, **options})
         monkeypatch.setattr(maps, name, draw)
-    monkeypatch.setattr(command, "write", lambda o, shown, title: shown.draw(None, 0.5) or found.update(title=title))
+    monkeypatch.setattr(command, "write", lambda o, shown, title: (shown.draw(0.5), found.update(title=title)))
     return found
 
 
@@ -74,7 +74,7 @@ def test_returns_are_those_of_a_component_in_one_direction_or_of_all_samples(ask
     assert asked["section"][4]["direction"] == 0
     np.testing.assert_array_equal(asked["arrays"][0], [[1.0, 4.0], [4.0, -7.0], [-7.0, 0.5]])
     answer(capsys, "section", "lorenz", "--strobe", 2)
-    assert asked["directions"] is None
+    assert set(asked["directions"]) == {1.0}
     assert "name a component that varies" in refused(capsys, "section", "lorenz", "--surface", "x=1", "--returns", "x")
 
 
@@ -102,7 +102,7 @@ def test_an_orbit_diagram_has_values_of_its_component(asked, capsys, monkeypatch
             second=float(coordinate(jnp.asarray([3.0, 4.0]))),
         )
         rows = [np.zeros(6), np.arange(6) % 2, np.full(6, np.nan), np.arange(6) ** 2]
-        return OrbitDiagram(values, np.stack(rows).astype(float))
+        return OrbitDiagram(values, np.stack(rows).astype(float), parameter.name)
 
     monkeypatch.setattr(poincare, "orbit_diagram", diagram)
     words = ("--against", "a=1:1.3:4", "--component", "y", "--transient", 50.4, "--count", 6)

@@ -12,7 +12,6 @@ from dynsim.integrators import InSpan
 from dynsim.spaces import Simplex
 from dynsim.systems.catalogue.oscillators import Pendulum, VanDerPol
 from figures.panels.simplices import in_triangle
-from figures.trajectories import drawing
 from tests.support.commands import answer, refused, run
 from tests.support.figure_layout import check_layout
 
@@ -78,7 +77,7 @@ def test_the_drawing_names_its_axes(d):
     names = tuple(f"v_{k + 1}" for k in range(d))
     flow = FunctionFlow(_decay, names=names, units=("mV",) * d, time_unit="ms")
     path = simulate(flow, jnp.ones(d), np.linspace(0.0, 1.0, 5), integrator=Scipy())
-    drawn = drawing(path)
+    drawn = path.plot().figure
     words = {ax.get_ylabel() for ax in drawn.axes} | {ax.get_xlabel() for ax in drawn.axes}
     assert "time $t$ (ms)" in words
     assert ("components (mV)" if d == 7 else "$v_{1}$ (mV)") in words
@@ -95,7 +94,7 @@ def test_many_components_in_one_panel_have_names_and_bands_of_errors(d):
     ts, known = np.linspace(0.0, 1.0, 9), tuple(f"v_{k + 1}" for k in range(d))
     path = simulate(FunctionFlow(_decay, names=known), jnp.arange(1.0, d + 1), ts, integrator=Scipy())
     path = eqx.tree_at(lambda p: p.stats.error, path, 0.2 * path.ys, is_leaf=lambda part: part is None)
-    drawn = drawing(path)
+    drawn = path.plot().figure
     (ax,) = drawn.axes
     assert len(ax.collections) == d
     edges = ax.collections[-1].get_paths()[0].vertices
@@ -107,7 +106,7 @@ def test_many_components_in_one_panel_have_names_and_bands_of_errors(d):
     assert len({tuple(to_rgba(line.get_color())) for line in ax.lines}) == d
     assert ax.get_ylim()[1] < 1.2 * d  # the data are in view, whatever the estimates are
     check_layout(drawn)
-    (ax,) = drawing(path, until=0.5).axes
+    (ax,) = path.plot(until=0.5).figure.axes
     assert ax.lines[0].get_xdata()[-1] < 0.6
     assert ax.get_xlim() == (0.0, 1.0)
 
@@ -115,7 +114,7 @@ def test_many_components_in_one_panel_have_names_and_bands_of_errors(d):
 @pytest.mark.slow
 def test_a_run_on_the_simplex_of_three_states_is_drawn_in_the_triangle():
     growth = FunctionFlow(lambda t, p: p * jnp.array([1.0, 2.0, 3.0]), Simplex(), names=("a", "b", "c"))
-    drawn = drawing(simulate(growth, [0.5, 0.3, 0.2], [0.0, 1.0, 2.0], integrator=Scipy()))
+    drawn = simulate(growth, [0.5, 0.3, 0.2], [0.0, 1.0, 2.0], integrator=Scipy()).plot().figure
     path = drawn.axes[0]
     assert path.name == "rectilinear"
     corner = in_triangle(np.eye(3))[2]
@@ -127,4 +126,4 @@ def test_a_run_on_the_simplex_of_three_states_is_drawn_in_the_triangle():
 @pytest.mark.slow
 def test_a_cycle_has_its_band_of_errors():
     path = simulate(VanDerPol(), jnp.asarray([2.0, 0.0]), np.linspace(0.0, 3.0, 4), error_estimate=True)
-    assert len([c for ax in drawing(path).axes for c in ax.collections]) == 2
+    assert len([c for ax in path.plot().figure.axes for c in ax.collections]) == 2

@@ -36,8 +36,8 @@ from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Pendulum
 from dynsim.systems.named import Components
 from dynsim.systems.parameter import Parameter
-from figures.notebook import DRAWINGS, _basins, _branch, _diagram, _plane, _section, png
-from figures.trajectories import drawing
+from figures.files import DENSE, DPI
+from figures.notebook import png
 
 PNG = b"\x89PNG"
 CELLS = (
@@ -53,6 +53,14 @@ CELLS = (
 )
 
 
+def shown_as_png(result):
+    """Whether notebooks show a result as a picture that is sharp on dense screens."""
+    found, shown = result._repr_png_()
+    width, height = (int.from_bytes(found[k : k + 4], "big") for k in (16, 20))
+    sizes = np.array([width, height]), DENSE * np.array([shown["width"], shown["height"]])
+    return found.startswith(PNG) and np.allclose(*sizes, atol=DENSE) and shown["width"] > 3 * DPI
+
+
 def test_results_report_and_draw_themselves():
     path = simulate(Pendulum(), jnp.asarray([1.0, 0.0]), [0.0, 0.5, 1.0], integrator=Scipy())
     orbit = iterate(Logistic(r=3.2), jnp.asarray([0.3]), 20)
@@ -63,7 +71,7 @@ def test_results_report_and_draw_themselves():
     ):
         assert str(result).startswith(line)
         assert "\n" not in str(result)
-        assert result._repr_png_().startswith(PNG)
+        assert shown_as_png(result)
     section = Section(np.arange(4.0), np.eye(4, 2), np.ones(4), 0.01, False)
     diagram = OrbitDiagram(np.arange(3.0), values)
     spectrum = LyapunovSpectrum(np.array([0.4]), np.array([0.01]), np.arange(1.0, 4), np.ones((3, 1)), True, "")
@@ -75,7 +83,7 @@ def test_results_report_and_draw_themselves():
         (cycle, "stable periodic orbit of period 6 with the multipliers 0.1"),
     ):
         assert str(result) == line
-        assert result._repr_png_().startswith(PNG)
+        assert shown_as_png(result)
 
 
 def test_portraits_on_curved_spaces_and_basin_fractions_draw_themselves():
@@ -87,8 +95,8 @@ def test_portraits_on_curved_spaces_and_basin_fractions_draw_themselves():
     shares = np.array([[0.25, 0.75], [0.5, 0.5]])
     fractions = FractionCurves(np.arange(2.0), np.arange(2), shares, shares - 0.1, shares + 0.1, ({}, {}))
     for result, panels in ((circle, 1), (sphere, 2), (fractions, 1)):
-        assert (result._repr_png_() or b"").startswith(PNG)
-        assert len(next(draw for kind, draw in DRAWINGS.items() if isinstance(result, kind))(result).axes) == panels
+        assert shown_as_png(result)
+        assert len(result.plot().axes) == panels
 
 
 class Pair(NamedTuple):
@@ -107,12 +115,12 @@ def _decay(t, x):
 def test_numbers_and_named_tuples_are_drawn_by_their_components_and_empty_states_are_text(start, panels):
     path = simulate(FunctionFlow(_decay), start, [0.0, 0.5, 1.0], integrator=Scipy())
     if panels:
-        assert path._repr_png_().startswith(PNG)
-        assert len(drawing(path).axes) == panels
+        assert shown_as_png(path)
+        assert len(path.plot().figure.axes) == panels
     else:
         assert path._repr_png_() is None
         with pytest.raises(ValueError, match="Argument `run` must have as its states real numbers or vectors"):
-            drawing(path)
+            path.plot()
 
 
 @pytest.mark.slow
@@ -120,14 +128,14 @@ def test_a_run_that_fails_in_three_components_is_drawn_up_to_there():
     flow = FunctionFlow(lambda t, x: x**2)
     path = simulate(flow, jnp.ones(3), [0.0, 0.5, 2.0], integrator=Scipy(), throw=False)
     assert not path.stats.succeeded
-    assert path._repr_png_().startswith(PNG)
+    assert shown_as_png(path)
 
 
 def test_results_that_hold_nothing_are_shown_as_text():
     assert png(OrbitDiagram(np.zeros(0), np.zeros((0, 5)))) is None
     assert png(Section(np.zeros(0), np.zeros((0, 2)), np.zeros(0), 0.01, False)) is None
     states = Pair(np.ones(4), np.ones((4, 2)))
-    assert (png(Section(np.arange(4.0), states, np.ones(4), 0.01, True)) or b"").startswith(PNG)
+    assert shown_as_png(Section(np.arange(4.0), states, np.ones(4), 0.01, True))
 
 
 @pytest.mark.parametrize(("d", "panels"), [(2, 1), (3, 2)])
@@ -135,11 +143,11 @@ def test_tokens_are_drawn_by_their_diameter_and_on_the_sphere_by_their_paths(d, 
     turn = FunctionMap(lambda k, x: x @ jnp.asarray([[0.8, 0.6, 0], [-0.6, 0.8, 0], [0, 0, 1]])[:d, :d], Sphere())
     path = iterate(turn, jnp.eye(d)[: d - 1].at[0].set(-jnp.eye(d)[1]), 4)
     values = path.along(diameter)
-    drawn = drawing(path)
+    drawn = path.plot().figure
     assert len(drawn.axes) == panels
     assert np.allclose(drawn.axes[-1].lines[0].get_data(), [np.arange(5), values])
-    assert np.allclose(drawing(path, until=0.6).axes[-1].lines[0].get_data(), [np.arange(3), values[:3]])
-    assert (path._repr_png_() or b"").startswith(PNG)
+    assert np.allclose(path.plot(until=0.6).figure.axes[-1].lines[0].get_data(), [np.arange(3), values[:3]])
+    assert shown_as_png(path)
 
 
 def test_what_cannot_be_drawn_is_shown_as_text():
@@ -221,22 +229,22 @@ def test_diagrams_branches_basins_planes_and_sections_draw_themselves_with_names
     nerve = FunctionFlow(lambda t, x, a: a * x - x**2, names=("v",), units=("mV",), parameters={"a": 0.5})
     found = bifurcation_diagram(Parameter(nerve, "a", 0.3, 0.9), [[0.5]], levels=0, steps=Steps(first=0.3, largest=0.3))
     labels = lambda drawn: (drawn.axes[0].get_xlabel(), drawn.axes[0].get_ylabel())
-    assert labels(_diagram(found)) == ("$a$", "$v$ (mV)")
-    assert labels(_branch(found.branches[0])) == ("$a$", "$x_{1}$")
+    assert labels(found.plot()) == ("$a$", "$v$ (mV)")
+    assert labels(found.branches[0].plot()) == ("$a$", "$x_{1}$")
     for result in (found, found._replace(of=None), found.branches[0]):
-        assert (result._repr_png_() or b"").startswith(PNG)
+        assert shown_as_png(result)
     corner, none = np.array([[0, 1], [0, 0]]), ((), ())
     known = Components(("v", "w"), ("mV", ""))
     basins = Basins(corner, (np.arange(2.0), np.arange(2.0)), known.names, *none, 1.0, 9, np.ones(2))
     assert png(basins) is None
     basins = basins._replace(components=known, varied=(0, 1), base=np.zeros(2))
-    assert labels(_basins(basins)) == ("$v$ (mV)", "$w$")
-    assert (basins._repr_png_() or b"").startswith(PNG)
+    assert labels(basins.plot()) == ("$v$ (mV)", "$w$")
+    assert shown_as_png(basins)
     lines, side = np.empty((0, 2, 2)), np.linspace(-1.0, 1.0, 9)
     field = np.stack(np.meshgrid(side, side), axis=-1)
     plan = PhasePlane(side, side, field, (), np.empty((0, 2)), (), (), (), (), lines, lines, lines, False, field > 9)
-    assert labels(_plane(plan)) == ("$x_{1}$", "$x_{2}$")
-    assert labels(_plane(plan._replace(names=known.names, units=known.units))) == ("$v$ (mV)", "$w$")
+    assert labels(plan.plot()) == ("$x_{1}$", "$x_{2}$")
+    assert labels(plan._replace(names=known.names, units=known.units).plot()) == ("$v$ (mV)", "$w$")
     section = Section(np.arange(4.0), np.ones((4, 2)) * np.arange(4)[:, None], np.ones(4), 0.01, True)
-    assert labels(_section(section)) == ("$x_{1}$", "$x_{2}$")
-    assert labels(_section(section._replace(names=known.names, units=known.units))) == ("$v$ (mV)", "$w$")
+    assert labels(section.plot()) == ("$x_{1}$", "$x_{2}$")
+    assert labels(section._replace(names=known.names, units=known.units).plot()) == ("$v$ (mV)", "$w$")

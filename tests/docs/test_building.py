@@ -28,7 +28,7 @@ def test_outputs_stand_below_their_blocks_in_order():
     page = "# Page\n\n```python slow\nprint(1)\n```\n\n- item\n\n    ```sh\n    ls\n    ```\n\nEnd.\n"
     made = hooks.with_outputs(page, [Shown("1\n2", (b"a", b"b")), Shown("file", (b"c",))], "page")
     assert made.startswith("# Page\n\n```python\nprint(1)\n```\n\n``` { .text .output }\n1\n2\n```\n\n![Picture drawn")
-    assert re.findall(r"\((page-\d\.png)\)\{ \.drawn #(\S+) \}", made) == [
+    assert re.findall(r"\((page-\d\.png)\)\{ \.drawn #(\S+) width=\d+ \}", made) == [
         (f"page-{k}.png", f"page-picture-{k}") for k in (1, 2, 3)
     ]
     assert "\n    ```sh\n    ls\n    ```\n\n    ``` { .text .output }\n    file\n    ```\n" in made

@@ -25,7 +25,7 @@ from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.parameter import Parameter
 from figures.movie import FRAMES
-from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_legend
+from figures.panels.bifurcations import bifurcation_marks, branch_lines, stability_entries
 from tests.support.commands import answer, refused, run
 
 WHERE = lambda flow: flow.a
@@ -155,12 +155,10 @@ def test_a_line_changes_its_stability_at_the_bifurcation(pitchfork):
     pieces = branch_lines(ax, *line)
     assert sorted(piece.get_linestyle() for piece in pieces) == ["-", "--"]
     bifurcation_marks(ax, ["branch point"], [0.0], [0.0])
-    stability_legend(ax)
-    legend = ax.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["branch point", "stable", "unstable"]
+    stability_entries(ax)
+    assert ax.get_legend_handles_labels()[1] == ["branch point", "stable", "unstable"]
     ax = Figure().add_subplot()
-    stability_legend(ax, kinds={"first": "equilibria", "second": "periodic orbits"})
+    stability_entries(ax, kinds={"equilibria": "blue", "periodic orbits": "red"})
     assert ax.get_legend_handles_labels()[1] == ["equilibria", "periodic orbits", "stable", "unstable"]
     with pytest.raises(ValueError, match="Argument `kinds` must hold only fold, branch point"):
         bifurcation_marks(ax, ["bend"], [0.0], [0.0])

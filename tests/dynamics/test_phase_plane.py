@@ -23,8 +23,7 @@ from dynsim.programs import without_compiling
 from dynsim.simulation import ensemble
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.rescaled import RescaledFlow
-from figures.panels.phase import planar_portrait
-from figures.portraits import plane
+from figures.panels.phase import nullclines
 from figures.style import canvas, settings
 from tests.core.test_compilations import count
 from tests.support.commands import answer, refused, run
@@ -95,14 +94,27 @@ def test_the_separatrices_of_a_duffing_oscillator_have_the_energy_of_its_saddle(
     assert not found.forced
     assert not np.any(found.poles)
     assert np.allclose(found.velocity[..., 0], found.ys[:, None])
-    drawn = plane(found, ("$x$", "$v$ (m/s)"))
+    drawn = found._replace(names=("x", "v_1"), units=("", "m/s")).plot().figure
     names = [text.get_text() for text in drawn.legends[0].get_texts()]
-    assert names[:2] == [r"$\dot {x} = 0$", r"$\dot {v} = 0$"]
+    assert names[:2] == [r"$\dot{x} = 0$", r"$\dot{v}_{1} = 0$"]
     assert {"saddle", "trajectory", "stable manifold", "unstable manifold"} <= set(names)
     check_layout(drawn)
 
 
 @pytest.mark.slow
+def test_curves_are_as_accurate_as_asked():
+    turn = FunctionFlow(lambda t, x: jnp.stack([-x[1], x[0]]))
+    path = lambda rtol, atol: curves(turn, np.array([[1.0, 0.0]]), 12.0, signs=[1.0], rtol=rtol, atol=atol)[0]
+    drift = lambda *tolerances: float(np.max(np.abs(np.linalg.norm(path(*tolerances), axis=1) - 1)))
+    assert drift(1e-10, None) < drift(1e-10, 1e-9) / 10 < 1e-7 < drift(1e-3, None)
+
+
+@pytest.mark.parametrize("words", ["--rtol 0", "--atol -1", "--rtol 1e-20"])
+def test_tolerances_of_a_portrait_are_checked(capsys, words):
+    name = words.split()[0][2:]
+    assert f"Argument `{name}` must be" in refused(capsys, "portrait", "van-der-pol", *words.split())
+
+
 def test_curves_have_at_most_unit_speed_and_end_at_equilibria():
     path = curves(DoubleWell(), jnp.asarray([[0.1], [0.1]]), 3.0, signs=[1.0, -1.0])[..., 0]
     assert path[0, -1] == pytest.approx(1.0, abs=1e-3)
@@ -148,7 +160,7 @@ def test_a_change_of_sign_at_a_pole_is_no_zero():
     assert not np.any(beside_poles(field, xs, ys, np.abs(velocity)))
     with settings():
         _, (ax,) = canvas()
-        planar_portrait(ax, xs, ys, velocity, hidden=found)
+        nullclines(ax, xs, ys, velocity, hidden=found)
         first, second = (c for c in ax.collections if isinstance(c, ContourSet))
     lines = np.concatenate([path.vertices for path in first.get_paths()])
     assert np.allclose(lines[:, 1], 0.0, atol=1e-12)  # and none at x = 1/3
@@ -171,7 +183,7 @@ def test_nullclines_without_a_change_of_sign_are_found_and_drawn():
     assert [len(one) for one in above] == [0, 0]
     with settings():
         _, (ax,) = canvas()
-        planar_portrait(ax, xs, ys, velocity, touching=(parabola, circle))
+        nullclines(ax, xs, ys, velocity, touching=(parabola, circle))
     assert len(ax.get_legend_handles_labels()[1]) == 2
 
 

@@ -3,34 +3,75 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array
+from scipy.linalg import expm
+from scipy.optimize import brentq
 
 from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.search import find_equilibria
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.equilibria.sliding import on_surface, pseudo_equilibria, surface_points
+from analysis.dynamics.flow_maps.unit_speed import POINTS, curves
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.periodic_orbits.limit_cycles import limit_cycles
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from analysis.dynamics.poincare import _is_quick, poincare_section
 from analysis.dynamics.portraits.plane import KEPT, _switched, beside_poles, phase_plane
 from dynsim.errors import IntegrationError
-from dynsim.integrators import Diffrax, Event
+from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.integrators.switched_field import jumps_left_out, switched_field
 from dynsim.keys import random_key
+from dynsim.programs import without_compiling
+from dynsim.simulation.dense import dense_output
 from dynsim.simulation.simulate import simulate, simulate_until
-from dynsim.spaces import Sphere
-from dynsim.systems.base import FunctionFlow
+from dynsim.spaces import AbstractSpace, Euclidean, Sphere
+from dynsim.systems.base import AbstractFlow, FunctionFlow
+from dynsim.systems.parameter import Parameter
 
 FRICTION = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] - 0.5 * jnp.sign(x[1])]))
 SLIDES = FunctionFlow(lambda t, x: jnp.stack([-0.3 * x[0] - 0.2 * jnp.sign(x[1]), 0.5 - jnp.sign(x[1])]))
 BOTH = FunctionFlow(lambda t, x: -jnp.sign(x) * jnp.array([1.0, 2.0]))
 BELT = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] + jnp.sign(0.2 - x[1]) / (1 + 3 * jnp.abs(0.2 - x[1]))]))
 FEW = Diffrax(max_steps=2000)
+KEY = random_key(0, "starts")
 
 
 def test_dry_friction_takes_two_halves_off_the_amplitude_each_half_period_and_stops():
-    path = simulate(FRICTION, [3.2, 0.0], np.pi * np.arange(6), integrator=FEW)
-    np.testing.assert_allclose(path.ys[:, 0], [3.2, -2.2, 1.2, -0.2, -0.2, -0.2], atol=1e-8)
-    np.testing.assert_allclose(path.ys[:, 1], 0.0, atol=1e-8)
-    assert bool(path.stats.succeeded)
+    at_rest = np.array([3.2, -2.2, 1.2, -0.2, -0.2, -0.2])
+    for integrator in (FEW, Scipy(max_steps=10**9)):
+        path = simulate(FRICTION, [3.2, 0.0], np.pi * np.arange(6), integrator=integrator)
+        np.testing.assert_allclose(path.ys[:, 0], at_rest, atol=1e-8)
+        np.testing.assert_allclose(path.ys[:, 1], 0.0, atol=1e-8)
+        assert bool(path.stats.succeeded)
+    between = dense_output(path)(np.array([3.5 * np.pi, 0.0, np.pi / 2, np.pi]))  # amplitudes about -0.5 and 0.5
+    np.testing.assert_allclose(between[:, 0], [-0.2, 3.2, 0.5, -2.2], atol=1e-7)
+    np.testing.assert_allclose(between[:, 1], [0.0, 0.0, -2.7, 0.0], atol=1e-7)
+    many = dense_output(path)(np.pi / 16 * np.arange(81))  # more than one window
+    np.testing.assert_allclose(many[::16, 0], at_rest, atol=1e-7)
+
+
+def test_many_steps_without_sliding_are_taken_once_more(monkeypatch):
+    monkeypatch.setattr("dynsim.simulation.simulate.CHATTERS", 20)
+    path = simulate(FRICTION, [3.2, 0.0], np.pi * np.arange(3) / 4, integrator=Scipy(longest_step=0.05))
+    assert int(path.stats.num_steps) >= 30
+    np.testing.assert_allclose(path.ys[-1], [0.5, -2.7], atol=1e-6)
+
+
+def test_sections_of_commands_slide_too():
+    with without_compiling():
+        assert _is_quick(FunctionFlow(lambda t, x: -x), jnp.zeros(2), 1.0, Diffrax())
+        assert not _is_quick(FRICTION, jnp.zeros(2), 1.0, Diffrax())
+
+
+def test_curves_slide_and_end_at_rest():
+    starts = np.array([[0.3, 0.2], [2.0, 0.0], [2.0, 0.0]])
+    stick, before, slip = curves(FRICTION, starts, 8.0, signs=[1.0, -1.0, 1.0])
+    assert np.min(before[:, 0]) == pytest.approx(-3.0, abs=1e-3)  # half a turn about -0.5
+    np.testing.assert_allclose(stick[-1], [np.sqrt(0.8**2 + 0.2**2) - 0.5, 0.0], atol=1e-4)
+    np.testing.assert_allclose(np.linalg.norm(np.diff(slip[:100], axis=0), axis=1), 8.0 / (POINTS - 1), rtol=1e-3)
+    assert np.min(slip[:, 0]) == pytest.approx(-1.0, abs=1e-3)  # half a turn about 0.5
 
 
 @pytest.mark.slow
@@ -51,6 +92,10 @@ def test_states_at_rest_on_a_surface_are_equilibria_of_a_search():
     np.testing.assert_allclose(one.state, [-1 / 3, 0.0], atol=1e-9)
     np.testing.assert_allclose(one.values, [-0.3], atol=1e-9)
     assert str(found).endswith("stable pseudo-equilibrium (-0.333333, 0), where trajectories slide")
+    wells = FunctionFlow(lambda t, x: jnp.stack([x[1], x[0] - x[0] ** 3 - 0.3 * x[1] - 0.05 * jnp.sign(x[1])]))
+    segments = sorted((tuple(p.state), tuple(p.last)) for p in find_equilibria(wells, KEY, box=box).pseudo)
+    ends = np.sort(np.roots([1, 0, -1, 0.05]).tolist() + np.roots([1, 0, -1, -0.05]).tolist())  # |x - x^3| = 0.05
+    np.testing.assert_allclose(np.array(segments)[..., 0].ravel(), ends, atol=1e-6)
     (stick,) = find_equilibria(FRICTION, random_key(0, "starts"), box=box).pseudo
     np.testing.assert_allclose([stick.state, stick.last], [[-0.5, 0.0], [0.5, 0.0]], atol=1e-6)
 
@@ -129,3 +174,64 @@ def test_exponents_of_a_jump_that_is_not_followed_are_refused():
     turns = FunctionFlow(lambda t, x: jnp.array([-x[1], x[0], 0.2 * jnp.sign(x[0])]), space=Sphere())
     with pytest.raises(ValueError, match=r"a field without jumps along the trajectory.* jumps where the sign changes"):
         lyapunov_spectrum(turns, jnp.array([0.6, 0.0, 0.8]), 100.0)
+
+
+class Relay(AbstractFlow):
+    """Relay feedback u = -sign(y) of (s - a)^2 / (s + 1)^3, which slides on y = 0, where it is unstable."""
+
+    a: Array
+    space: AbstractSpace = Euclidean()
+
+    def velocity(self, t, x):
+        """The system in observer form; y is the first component."""
+        u = -jnp.sign(x[0])
+        return jnp.stack([-3 * x[0] + x[1] + u, -3 * x[0] + x[2] - 2 * self.a * u, -x[0] + self.a**2 * u])
+
+
+def half_period(a):
+    """Half of the period of the relay's limit cycle, piece by piece with matrix exponentials.
+
+    It begins on y = 0 with x_1 = -1, where it stops sliding: there the relay is at 1.
+    """
+    A, b = np.array([[-3.0, 1, 0], [-3, 0, 1], [-1, 0, 0]]), np.array([1, -2 * a, a * a])
+    rest = -np.linalg.solve(A, b)
+    free = lambda w, t: rest + expm(A * t) @ ([0.0, -1.0, w] - rest)
+    S = np.array([[2 * a, 1.0], [-a * a, 0]])  # the sliding motion, u = -x_1
+    slide = lambda x, t: expm(S * t) @ x
+
+    def once(w):
+        falls = np.linspace(1e-3, 20.0, 2000)
+        ys = np.array([free(w, t)[0] for t in falls])
+        k = np.argmax(ys * np.sign(ys[0]) < 0)
+        flight = brentq(lambda t: free(w, t)[0], falls[k - 1], falls[k])
+        x = free(w, flight)[1:]
+        ts = np.linspace(0.0, 20.0, 2000)
+        sizes = np.array([abs(slide(x, t)[0]) for t in ts])
+        k = np.argmax(sizes > 1)
+        stay = brentq(lambda t: abs(slide(x, t)[0]) - 1, ts[k - 1], ts[k])
+        end = slide(x, stay)
+        return flight + stay, end[1] * -end[0]
+
+    w = 0.0
+    for _ in range(12):
+        time, w = once(w)
+    return time
+
+
+@pytest.mark.slow
+def test_the_limit_cycle_of_a_relay_that_slides_is_that_of_its_pieces():
+    flow = Relay(jnp.asarray(1.0))
+    start = simulate(flow, [0.5, 0.3, -0.2], [0.0, 40.0]).final
+    orbit = periodic_orbit(flow, start, 8.86)
+    assert orbit.period == pytest.approx(2 * half_period(1.0), rel=1e-9)
+    lands = poincare_section(flow, start, lambda t, x: x[0], 1, integrator=Diffrax(rtol=1e-10, atol=1e-12)).states[0]
+    for begin in (lands, lands * jnp.array([0.0, 1.0, 1.0]) + jnp.array([1e-9, 0.0, 0.0])):
+        again = periodic_orbit(flow, begin, 8.86)
+        np.testing.assert_allclose(again.multipliers, orbit.multipliers, atol=1e-9)
+    assert abs(orbit.multipliers[1]) < 1e-9  # vectors across the surface are lost where it begins to slide
+    found = continue_orbits(Parameter(flow, "a", 0.8, 1.1), orbit, steps=Steps(first=0.1))
+    ends = [float(period) for period in found.states.period[[0, -1]]]
+    np.testing.assert_allclose(ends, [2 * half_period(a) for a in (0.8, 1.1)], rtol=1e-8)
+    assert {*found.kinds} == {"stable"}
+    crossings = poincare_section(flow, start, lambda t, x: x[2], 3).times
+    np.testing.assert_allclose(np.diff(crossings), orbit.period, rtol=1e-6)

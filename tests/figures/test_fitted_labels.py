@@ -4,16 +4,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.attractors.basins import Basins
+from analysis.dynamics.attractors.limit_set import LimitSet
 from dynsim import FunctionFlow, Scipy, iterate, simulate
 from dynsim.cli.simulate.hardmax import draw
 from dynsim.hardmax import SoftmaxMap
+from dynsim.systems.named import Components
 from figures import files
 from figures.fitted import fitted
-from figures.panels.basins import basin_image
-from figures.panels.limit_marks import Mark
+from figures.panels.basins import boundary
 from figures.portraits import line
 from figures.style import canvas, settings
-from figures.trajectories import drawing
 from tests.support.figure_layout import check_layout, outside
 
 NAMES = ("prey_population_density", "predator_population_density")
@@ -35,7 +36,7 @@ def test_long_names_and_large_values_stay_beside_their_axes(d):
     names = tuple(f"{NAMES[k % 2]}_{k}" for k in range(d))
     flow = FunctionFlow(lambda t, x: -x, names=names, units=(UNIT,) * d, time_unit="years")
     run = simulate(flow, 1e6 * np.arange(1.0, d + 1), np.linspace(0.0, 1.0, 5), integrator=Scipy())
-    drawn = drawing(run)
+    drawn = run.plot().figure
     assert outside(drawn) == []
     if d == 3:  # whose labels in space are turned, so that their boxes say nothing
         space = drawn.axes[0]
@@ -99,7 +100,7 @@ def test_the_outline_of_basins_runs_along_the_cells_of_the_image():
     labels[1, 2] = 1
     with settings():
         _, (ax,) = canvas()
-        basin_image(ax, labels, [np.arange(20.0)] * 2)
+        boundary(ax, labels, [np.arange(20.0)] * 2)
         (sides,) = ax.collections
     found = {tuple(sorted(map(tuple, part.vertices.tolist()))) for part in sides.get_paths()}
     assert found == {
@@ -111,12 +112,12 @@ def test_the_outline_of_basins_runs_along_the_cells_of_the_image():
 
 
 def test_the_dots_of_a_recurrent_set_are_larger_in_the_legend():
-    with settings():
-        _, (ax,) = canvas()
-        marks = [Mark(np.random.default_rng(0).uniform(size=(50, 2)), "recurrent set")]
-        basin_image(ax, np.zeros((3, 3), int), [np.arange(3.0)] * 2, marks=marks)
-        assert ax.get_legend().legend_handles[-1].get_markersize() > 4
-        assert ax.lines[0].get_markersize() < 2
+    cloud = np.random.default_rng(0).uniform(size=(50, 2))
+    chaos = LimitSet("recurrent set", "stable", cloud, cloud, np.nan, np.zeros(0))
+    found = Basins(np.zeros((3, 3), int), (np.arange(3.0),) * 2, ("x", "y"), (chaos,), (), 1.0, 9, np.ones(2))
+    drawn = found._replace(components=Components(("x", "y"), ("", "")), varied=(0, 1), base=np.zeros(2)).plot()
+    assert drawn.legend.legend_handles[-1].get_markersize() > 4
+    assert drawn.attractors[0].get_markersize() < 2
 
 
 def test_the_first_and_the_last_layer_of_tokens_are_named(monkeypatch, tmp_path):

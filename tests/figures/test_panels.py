@@ -2,13 +2,14 @@
 
 import itertools
 
+import equinox as eqx
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgba
 
 from analysis.tokens.densities import EqualAreaGrid
+from dynsim import FunctionFlow, FunctionMap, Trajectory, iterate
 from figures import panels
-from figures.panels.attractors import time_series
 from figures.panels.densities import circle_density, sphere_density
 from figures.panels.exponents import exponents_against, running_exponents
 from figures.panels.growth import PowerLaw, power_laws
@@ -23,6 +24,13 @@ ELLIPSOID = np.array([[0.9432, 0.0587, -0.1813], [0.0587, 0.8450, -0.1013], [-0.
 def ax():
     with settings():
         return canvas()[1][0]
+
+
+def run(ts, ys, error=None):
+    """Return a trajectory with these states and estimated errors."""
+    stats = iterate(FunctionMap(lambda k, x: x), [0.0], 1).stats
+    stats = eqx.tree_at(lambda one: one.error, stats, error, is_leaf=lambda part: part is None)
+    return Trajectory(ts, ys, FunctionFlow(lambda t, x: x), stats)
 
 
 def great_circle(view, *, hidden):
@@ -60,17 +68,14 @@ def test_bands_hold_the_median_and_the_quantiles_without_failed_members(ax):
 
 def test_the_name_of_a_band_covers_no_data():
     ts = np.linspace(0.0, 1.0, 101)
-    with settings():
-        drawn, (ax,) = canvas(aspect=0.3)
-        time_series([ax], ts, np.cos(200 * ts)[:, None], labels=["$x$"], error=np.full((101, 1), 0.1))
-        assert ax.get_legend_handles_labels()[1] == ["estimated error"]
-        check_layout(drawn)
+    drawn = run(ts, np.cos(200 * ts)[:, None], np.full((101, 1), 0.1)).plot(smooth=False)
+    assert drawn.axes[0].get_legend_handles_labels()[1] == ["estimated error"]
+    check_layout(drawn.figure)
 
 
 def test_a_component_over_time_has_a_margin_also_where_it_is_constant():
-    _, (first, second) = canvas(rows=2)
     values = np.array([[2.0, 0.0], [2.0, 4.0], [2.0, 10.0]])
-    time_series([first, second], [0.0, 1.0, 3.0], values, labels=["$x$", "$y$"], until=0.6)
+    first, second = run(np.array([0.0, 1.0, 3.0]), values).plot(canvas(rows=2)[1], smooth=False, until=0.6).axes
     assert first.get_ylim() == (1.0, 3.0)
     assert second.get_ylim() == pytest.approx((-1.5, 11.5))
     assert [ax.get_xlim() for ax in (first, second)] == [(0.0, 3.0)] * 2
@@ -192,22 +197,16 @@ def test_the_basins_of_the_sphere_lie_where_their_points_are_and_hidden_equilibr
 def test_the_planar_portrait_has_nullclines_where_its_velocity_vanishes(ax):
     xs, ys = np.linspace(-2, 2, 41), np.linspace(-1, 1, 31)
     X, Y = np.meshgrid(xs, ys)
-    lines = panels.planar_portrait(
-        ax,
-        xs,
-        ys,
-        np.stack([Y - 0.5, X - Y], axis=-1),
-        equilibrium_points=[[0.5, 0.5]],
-        kinds=["saddle"],
-        labels=("$u$", "$w$"),
-    )
+    velocity = np.stack([Y - 0.5, X - Y], axis=-1)
+    lines = panels.streamlines(ax, xs, ys, velocity)
+    panels.nullclines(ax, xs, ys, velocity, labels=("$u$", "$w$"))
     from matplotlib.contour import ContourSet
 
     first, second = (c.get_paths()[0].vertices for c in ax.collections if isinstance(c, ContourSet))
     np.testing.assert_allclose(first[:, 1], 0.5, atol=1e-12)
     np.testing.assert_allclose(second[:, 0], second[:, 1], atol=1e-12)
     assert np.max(lines.lines.get_array()) <= np.hypot(1.5, 3.0)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$u$", "$w$")
+    assert ax.get_legend_handles_labels()[1] == [r"$\dot{u} = 0$", r"$\dot{w} = 0$"]
 
 
 def test_no_text_is_smaller_than_six_points_and_columns_have_their_printed_width():

@@ -9,7 +9,6 @@ from analysis.tokens.consensus import diameter
 from dynsim import Event, FunctionFlow, FunctionMap, Scipy, Transition, iterate, random_key, simulate, simulate_hybrid
 from dynsim.tokens import TokenFlow
 from figures.refined import _bend, refined, refined_phases
-from figures.trajectories import drawing
 
 TIMES = np.linspace(0.0, 10.0, 11)
 
@@ -30,8 +29,19 @@ def test_a_run_at_few_times_is_drawn_as_the_curve_that_it_is(circle):
     exact = np.stack([np.cos(fine.ts), -np.sin(fine.ts)], axis=1)
     assert np.max(np.abs(fine.ys - exact)) < 1e-9
     assert refined(fine) is fine
-    path, *series = drawing(circle).axes
+    path, *series = circle.plot().figure.axes
     assert all(len(ax.lines[0].get_xdata()) == len(fine.ts) for ax in (path, *series))
+
+
+def test_a_jump_within_a_short_time_is_drawn_as_it_is():
+    """The logistic curve rises within a thousandth of the time between two saved states."""
+    flow = FunctionFlow(lambda t, x: 40 * x * (1 - x))
+    run = simulate(flow, np.array([1e-6]), np.linspace(0.0, 120.0, 6), integrator=Scipy())
+    fine = refined(run)
+    exact = 1 / (1 + (1e6 - 1) * np.exp(-40 * np.asarray(fine.ts)))
+    np.testing.assert_allclose(np.asarray(fine.ys)[:, 0], exact, atol=1e-6)
+    assert np.max(np.diff(np.asarray(fine.ys)[:, 0])) < 0.3
+    assert np.isin(run.ts, fine.ts).all()
 
 
 def test_estimates_of_errors_are_between_those_of_saved_times(circle):
@@ -63,7 +73,7 @@ def test_a_phase_between_two_bounces_is_the_arc_that_it_is():
         since = fine.ts - fine.ts[0]
         height, speed = np.asarray(fine.ys[0])
         assert np.max(np.abs(fine.ys[:, 0] - height - speed * since + since**2 / 2)) < 1e-9
-    assert len(drawing(run.phases[1]).axes[0].lines[0].get_xdata()) > 60
+    assert len((run.phases[1]).plot().figure.axes[0].lines[0].get_xdata()) > 60
 
 
 def test_a_run_of_two_saved_times_is_drawn_with_all_of_its_turns():
@@ -85,7 +95,7 @@ def test_the_diameter_of_tokens_is_drawn_between_the_saved_times():
     run = simulate(
         flow, flow.space.sample(random_key(0, "start"), (4, 3)), np.linspace(0.0, 8.0, 6), integrator=Scipy()
     )
-    (line,) = drawing(run).axes[-1].lines
+    (line,) = run.plot().figure.axes[-1].lines
     ts, values = np.asarray(line.get_data())
     assert len(ts) > 50
     assert np.allclose(values[np.isin(ts, run.ts)], run.along(diameter))

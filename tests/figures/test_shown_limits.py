@@ -7,11 +7,9 @@ import pytest
 
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.diagrams import Diagram
-from dynsim import FunctionFlow, Parameter
+from dynsim import Ensemble, FunctionFlow, Parameter, Scipy, Stats
 from dynsim.cli.building.systems import Found
 from dynsim.cli.continuation.options import Continue
-from dynsim.cli.simulate.ensembles import drawing
-from dynsim.systems.named import Components
 from figures import files
 from figures.panels.shown import leaving_marks, member_limits, usual_limits
 from figures.style import canvas, settings
@@ -49,10 +47,7 @@ def test_members_that_escape_do_not_decide_about_the_axes():
 def test_the_number_of_members_that_leave_the_axes_is_in_the_legend():
     ts = np.linspace(0.0, 1.0, 5)
     rows = np.stack([np.sin(ts + k) for k in range(20)] + [np.append(10.0 ** np.linspace(0, 227, 4), np.nan)])
-    known = Components(("x", "y"), ("m", ""), "s")
-    with settings():
-        drawn, left = drawing(known, ts, np.stack([rows, 0 * rows], axis=2), np.arange(21) < 20)
-    assert left == 1
+    drawn = members(ts, np.stack([rows, 0 * rows], axis=2), np.arange(21) < 20).plot()
     assert "1 of 21 leave the axes" in [text.get_text() for text in drawn.axes[0].get_legend().get_texts()]
     assert max(map(abs, drawn.axes[0].get_ylim())) < 1.2
 
@@ -62,15 +57,22 @@ def test_members_with_noise_have_a_density_at_the_last_time():
     rows[:, -1] = [-1.0] * 15 + [0.5, 1.0] * 5
     finished = np.arange(25) != 24  # whose last value, 1, is left out
     rows[24, 3:] = np.nan
-    with settings():
-        drawn, _ = drawing(Components(("x",), ("m",), "s"), ts, rows[:, :, None], finished, noisy=True)
-    assert overlapping(drawn) == []
+    drawn = members(ts, rows[:, :, None], finished).plot(densities=True)
+    assert overlapping(drawn.figure) == []
     (side,) = drawn.axes[0].child_axes
     assert side.get_xlabel() == "density at\n$t$ = 1 s"
     density, edges, _ = side.patches[0].get_data()
     assert (edges[0], edges[-1]) == (-1.0, 1.0)
     np.testing.assert_allclose(density * np.diff(edges) * 24, [15, 0, 0, 5, 4])
-    assert not drawing(Components(("x",), ("m",), "s"), ts, rows[:, :, None], finished)[0].axes[0].child_axes
+    assert not members(ts, rows[:, :, None], finished).plot().axes[0].child_axes
+
+
+def members(ts, values, finished):
+    """Return an ensemble with these values, (members, times, quantities)."""
+    counts = np.zeros(len(values), int)
+    stats = Stats(finished, counts, counts, counts, 0.0 * counts, 0.0 * counts)
+    flow = FunctionFlow(lambda t, x: -x, time_unit="s")
+    return Ensemble(ts, values, values[:, 0], values[:, -1], stats, flow, Scipy())
 
 
 def test_lines_that_leave_the_axes_are_marked_at_the_edge_once():

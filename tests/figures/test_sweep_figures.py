@@ -10,7 +10,9 @@ from dynsim import FunctionFlow, sweep
 from dynsim.cli.sweep.command import quantities
 from dynsim.cli.sweep.figure import _of_system
 from dynsim.systems.named import Components
-from figures.sweeps import Quantity, _edges, _geometric, _logarithmic, drawing
+from figures.panels.shown import is_logarithmic
+from figures.sweeps import Quantity, _edges, _geometric
+from figures.sweeps import sweep as draw_sweep
 from tests.support.commands import refused, run
 from tests.support.figure_layout import check_layout, overlapping
 
@@ -38,7 +40,7 @@ def here(tmp_path, monkeypatch):
 def test_a_sweep_of_one_parameter_is_a_curve_on_which_failures_are_marked():
     units = {"beta": "1/K", "order": "mV"}
     found = sweep(level, {"noise": [0.5], "beta": [4.0, 1.0, 2.0]}, units=units)
-    drawn = drawing(found, [Quantity("order", "order")])
+    drawn = draw_sweep(found, quantities=[Quantity("order", "order")]).figure
     (ax,) = drawn.axes
     (curve, crosses) = ax.lines
     np.testing.assert_array_equal(np.asarray(curve.get_xydata()), [[1.0, -4.0], [2.0, -3.0], [4.0, np.nan]])
@@ -51,7 +53,7 @@ def test_a_sweep_of_one_parameter_is_a_curve_on_which_failures_are_marked():
 
 def test_a_sweep_of_two_parameters_is_a_map_with_the_first_on_the_horizontal_axis():
     found = sweep(level, {"beta": [1.0, 2.0, 4.0], "noise": [0.0, 0.5]}, units={"order": "mV"})
-    drawn = drawing(found, [Quantity("order", "order")])
+    drawn = draw_sweep(found, quantities=[Quantity("order", "order")]).figure
     ax, bar = drawn.axes
     (mesh,) = [part for part in ax.collections if isinstance(part, QuadMesh)]
     values = np.ma.filled(mesh.get_array(), np.nan).reshape(2, 3)
@@ -67,9 +69,9 @@ def test_seeds_are_a_mean_in_a_band_and_those_that_failed_are_left_out():
     dims, nan = ("beta", "seed"), np.nan
     values, status = [[1.0, 4.0], [2.0, nan], [nan, nan]], [["ok", "ok"], ["ok", "failed"], ["failed"] * 2]
     coords = {"beta": [1.0, 2.0, 3.0], "seed": [0, 1]}
-    drawn = drawing(
-        xarray.Dataset({"value": (dims, values), "status": (dims, status)}, coords), [Quantity("v", "value")]
-    )
+    drawn = draw_sweep(
+        xarray.Dataset({"value": (dims, values), "status": (dims, status)}, coords), quantities=[Quantity("v", "value")]
+    ).figure
     (curve, crosses) = drawn.axes[0].lines
     np.testing.assert_array_equal(curve.get_ydata(), [2.5, 2.0, nan])
     assert crosses.get_xdata().tolist() == [2.0, 3.0]
@@ -81,10 +83,10 @@ def test_seeds_are_a_mean_in_a_band_and_those_that_failed_are_left_out():
 
 def test_scales_are_logarithmic_where_values_and_parameters_ask_for_it():
     decades = 10.0 ** np.arange(-9, 10)
-    assert _logarithmic(decades)
-    assert not _logarithmic(np.append(decades, 0.0))
-    assert not _logarithmic(np.array([1e-9, 15.0, 20.0, 40.0]))  # most are not small
-    assert not _logarithmic(np.array([1.0, 10.0, 100.0]))
+    assert is_logarithmic(decades)
+    assert not is_logarithmic(np.append(decades, 0.0))
+    assert not is_logarithmic(np.array([1e-9, 15.0, 20.0, 40.0]))  # most are not small
+    assert not is_logarithmic(np.array([1.0, 10.0, 100.0]))
     assert _geometric(decades)
     assert not _geometric(np.array([1.0, 2.0, 4.0]))
     assert not _geometric(np.linspace(0.1, 10.0, 50))
@@ -92,7 +94,7 @@ def test_scales_are_logarithmic_where_values_and_parameters_ask_for_it():
     np.testing.assert_allclose(_edges(np.array([1.0, 100.0]), True), [0.1, 10.0, 1000.0])
     np.testing.assert_allclose(_edges(np.array([1.0, 2.0, 4.0]), False), [0.5, 1.5, 3.0, 5.0])
     found = sweep(lambda a, b: 1e-9 * a**3 * b, {"a": decades, "b": [1.0, 2.0]})
-    (mesh,) = drawing(found, [Quantity("value", "value")]).axes[0].collections
+    (mesh,) = draw_sweep(found, quantities=[Quantity("value", "value")]).figure.axes[0].collections
     assert isinstance(mesh.norm, LogNorm)
 
 

@@ -14,25 +14,25 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.portraits.curved import Portrait, PortraitCycle
-from dynsim import FunctionFlow, Parameter
+from analysis.dynamics.portraits.plane import PhasePlane
+from dynsim import FunctionFlow, FunctionMap, Parameter, Trajectory, iterate
 from dynsim.cli.basins.against import _draw as draw_shares
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.building.systems import Found
 from dynsim.cli.continuation.options import Continue
-from dynsim.cli.continuation.plane import drawn as plane_of_parameters
+from dynsim.cli.continuation.plane import draw_plane
 from dynsim.cli.lyapunov import Lyapunov, _exponents_label
 from dynsim.cli.lyapunov import _draw as draw_exponents
 from dynsim.cli.portrait import Computed, frames
 from figures import files
 from figures.fitted import fitted
-from figures.panels.attractors import many_series
+from figures.measures import exponents_along
 from figures.panels.bifurcations import branch_lines
-from figures.panels.exponents import exponents_against
 from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
 from figures.panels.limit_marks import Mark, draw_mark
-from figures.panels.phase import circle_portrait, planar_portrait, sphere_portrait
+from figures.panels.phase import circle_portrait, sphere_portrait, streamlines
 from figures.panels.tokens import HIDDEN, View
-from figures.portraits import circle, line, simplex, sphere
+from figures.portraits import line, simplex
 from figures.style import canvas, colour, paler, settings
 from tests.support.figure_layout import check_layout, outside, overlapping
 
@@ -62,13 +62,14 @@ def _diagram(o: Any, kinds: tuple[str, str] = ("stable", "stable")) -> None:
 
 
 def _plane(o: Any) -> None:
-    files.write_figure(plane_of_parameters(OPTIONS, (), None), o.figure, "")
+    options = dataclasses.replace(OPTIONS, figure=o.figure)
+    draw_plane(options, (RATE, RATE), Diagram(PARAMETER, (), (), second=PARAMETER))
 
 
 def _exponents(o: Any) -> None:
     table, label = np.zeros((2, 1)), _exponents_label(FLOW)
-    draw = lambda ax, until: exponents_against(
-        ax, ENDS, table, table, xlabel=symbol(PARAMETER), ylabel=label, converged=[True, True], until=until
+    draw = lambda until: exponents_along(
+        ENDS, table, table, xlabel=symbol(PARAMETER), ylabel=label, converged=np.ones(2, bool), until=until
     )
     draw_exponents(o, draw, "")
 
@@ -76,7 +77,8 @@ def _exponents(o: Any) -> None:
 def _shares(o: Any) -> None:
     table = np.ones((2, 1))
     options = BasinsOptions("lake", figure=o.figure)
-    draw_shares(options, MADE, PARAMETER, FractionCurves(ENDS, np.array([0]), table, table, table, ({}, {})))
+    found = FractionCurves(ENDS, np.array([0]), table, table, table, ({}, {}), name=PARAMETER)
+    draw_shares(options, MADE, PARAMETER, found)
 
 
 @pytest.mark.slow
@@ -98,8 +100,9 @@ def test_what_is_undecided_is_not_called_unstable(kept, tmp_path):
 
 @pytest.mark.parametrize("steps", [False, True])
 def test_many_components_differ_in_more_than_their_colours(steps):
-    _, (ax,) = canvas()
-    many_series(ax, np.arange(5.0), np.eye(5, 7), labels=[*"abcdefg"], ylabel="", steps=steps)
+    flow: Any = FunctionMap(lambda k, x: x) if steps else FunctionFlow(lambda t, x: -x)
+    run = Trajectory(np.arange(5.0), np.eye(5, 7), flow, iterate(FunctionMap(lambda k, x: x), [0.0], 1).stats)
+    (ax,) = run.plot(smooth=False).axes
     kinds = [str(line.get_marker() if steps else line._dash_pattern) for line in ax.lines]  # pyright: ignore
     assert all(len(set(kinds[k : k + 4])) == 4 for k in range(4))  # and colours of every fourth are far apart
 
@@ -154,7 +157,7 @@ def test_frames_of_a_movie_have_one_scale_of_speeds_and_one_legend():
     xs = np.linspace(-1.0, 1.0, 9)
     states = [(np.array([0.0]), ["unstable"]), (np.array([]), [])]
     made = frames([
-        Computed(lambda common, k=k, rests=rests: line(xs, xs + k, *rests, "x", common=common), "", (k - 1.0, k + 1.0))
+        Computed(lambda k=k, rests=rests, **how: line(xs, xs + k, *rests, "x", **how), "", (k - 1.0, k + 1.0))
         for k, rests in zip((0.0, 3.0), states, strict=True)
     ])  # fmt: skip
     assert [drawn.axes[0].get_ylim() for drawn in made] == [(-1.25, 4.25)] * 2
@@ -167,7 +170,7 @@ def test_portraits_show_the_speeds_of_a_range_that_is_given():
         _, (first, second, third) = canvas(columns=3)
         circle_portrait(first, angles, np.full(8, 2.0), limits=np.zeros(8, int), equilibrium_angles=[], kinds=[],
                         largest=4.0)  # fmt: skip
-        streams = planar_portrait(second, xs, xs, np.ones((5, 5, 2)), legend=False, speeds=(1.0, 9.0))
+        streams = streamlines(second, xs, xs, np.ones((5, 5, 2)), speeds=(1.0, 9.0))
         points = np.concatenate([np.eye(3), -np.eye(3)])
         sphere_portrait(third, points, np.zeros(6, int), field_points=[[1, 0, 0]], field=[[0, 1, 0]],
                         equilibrium_points=[], kinds=[], view=View(0.0, 0.0), largest=2.0**10)  # fmt: skip
@@ -182,11 +185,10 @@ def test_portraits_show_the_speeds_of_a_range_that_is_given():
 def test_the_bar_of_speeds_has_the_power_of_ten_in_its_label():
     xs = np.linspace(-1.0, 1.0, 9)
     velocity = 1e-9 * np.stack(np.meshgrid(xs + 2, xs), axis=-1)
-    with settings():
-        drawn, (ax,) = canvas()
-        planar_portrait(ax, xs, xs, velocity, legend=False, speed_label=rate_label("speed", "mol", "s"))
-        fitted(drawn)
-    assert drawn.axes[1].get_ylabel() == "speed ($10^{-9}$ mol / s)"
+    lines = np.empty((0, 2, 2))
+    found = PhasePlane(xs, xs, velocity, (), np.empty((0, 2)), (), (), (), (), lines, lines, lines, False, velocity > 9)
+    drawn = found._replace(names=("x", "y"), units=("mol", "mol"), time_unit="s").plot()
+    assert drawn.figure.axes[1].get_ylabel() == "speed ($10^{-9}$ mol / s)"
 
 
 def test_rates_are_in_units_of_components_by_those_of_time():
@@ -220,7 +222,7 @@ def test_no_arrow_on_a_line_lies_on_an_equilibrium():
 
 def test_the_names_of_states_stand_beside_the_corners_of_a_simplex():
     names = [f"fraction of the population that plays {word}" for word in ("rock", "paper", "scissors")]
-    drawn = simplex(np.full((1, 2, 3), 1 / 3), np.full((1, 3), 1 / 3), ["stable"], names, title="a = 1")
+    drawn = simplex(np.full((1, 2, 3), 1 / 3), np.full((1, 3), 1 / 3), ["stable"], names, title="a = 1").figure
     assert outside(drawn) == overlapping(drawn) == []
     assert drawn.get_suptitle() == "a = 1"
     assert drawn.axes[0].texts[0].get_text() == "fraction of the\npopulation that\nplays rock"
@@ -231,14 +233,14 @@ def test_circles_and_spheres_have_the_names_of_components_and_of_limits():
     angles = np.arange(24) * np.pi / 12
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     turning = Portrait(ring, ring[:, ::-1] * [-1, 1], np.zeros((0, 2)), (), np.zeros(24, int))
-    (ax,) = circle(turning, ["cosine", "sine"], title="a = 1").axes
+    (ax,) = turning.plot(names=["cosine", "sine"], title="a = 1").axes
     assert ax.get_title() == "a = 1"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("cosine", "sine")
     assert "basin of another attractor" in ax.get_legend_handles_labels()[1]
     points = np.concatenate([np.eye(3), -np.eye(3)])
     lost = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.full(6, -1))
-    assert {text.get_text() for text in sphere(lost, ["a", "b", "c"]).axes[0].texts} >= {"a", "b", "c"}
-    drawn = sphere(lost, [NAME, "b", "c"], title="a = 1")
+    assert {text.get_text() for text in lost.plot(names="abc").axes[0].texts} >= {"a", "b", "c"}
+    drawn = lost.plot(names=[NAME, "b", "c"], title="a = 1").figure
     assert drawn.get_suptitle() == "a = 1"
     words = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert words == ["basin of an unknown limit", f"$y_1$: {NAME}", "$y_2$: b", "$y_3$: c"]
@@ -250,7 +252,7 @@ def test_a_limit_cycle_on_the_sphere_is_whole_on_both_sides_and_pale_where_it_is
     points = np.concatenate([np.eye(3), -np.eye(3)])
     turning = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.zeros(6, int))
     turning = turning._replace(cycles=(PortraitCycle(0, "stable", ring),), others={0: "periodic orbit"})
-    drawn = sphere(turning, ["a", "b", "c"])
+    drawn = turning.plot(names="abc").figure
     views = View(), View().opposite()
     for ax, view in zip(drawn.axes, views, strict=True):
         seen = [line for line in ax.lines if line.get_linewidth() == 1.8 and np.size(line.get_xdata())]
@@ -269,7 +271,7 @@ def test_a_curve_of_equilibria_is_drawn_by_its_types_and_hidden_parts_are_pale()
     family = Family(ring, ("stable",) * 30 + ("unstable",) * 30, "closed")
     points = np.concatenate([np.eye(3), -np.eye(3)])
     found = Portrait(points, np.roll(points, 1, axis=1), np.zeros((0, 3)), (), np.zeros(6, int))
-    drawn = sphere(found._replace(families=(family,), others={0: "curve of equilibria"}), ["a", "b", "c"])
+    drawn = found._replace(families=(family,), others={0: "curve of equilibria"}).plot(names="abc").figure
     thick = [line for ax in drawn.axes for line in ax.lines if line.get_linewidth() == 2.6 and len(line.get_xydata())]
     assert {line.get_linestyle() for line in thick} == {"-", "--"}
     assert {line.get_color() for line in thick} == {colour("stable"), paler(colour("stable"), HIDDEN)}

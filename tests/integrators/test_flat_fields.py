@@ -98,3 +98,12 @@ def test_one_unknown_has_a_matrix_of_one_entry():
     rhs = lambda t, x: -3.0 * x
     jacobian, field = jacobian_of(rhs, jnp.ones(1))
     assert shortened(FunctionFlow(rhs), flattened(jnp.ones(1))[1], field, jacobian)[1](0.0, np.ones(1)).shape == (1, 1)
+
+
+def test_a_field_alone_is_shortened():
+    compiled = lambda t, y: np.full(1, np.nan)  # not called where the numbers are finite
+    field, jacobian = shortened(FunctionFlow(lambda t, x: t - 2 * x), flattened(jnp.ones(1))[1], compiled)
+    assert jacobian is None
+    assert field(1.0, np.array([3.0])).tolist() == [-5.0]
+    untraceable = FunctionFlow(lambda t, x: np.asarray(float(x[0]))[None])
+    assert shortened(untraceable, flattened(jnp.ones(1))[1], compiled)[0] is compiled

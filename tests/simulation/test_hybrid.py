@@ -143,6 +143,25 @@ def test_two_transitions_at_one_time_occur_in_the_order_given(integrator):
         assert [jump.name for jump in found.jumps] == names
 
 
+@rather
+@pytest.mark.parametrize("direction", [1, 0])
+def test_a_transition_whose_guard_the_one_before_has_moved_back_does_not_occur(integrator, direction):
+    """Of two that are due at t = 1: a reset of the second guard's clock, one of rounding, and one beyond the guard."""
+    alarm = Event(lambda t, x: x[0] - 1, 1)
+    later = Event(lambda t, x: jnp.minimum(x[1] - 1, x[0] + 10.0), direction)
+    names = {}
+    for value in (0.0, 1 - 1e-3, 1 - 1e-12, 1.0, 1 + 1e-12, 1.5):
+        first = Transition(
+            "first", alarm, lambda flow, t, x, value=value: (flow, jnp.stack([0 * x[0], value + 0 * x[1]]))
+        )
+        second = Transition("second", later, lambda flow, t, x: (flow, 0 * x))
+        run = simulate_hybrid(CLOCK, [0.0, 0.0], [0.0, 1.0, 1.0005], [first, second], integrator=integrator)
+        assert {round(jump.time, 9) for jump in run.jumps} == {1.0}
+        names[value] = [jump.name for jump in run.jumps]
+    both = ["first", "second"]
+    assert names == {0.0: ["first"], 1 - 1e-3: ["first"], 1 - 1e-12: both, 1.0: both, 1 + 1e-12: both, 1.5: both}
+
+
 PAIR = FunctionFlow(lambda t, x: jnp.stack([x[1], 0 * x[1] - x[4], x[3], 0 * x[3] - x[4], 0 * x[4]]))
 
 

@@ -41,12 +41,14 @@ from dynsim._core.types import BoxLike, State
 from dynsim._core.validation import box_sides, instance, integer
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import as_state
 from dynsim.systems.named import Components, components
 
 if TYPE_CHECKING:
     import xarray
+
+    from figures.artists import Artists
 
 # Number of grid points from which attractors are first searched.
 SAMPLES = 64
@@ -94,9 +96,28 @@ class Basins(NamedTuple):
     periods: Mapping[int, float] = MappingProxyType({})
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the basins with their attractors into axes; a grid of one component is a strip.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `image`, `boundaries` and `attractors`. A part is left out by False, and styled by
+                properties of matplotlib, `attractors={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits`
+                and `title`, which may all be switched off; `names` of basins by label; `edges`, edge states to mark;
+                `colour` is a list of colours of the basins, or a dictionary by label.
+
+        Returns:
+            The artists of each part by name, such as `drawn.attractors`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     @property
     def shares(self) -> dict[int, float]:

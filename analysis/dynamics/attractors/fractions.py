@@ -1,7 +1,7 @@
 """Estimate basin fractions from random starts, with Wilson confidence intervals, also along a parameter."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -21,8 +21,11 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
 from dynsim.errors import ArgumentError, counted
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.systems.parameter import Parameter
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 
 class Fractions(NamedTuple):
@@ -130,9 +133,27 @@ class FractionCurves(NamedTuple):
 
     __repr__ = one_line
     __str__ = report
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the basin fractions with their intervals against the parameter into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `lines` and `bands`. A part is left out by False, and styled by properties of
+                matplotlib, `bands={"alpha": 0.1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
+                all be switched off; `names` of basins by label.
+
+        Returns:
+            The artists of each part by name, such as `drawn.bands`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
 
 @on_host_by_default

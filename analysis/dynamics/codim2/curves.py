@@ -5,7 +5,7 @@ The file also chooses the equations of each kind, refines curves for drawing, an
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -35,9 +35,13 @@ from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, shown
+from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.parameter import Parameter
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Default of the largest number of points of a curve in each direction.
 POINTS = 500
@@ -238,6 +242,28 @@ class CriticalCurve(NamedTuple):
     iterate: int = 1
 
     __repr__ = one_line
+    _repr_png_ = picture
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the curve in the plane of both parameters into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `curves` and `degeneracies`. A part is left out by False, and styled by properties of
+                matplotlib, `degeneracies={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
+                which may all be switched off; `names`, those of both parameters; `counts`, a `StabilityMap` to draw
+                behind; `bounds` of both parameters; properties of the line, `linewidth=2`.
+
+        Returns:
+            The artists of each part by name, such as `drawn.degeneracies`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     @property
     def of_orbits(self) -> bool:

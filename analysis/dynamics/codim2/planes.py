@@ -1,7 +1,7 @@
 """Continue all bifurcations of a diagram in the plane of two parameters, and count equilibria on a grid."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -26,12 +26,16 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
+from dynsim.notebook import picture, plot
 from dynsim.programs import Programmed
 from dynsim.simulation.checks import as_state, check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import is_flat
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Distance from a segment of a curve, relative to its length, below which a bifurcation belongs to the curve.
 NEAR = 0.1
@@ -145,7 +149,7 @@ def _rows(curve: CriticalCurve) -> np.ndarray:
 class StabilityMap(NamedTuple):
     """Numbers of equilibria found, of stable ones, and of undecided ones, on a grid of two parameters, (second, first).
 
-    Where an equilibrium is undecided, the number of stable ones is a lower bound.
+    Where an equilibrium is undecided, the number of stable ones is a lower bound. `names` are those of the parameters.
     """
 
     first: Float[np.ndarray, " columns"]
@@ -153,9 +157,31 @@ class StabilityMap(NamedTuple):
     found: np.ndarray
     stable: np.ndarray
     undecided: np.ndarray
+    names: tuple[str, str] = ("", "")
 
     __repr__ = one_line
+    _repr_png_ = picture
     __str__ = report
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the number of stable equilibria in the plane of both parameters into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `image`. A part is left out by False, and styled by properties of matplotlib,
+                `image={"alpha": 0.5}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
+                switched off.
+
+        Returns:
+            The artists of each part by name, such as `drawn.image`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
 
 @on_host_by_default
@@ -202,7 +228,7 @@ def stability_map(
         grid = np.stack(np.meshgrid(ps / units.parameters[0], qs / units.parameters[1]), axis=-1)
         sheets = _Sheets(units.varied, [units.rescaled(start) for start in states], grid, radius)
         counts = sheets.counts()
-    return StabilityMap(ps, qs, *counts)
+    return StabilityMap(ps, qs, *counts, names=(parameters[0].name, parameters[1].name))
 
 
 class _Sheets:

@@ -221,6 +221,8 @@ def _meeting(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: f
             name = "corner"
         elif name == "fold" and not turns_back(curve, begin, point, end):  # the tangents have errors
             return None
+    if name == "branch point" and not curve.meets(point):
+        return None
     away = (end.flat - begin.flat) / size
     where, count = length + share * size, len(curve.crossing(point, away)[1]) if name == "branch point" else 1
     made = Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count)
@@ -255,7 +257,7 @@ def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float]
     if not a * before > 0 or abs(here - b**2 / (4 * a)) > TOUCHED * min(abs(before), abs(after)):
         return []
     point, share = least_between(curve, (three[0], three[2]), curve.least_singular)
-    if abs(curve.least_singular(point)) > ZERO:
+    if abs(curve.least_singular(point)) > ZERO or not curve.meets(point):
         return []
     away = three[2].flat - three[0].flat
     size = float(np.linalg.norm(away))

@@ -1,6 +1,6 @@
 """Branches of solutions with their stability and bifurcations, and their conversion to other units."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -14,7 +14,10 @@ from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 from dynsim._runtime.blas import in_one_thread
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 BEGINNINGS = ("branch point", "Hopf point", "period doubling")
 """Kinds of bifurcations at which branches begin."""
@@ -64,9 +67,30 @@ class Branch(NamedTuple):
     name: str = "parameter"
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw a component on the branch against the parameter, or the period of periodic orbits, into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `branches`, `orbits` (periodic orbits, with `parameter`) and `bifurcations`.
+                A part is left out by False, and styled by properties of
+                matplotlib, `bifurcations={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
+                which may all be switched off; `component`, a name or an index; `parameter`, with its system, by which
+                names, units and the minimum and maximum of periodic orbits are known; `window`, limits of the
+                component; properties of the lines, `linewidth=2`.
+
+        Returns:
+            The artists of each part by name, such as `drawn.bifurcations`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     @property
     def beside(self) -> tuple[str, ...]:

@@ -27,6 +27,9 @@ SINGULAR = 1e-10
 CROSSING = 1e-8
 # Beginning of the reason why a curve ends where its system is not defined at a state, which follows.
 UNDEFINED = "undefined at"
+# Largest distance of an eigenvalue from the one at which solutions meet, relative to the largest or to one, where
+# solutions may meet: far above the errors of eigenvalues at located branch points.
+MEETS = 0.05
 # Newton steps below this many times the last allowed step say nothing about contraction.
 UNCERTAIN = 100
 
@@ -233,6 +236,14 @@ class AbstractCurve(abc.ABC):
     def growing(self, point: CurvePoint) -> int:
         """Count the growing eigenvalues, without the neutral ones."""
         return int(np.sum(self.growth(point.values) > self.neutral(point)))
+
+    def meets(self, point: CurvePoint) -> bool:
+        """Test whether an eigenvalue lies near the one at which solutions meet, as at each branch point.
+
+        Beside homoclinic orbits the equations are singular up to errors although solutions are unique.
+        """
+        size = 1.0 if self.meeting else max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
+        return bool(np.any(np.abs(point.values - self.meeting) <= MEETS * size))
 
     def rates(self, at: tuple[State, float], values: np.ndarray, tangent: np.ndarray, size: float) -> np.ndarray | None:
         """Compute the derivatives of the eigenvalues along the curve, as differences over a small share of a step.

@@ -19,6 +19,8 @@ from dynsim.systems.base import AbstractFlow
 
 # Speed, relative to the typical one, below which the motion slows down, so that curves end at equilibria.
 SLOW = 1e-3
+# Relative tolerance of curves.
+RTOL = 1e-5
 # Number of points of a curve of length three diagonals; its turns still look smooth.
 POINTS = 1001
 # Number of integration times between successive points of a curve.
@@ -101,7 +103,9 @@ def followed(
     starts = np.asarray(starts, float)
     directions = np.asarray(signs, float)
     if isinstance(flow.space, Flat) and switched_field(flow, jnp.zeros(starts.shape[1:])) is not None:
-        return _sliding(flow, starts, ts, directions, (t, slow, np.broadcast_to(size, starts.shape[-1:]), unit), rtol)
+        return _sliding(
+            flow, starts, ts, directions, (t, slow, np.broadcast_to(size, starts.shape[-1:]), unit), (rtol, atol)
+        )
     long = not np.isfinite(slow) and ts[-1] - ts[0] > LONG
     slowed = None if long else _slowed(flow, t, directions, slow, np.broadcast_to(size, starts.shape[-1:]), unit)
     if slowed is not None and len(starts):
@@ -123,7 +127,12 @@ def followed(
 
 
 def _sliding(
-    flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, directions: np.ndarray, paced: tuple[Any, ...], rtol: float
+    flow: AbstractFlow,
+    starts: np.ndarray,
+    ts: np.ndarray,
+    directions: np.ndarray,
+    paced: tuple[Any, ...],
+    tolerances: tuple[float, float],
 ) -> Float[np.ndarray, "starts times d"]:
     """Follow a flow that may jump on surfaces of states, on which curves slide by Filippov's convention.
 
@@ -132,7 +141,7 @@ def _sliding(
     found = np.full((len(starts), len(ts), starts.shape[1]), np.nan)
     for sign in np.unique(directions):
         which = directions == sign
-        paths = sliding_paths(Paced(flow, sign, *paced), starts[which], ts, rtol)
+        paths = sliding_paths(Paced(flow, sign, *paced), starts[which], ts, *tolerances)
         found[which] = np.nan if paths is None else paths
     return found
 
@@ -158,17 +167,19 @@ def _slowed(flow: AbstractFlow, t: Time, signs: np.ndarray, slow: float, size: n
 
 
 def curves(
-    flow: AbstractFlow, starts: Array | np.ndarray, length: float, *, signs: Sequence[float], t: Time = 0.0
-) -> Float[np.ndarray, "starts points d"]:
+    flow: AbstractFlow, starts: Array | np.ndarray, length: float, *, signs: Sequence[float], t: Time = 0.0,
+    rtol: float = RTOL, atol: float | None = None,
+) -> Float[np.ndarray, "starts points d"]:  # fmt: skip
     """Compute the curves of a flow with vector states through many points, as points along them up to a length.
 
     The field is frozen at `t`. A sign of -1 traces a curve backwards. A curve is NaN from where the integration fails.
+    The absolute tolerance is by default a hundredth of the relative one, in units of the length.
     """
     if not len(starts):
         return np.empty((0, POINTS, starts.shape[-1]))
     slow = SLOW * typical_speed(flow, starts, t)
-    ts = np.linspace(0.0, length, TIMES)
-    return followed(flow, starts, ts, signs=signs, t=t, slow=slow, rtol=1e-5, atol=1e-7 * length)[:, ::BETWEEN]
+    ts, absolute = np.linspace(0.0, length, TIMES), rtol / 100 * length if atol is None else atol
+    return followed(flow, starts, ts, signs=signs, t=t, slow=slow, rtol=rtol, atol=absolute)[:, ::BETWEEN]
 
 
 def typical_speed(flow: AbstractFlow, points: Array | np.ndarray, t: Time = 0.0, size: Any = 1.0) -> float:

@@ -27,7 +27,7 @@ from dynsim._core.types import State
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow, check_start, double_state
 from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -36,10 +36,14 @@ from dynsim.systems.rescaled import is_flat
 if TYPE_CHECKING:
     import diffrax as dfx
 
+    from figures.artists import Artists
+
 # Number of segments for which a compiled program has room; longer lists get room for a multiple.
 ROWS = 32
 # States on an orbit between which jumps are looked for of a field whose pieces are not known.
 PASSED = 64
+# Share of a segment by which an orbit is moved on that begins on a surface on which its field jumps.
+AHEAD = 0.382
 # Largest number of Newton steps.
 ITERATIONS = 30
 # Largest factor between the guess of the period and the period found; larger ones suggest several turns.
@@ -82,9 +86,27 @@ class PeriodicOrbit(NamedTuple):
     stability: str
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the Floquet multipliers in the complex plane into axes; those outside the unit circle are filled.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `multipliers` and `circle`. A part is left out by False, and styled by properties of
+                matplotlib, `multipliers={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
+                which may all be switched off.
+
+        Returns:
+            The artists of each part by name, such as `drawn.multipliers`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def __str__(self) -> str:
         """Describe stability, period and multipliers in one line."""
@@ -171,6 +193,7 @@ def periodic_orbit(
         )  # fmt: skip
         return orbit_in_given(found, units)
     nodes, flat_space = _nodes(pair, flat, time, count, tolerance), is_flat(flow.space)
+    begun_aside = False
     for _ in range(ITERATIONS):
         bases = [np.eye(len(node)) if flat_space else tangent_basis(flow.space, restored(node)) for node in nodes]
         ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
@@ -190,6 +213,9 @@ def periodic_orbit(
         gap = float(np.max(np.abs(gaps)))
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
+            if not (forced or begun_aside) and _on_a_surface(pair, nodes):
+                nodes, begun_aside = _ahead(pair, nodes, AHEAD * time / count, tolerance), True
+                continue
             found = _found(pair, nodes, time, gap, size, bases, np.asarray(maps), None if forced else begun)
             if may_leave_out(flow, start):
                 _check_jumps(pair, nodes[0], time, tolerance)
@@ -202,6 +228,19 @@ def periodic_orbit(
         if lost is not None and lost(restored(jnp.asarray(nodes[0])), time):
             raise ArgumentError("guess", "be near a periodic orbit", "leads away from where it is looked for")
     raise ArgumentError("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
+
+
+def _on_a_surface(pair: Linearised, nodes: np.ndarray) -> bool:
+    """Tell whether a node lies on a surface on which the field jumps, before or behind which rounding decides."""
+    if pair.switched is None:
+        return False
+    gaps = [np.min(np.abs(pair.switched.at(jnp.zeros(()), jnp.asarray(node), None)[1])) for node in nodes]
+    return bool(min(gaps) <= CLOSED * (1 + np.max(np.abs(nodes))))
+
+
+def _ahead(pair: Linearised, nodes: np.ndarray, time: float, rtol: Array) -> np.ndarray:
+    """Move nodes along the flow by a time."""
+    return np.stack([np.asarray(_nodes(pair, jnp.asarray(node), 2 * time, 2, rtol))[1] for node in nodes])
 
 
 def _check_jumps(pair: Linearised, node: np.ndarray, time: float, rtol: Array) -> None:

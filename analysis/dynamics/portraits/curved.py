@@ -1,7 +1,7 @@
 """Compute phase portraits on the circle and the sphere: field, equilibria, and the limit of each grid point."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,11 @@ from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Time
 from dynsim.errors import ArgumentError
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.systems.base import AbstractFlow
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Largest distance at which an attractor is identified with an equilibrium found by Newton's method.
 SAME = 1e-6
@@ -60,9 +63,27 @@ class Portrait(NamedTuple):
 
     __repr__ = one_line
     __str__ = report
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the portrait of a flow on the circle or on the sphere into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made. On the sphere two axes show the front and the back.
+            options: the parts `field`, `equilibria`, `cycles` and `families`. A part is left out by False, and styled
+                by properties of matplotlib, `equilibria={"markersize": 8}`. Also `colour`, `legend`, `labels`,
+                `limits` and `title`, which may all be switched off; `names`, labels of the coordinates.
+
+        Returns:
+            The artists of each part by name, such as `drawn.equilibria`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Collect the arrays to save, by name; cycles, families and the kinds of other attractors are left out."""

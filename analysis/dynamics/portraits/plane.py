@@ -1,7 +1,7 @@
 """Compute the data of a phase plane: vector field, equilibria, limit cycles, separatrices and trajectories."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ from analysis.dynamics.equilibria.sliding import (
 )
 from analysis.dynamics.flow_maps.angles import modulo
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
-from analysis.dynamics.flow_maps.unit_speed import curves
+from analysis.dynamics.flow_maps.unit_speed import RTOL, curves
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
@@ -30,12 +30,15 @@ from analysis.dynamics.scaling.units import made_units
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike, Time
-from dynsim._core.validation import box_sides, integer, reals
+from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import SwitchedField, switched_field
-from dynsim.notebook import picture
+from dynsim.notebook import picture, plot
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Number of bisections of a grid edge on which a component changes sign.
 HALVINGS = 16
@@ -232,9 +235,28 @@ class PhasePlane(NamedTuple):
     angles: tuple[float, float] = (np.inf, np.inf)
 
     __repr__ = one_line
+    _repr_png_ = picture
 
-    def _repr_png_(self) -> bytes | None:
-        return picture(self)
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the phase plane into axes.
+
+        In given axes your style sheet holds, and a legend or a colour bar is drawn only on request. Without axes, a
+        figure is made in the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `streamlines`, `nullclines`, `equilibria`, `cycles`, `separatrices`, `trajectories`,
+                `families` and `surfaces`. A part is left out by False, and styled by properties of matplotlib,
+                `equilibria={"markersize": 8}`. Also `colour`, `legend`, `colourbar`, `labels`, `limits` and `title`,
+                which may all be switched off; `basins`, a result of `basins` to draw behind.
+
+        Returns:
+            The artists of each part by name, such as `drawn.equilibria`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+        """
+        return plot(self, ax, **options)
 
     def __str__(self) -> str:
         """Describe the equilibria and limit cycles in one line."""
@@ -264,6 +286,8 @@ def phase_plane(
     t: Time = 0.0,
     horizon: float | None = None,
     grid: int = GRID,
+    rtol: float = RTOL,
+    atol: float | None = None,
 ) -> PhasePlane:
     """Compute the data of a phase plane, or of a planar slice of a higher-dimensional system.
 
@@ -281,6 +305,8 @@ def phase_plane(
         t: time at which the field is evaluated.
         horizon: time after which trajectories have reached their limit cycles; the default is that of `limit_cycles`.
         grid: number of grid points on each side of the window.
+        rtol: relative tolerance of trajectories and of the curves of saddles.
+        atol: their absolute tolerance; by default a hundredth of the relative one, in units of their length.
 
     Raises:
         ValueError: for bad input, or if the field is finite nowhere in the window.
@@ -293,6 +319,7 @@ def phase_plane(
         ('unstable', ('stable',), [6.6633])
     """
     low, high = window(box, 2)
+    tolerances = number("rtol", rtol), None if atol is None else number("atol", atol)
     state = np.zeros(2) if at is None else np.asarray(reals("at", at), float)
     lifted = lambda p: (
         np.where(np.isin(np.arange(len(state)), axes), np.zeros(len(state)), state) + _placed(p, axes, len(state))
@@ -319,7 +346,7 @@ def phase_plane(
     placed = [(o, in_window(path, low, high, angles)) for o, path in cycles]
     shown = [(o, path) for o, path in placed if len(path)]
     given = trajectory_starts(trajectories, low, high)
-    into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t)
+    into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t, tolerances)
     known = components(flow, state)
     jumps: Any = () if switched is None else switched.drawn(list(axes))
     return PhasePlane(
@@ -474,7 +501,7 @@ def trajectory_starts(given: Array | np.ndarray | int, low: np.ndarray, high: np
 
 def _curves(
     flow: AbstractFlow, found: Sequence[Equilibrium], starts: np.ndarray, low: np.ndarray, high: np.ndarray,
-    axes: tuple[int, int], t: Time,
+    axes: tuple[int, int], t: Time, tolerances: tuple[float, float | None] = (RTOL, None),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Compute the curves into saddles, out of saddles, and from the starts, in one compiled program."""
     size = float(np.linalg.norm(high - low))
@@ -485,7 +512,8 @@ def _curves(
             sign = float(np.sign(value))
             begins += [(sign, int(sign), np.asarray(e.state) + side * ASIDE * size * vector) for side in (1, -1)]
     points = np.reshape([x for *_, x in begins], (-1, starts.shape[1]))
-    paths = curves(flow, points, LENGTH * size, signs=[sign for sign, *_ in begins], t=t)
+    rtol, atol = tolerances
+    paths = curves(flow, points, LENGTH * size, signs=[sign for sign, *_ in begins], t=t, rtol=rtol, atol=atol)
     shown = clipped(paths[..., list(axes)], low, high)
     role = np.array([role for _, role, _ in begins], int)
     return shown[role == -1], shown[role == 1], shown[role == 0]

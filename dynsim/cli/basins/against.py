@@ -63,10 +63,5 @@ def _tell(name: str, found: "FractionCurves", count: int, longest: int) -> None:
 
 
 def _draw(o: BasinsOptions, made: "Found", name: str, found: "FractionCurves") -> None:
-    from figures.basins import shares
-    from figures.files import write_figure
-    from figures.panels.labels import symbol
-
-    drawn = shares(found, symbol(name))
-    write_figure(drawn, o.figure, f"shares of the basins of {made.name} against {name}")
+    found.plot().save(o.figure, f"shares of the basins of {made.name} against {name}")
     say(f"figure {o.figure}")

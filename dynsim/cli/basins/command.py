@@ -97,8 +97,6 @@ def on_grid(
 ) -> int:
     """Compute the basin of each grid point, print the shares of the basins, and draw them."""
     from analysis.dynamics.attractors.basins import basins
-    from figures.basins import drawing
-    from figures.files import write_figure
 
     shape = o.shape * len(which) if len(o.shape) == 1 else o.shape
     if len(shape) != len(which):
@@ -110,14 +108,12 @@ def on_grid(
     found = basins(made.system, ends, shape, start=start, varied=which, search=search)
     tell(found)
     between = edges(made, start, which, found, search) if o.edge else {}
-    from dynsim.io.npz import write_arrays
+    from analysis.dynamics.attractors.basin_files import save_basins
 
-    axes = {f"axis_{k + 1}": axis for k, axis in enumerate(found.axes)}
     more = edge_arrays(between) if o.edge else {}
-    arrays = {"labels": found.labels, **axes, "names": np.array(found.names), **more}
-    write_out(o.out, found, lambda out: write_arrays(out, arrays), "labels")
+    write_out(o.out, found, lambda out: save_basins(out, found, more), "labels")
     limits = [edge.limit for edge in between.values()]
-    write_figure(drawing(found, limits), o.figure, f"basins of attraction of {made.name}")
+    found.plot(edges=limits).save(o.figure, f"basins of attraction of {made.name}")
     say(f"figure {o.figure}")
     return 0
 

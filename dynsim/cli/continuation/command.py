@@ -137,6 +137,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
     from dynsim.systems.base import AbstractFlow
 
     steps = steps_of(o)
+    of_orbits: Any = {"steps": steps_of_orbits(o), "max_period": o.max_period, "rtol": o.rtol}
     if o.resume is not None:
         with typed_as(path="resume"):
             diagram = load_diagram(o.resume)
@@ -145,7 +146,6 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
                 "resume", f"be a diagram in `{o.varied.name}`", f"is a diagram in `{diagram.parameter}`"
             )
         _drawn_component(o, _named(made, diagram))
-        of_orbits: Any = {"steps": steps_of_orbits(o), "max_period": o.max_period}
         orbits = tuple(extend(one, parameter, **of_orbits) for one in diagram.orbits)
         diagram = extend(diagram._replace(orbits=()), parameter, steps=steps, symmetries=symmetries)
         diagram = diagram._replace(orbits=orbits)
@@ -159,8 +159,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
         check_autonomous("system", parameter, starts[0])
     diagram = bifurcation_diagram(parameter, starts, levels=o.levels, steps=steps, symmetries=symmetries)
     if o.cycles:
-        steps = steps_of_orbits(o)
-        diagram = with_orbits(diagram, parameter, segments=o.segments, steps=steps, max_period=o.max_period)
+        diagram = with_orbits(diagram, parameter, segments=o.segments, **of_orbits)
     return diagram
 
 
@@ -257,7 +256,6 @@ def _drawn_component(o: Continue, parts: "Components") -> int:
 def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram") -> None:
     """Write the requested figure and movie of one component of the state against the parameter."""
     from figures import diagrams, quantities
-    from figures.files import write_figure
     from figures.movie import growing, write_movie
 
     parts = _named(made, diagram)
@@ -269,11 +267,11 @@ def _draw(o: Continue, made: "Found", parameter: "Parameter", diagram: "Diagram"
         name = parts.names[which] if o.y == "range" else o.y
         shown = f"the figure shows {name} from {limits[0]:.4g} to {limits[1]:.4g}"
         say(f"{shown}, branches extend from {least:.4g} to {most:.4g} (`--window` sets the limits)")
-    label = quantities.label(o.y, parts.names[which], parts.units[which], parts.time_unit)
-    drawing = lambda until: diagrams.drawing(measured, label, bounds=o.varied.bounds, limits=limits, until=until)
+    named: Any = diagram._replace(names=parts.names, units=parts.units)
+    how = {"component": which, "quantity": o.y, "bounds": o.varied.bounds, "window": limits, "measures": measured}
     if o.figure is not None:
-        write_figure(drawing(1.0), o.figure, f"bifurcation diagram in {o.varied.name}")
+        named.plot(**how).save(o.figure, f"bifurcation diagram in {o.varied.name}")
         say(f"figure {o.figure}")
     if o.movie is not None:
-        write_movie(o.movie, growing(drawing))
+        write_movie(o.movie, growing(lambda until: named.plot(until=until, **how).figure))
         say(f"movie {o.movie}")

@@ -52,6 +52,9 @@ class Continue(SystemOptions):
     max_period: float | None = None
     """longest period, at which branches of periodic orbits and curves of their bifurcations end; by default 1000 units
     of time, which are rescaled if the system's rates are far from 1"""
+    rtol: float = 1e-10
+    """relative tolerance of the solver along periodic orbits; the absolute one is a hundredth of it, in units near the
+    size of the orbit"""
     second: str = ""
     """a second parameter with its range, NAME=LOW:HIGH: continue the bifurcations (with `--cycles`, of
     periodic orbits too) in the plane of both parameters, and draw the curves there"""
@@ -101,7 +104,7 @@ class Continue(SystemOptions):
 
 def check_numbers(o: Continue) -> None:
     """Raise `ValueError` for step sizes, counts and limits that no continuation can use."""
-    check_positive(step=o.step, max_step=o.max_step, max_period=o.max_period)
+    check_positive(step=o.step, max_step=o.max_step, max_period=o.max_period, rtol=o.rtol)
     for least, name in ((2, "max_points"), (2, "max_orbit_points"), (3, "segments"), (0, "levels"), (1, "num_starts")):
         check_at_least(least, **{name: getattr(o, name)})
     check_memory(lambda num_starts: STARTS * num_starts, num_starts=o.num_starts)

@@ -7,9 +7,6 @@ from dynsim.cli.parsing.options import say
 from dynsim.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from analysis.dynamics.codim2.curves import CriticalCurve
     from analysis.dynamics.codim2.planes import StabilityMap
     from analysis.dynamics.diagrams import Diagram
     from dynsim.systems.parameter import Parameter
@@ -62,12 +59,11 @@ def with_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagr
 
 def draw_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram") -> None:
     """Draw the curves of a diagram in the plane of both parameters, if a figure is requested."""
-    from figures.files import write_figure
-
     if o.figure is not None:
         counted = _counted(o, both, diagram) if o.counts else None
-        words = f"bifurcations in {o.varied.name} and {o.varied_too.name}"
-        write_figure(drawn(o, diagram.curves, counted), o.figure, words)
+        named = diagram._replace(second=o.varied_too.name)
+        drawn = named.plot_plane(counts=counted, bounds=(o.varied.bounds, o.varied_too.bounds))
+        drawn.save(o.figure, f"bifurcations in {o.varied.name} and {o.varied_too.name}")
         say(f"figure {o.figure}")
 
 
@@ -79,28 +75,3 @@ def _counted(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagram
 
     starts = [jax.tree.map(lambda a, k=k: a[k], branch.states) for branch in diagram.branches for k in (0, -1)]
     return stability_map(both, starts, shape=(o.counts, o.counts))
-
-
-def drawn(o: Continue, curves: "tuple[CriticalCurve, ...]", counted: "StabilityMap | None") -> "Figure":
-    """Draw curves of bifurcations over a map of the number of stable equilibria in the plane of both parameters."""
-    from figures.fitted import fitted
-    from figures.panels.bifurcations import bifurcation_marks, critical_lines, number_image
-    from figures.panels.labels import axis_label
-    from figures.style import canvas, settings
-
-    with settings():
-        figure, (ax,) = canvas()
-        for curve in curves:
-            critical_lines(ax, curve.name, curve.first, curve.second)
-            for place in curve.degeneracies:
-                bifurcation_marks(ax, [place.kind], [place.first], [place.second])
-        if counted is not None:
-            unknown = counted.undecided > 0
-            number_image(ax, counted.stable, counted.first, counted.second, what="stable", undecided=unknown)
-        ax.set_xlim(*o.varied.bounds)
-        ax.set_ylim(*o.varied_too.bounds)
-        ax.set_xlabel(axis_label(o.varied.name))
-        ax.set_ylabel(axis_label(o.varied_too.name))
-        if ax.get_legend_handles_labels()[1]:
-            ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-        return fitted(figure)

@@ -186,7 +186,6 @@ def check_outputs(
         files: other files by the names of their options.
     """
     from dynsim.io.outputs import check_output
-    from dynsim.io.tables import check_table_file
 
     endings = {"out": out_endings, "events_out": OUT_ENDINGS, "movie": (".gif",)}
     for name, path in files.items():
@@ -196,6 +195,8 @@ def check_outputs(
                 must = f"end in {', '.join(others)} or {last}" if others else f"end in {last}"
                 raise ArgumentError(name, must, f"is `{path}`")
             if path.suffix == ".parquet":
+                from dynsim.io.tables import check_table_file  # slow: it imports JAX
+
                 check_table_file(name, path)
             check_output(name, path, force=force)
     if figure is not None:

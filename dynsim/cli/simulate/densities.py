@@ -143,5 +143,6 @@ def draw(o: Simulate, grid: Any, ts: np.ndarray, shares: np.ndarray) -> None:
     if o.movie is not None:
         frames = min(len(ts) - 1, MOVIE_FRAMES)
         with settings():
-            write_movie(o.movie, lambda phase: drawing(1 + round(phase * (len(ts) - 2))), frames=frames)
+            last = (frames - 1) / frames  # the phase of the last frame, which shows the last density
+            write_movie(o.movie, lambda phase: drawing(1 + round(phase / last * (len(ts) - 2))), frames=frames)
         say(f"movie {o.movie}")

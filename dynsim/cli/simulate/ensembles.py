@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from matplotlib.figure import Figure
 
 from dynsim._core.types import Time
 from dynsim._runtime.progress import tracked
@@ -114,72 +114,19 @@ def tell_diameter(end: float, values: np.ndarray) -> None:
 
 def draw(file: Path, known: Components, members: Ensemble, *, noisy: bool) -> None:
     """Draw the median and the quantile band of each quantity over time; many components share one panel of medians."""
-    from figures.files import write_figure
-    from figures.style import settings
+    from figures.ensembles import leaving, table
 
     values = np.asarray(members.values)[:, :, : len(known.names)]
-    alive = np.isfinite(values).all(axis=2).any(axis=0)  # times at which a member has not failed
-    if alive.sum() < 2:
+    drawn = eqx.tree_at(lambda one: one.values, members, values)
+    finished = np.asarray(members.stats.succeeded)
+    if np.isfinite(values).all(axis=2).any(axis=0).sum() < 2:
         say("no figure is drawn, because no member reaches the second output time")
         return
-    ts = np.asarray(members.ts)[alive]
-    finished = np.asarray(members.stats.succeeded)
-    with settings():
-        drawn, left = drawing(known, ts, values[:, alive], finished, noisy=noisy)
-        write_figure(drawn, file, f"{'components' if members.initial.ndim == 2 else 'diameter'} over time")
-    if left:
-        say(f"{left} of {len(values)} members leave the axes of the figure, whose limits fit most of the others")
+    shown = drawn.plot(names=known.names, units=known.units, densities=noisy and finished.sum() >= MANY)
+    shown.save(file, f"{'components' if members.initial.ndim == 2 else 'diameter'} over time")
+    ys = table(drawn)[1]
+    left = np.any([leaving(ys[..., k], finished)[1] for k in range(ys.shape[2])], axis=0)
+    if len(shown.axes) == ys.shape[2] and left.any():
+        said = "leave the axes of the figure, whose limits fit most of the others"
+        say(f"{int(left.sum())} of {len(values)} members {said}")
     say(f"figure {file}")
-
-
-def drawing(
-    known: Components, ts: np.ndarray, values: np.ndarray, finished: np.ndarray, *, noisy: bool = False
-) -> tuple[Figure, int]:
-    """Draw the quantities of an ensemble over time, and count the members that leave the axes.
-
-    Args:
-        known: the quantities.
-        ts: the times.
-        values: (members, times, quantities).
-        finished: whether each member reached the final time.
-        noisy: whether there is noise; densities at the last time are then drawn beside the curves of many members.
-    """
-    from figures.fitted import fitted
-    from figures.panels.attractors import many_series
-    from figures.panels.curves import bands, beside
-    from figures.panels.labels import axis_labels, of_many, time_label
-    from figures.panels.shown import member_limits
-    from figures.style import COLUMN, canvas, colour
-    from figures.trajectories import MOST
-
-    d = values.shape[2]
-    if d > MOST:
-        drawn, (ax,) = canvas(aspect=0.85)
-        words, ylabel = of_many("medians of the components", known.names, known.units)
-        many_series(ax, ts, np.nanmedian(values, axis=0), labels=words, xlabel=time_label(known.time_unit),
-                    ylabel=ylabel)  # fmt: skip
-        drawn.legend(loc="outside lower center", ncols=4)
-        return fitted(drawn), 0
-    left = np.zeros(len(values), bool)
-    drawn, axes = canvas(COLUMN, max(0.75, 0.3 + 0.3 * d), rows=d)
-    for k, (ax, label) in enumerate(zip(axes, axis_labels(known.names, known.units), strict=True)):
-        last = k == d - 1
-        xlabel = time_label(known.time_unit) if last else ""
-        bands(ax, ts, values[:, :, k], ylabel=label, xlabel=xlabel, quantiles=(LOW, HIGH))
-        limits = member_limits(values[:, :, k], finished)
-        if limits is not None:
-            ax.set_ylim(*limits)
-            left |= np.any((values[:, :, k] < limits[0]) | (values[:, :, k] > limits[1]), axis=1)
-        ax.tick_params(labelbottom=last)
-        if noisy and finished.sum() >= MANY:
-            at = f"density at\n$t$ = {ts[-1]:g} {known.time_unit}".rstrip() if last else ""
-            beside(ax, values[finished, -1, k], label=at)
-        if k:
-            ax.legend().remove()  # the legend of the first panel holds for all
-    count = int(left.sum())
-    if count:
-        axes[0].plot([], [], color=colour("member"), linewidth=0.5, label=f"{count} of {len(values)} leave the axes")
-    axes[0].legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False
-    )  # above the panel, since bands may be anywhere in it
-    return fitted(drawn), count

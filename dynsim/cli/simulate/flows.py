@@ -218,11 +218,8 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
         )
         part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
     if o.figure is not None:
-        from figures.files import write_figure
-        from figures.trajectories import drawing
-
         what = "diameter" if np.ndim(part.ys) == 3 else "state"
-        write_figure(drawing(part), o.figure, f"{type(part.system).__name__}: {what} over time")
+        part.plot().save(o.figure, f"{type(part.system).__name__}: {what} over time")
         say(f"figure {o.figure}")
     if o.movie is not None:
         from figures.trajectories import movie

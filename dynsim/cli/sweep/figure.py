@@ -42,8 +42,7 @@ def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
     """Write the figure unless no point has a finite value, and print what it leaves out."""
     import numpy as np
 
-    from figures.files import write_figure
-    from figures.sweeps import MOST, drawing
+    from figures.sweeps import MOST, sweep
 
     quantities = _of_system(known, o.show) if known is not None else _of_function(o, found)
     if len(quantities) > MOST:
@@ -53,7 +52,7 @@ def draw(o: Sweep, found: "xarray.Dataset", known: "Components | None") -> None:
         say("no figure is drawn, because no point has a finite value")
         return
     assert o.figure is not None
-    write_figure(drawing(found, quantities), o.figure, f"sweep of {o.what}")
+    sweep(found, quantities=quantities).save(o.figure, f"sweep of {o.what}")
     say(f"figure {o.figure}")
 
 

@@ -244,6 +244,17 @@ def test_a_branch_point_where_an_eigenvalue_touches_zero_is_exact():
     assert (kind, parameter, state) == ("branch point", pytest.approx(-0.1, abs=1e-11), pytest.approx(np.sin(-0.2)))
 
 
+@pytest.mark.parametrize("touched", [True, False])
+def test_equations_that_are_singular_without_a_critical_eigenvalue_have_no_branch_point(touched, monkeypatch):
+    """Beside a homoclinic orbit the equations of long orbits are singular up to errors, but no multiplier is one."""
+    rule = (lambda x, p: p**2 * x - x**3) if touched else (lambda x, p: p * x - x**3)
+    line = Parameter(Field(-0.97, rule), lambda f: f.p, -1.0, 0.5)
+    known = EquilibriumCurve.spectrum
+    assert [b.kind for b in continue_equilibria(line, [0.0]).bifurcations] == ["branch point"]
+    monkeypatch.setattr(EquilibriumCurve, "spectrum", lambda *given: known(*given) - 5.0)
+    assert continue_equilibria(line, [0.0]).bifurcations == ()
+
+
 @pytest.mark.parametrize("step", [0.5, 1.0, pytest.param(0.05, marks=pytest.mark.slow)])
 def test_an_imperfect_pitchfork_is_no_branch_point_whatever_the_step(step):
     """Of p x - x^3 + e the branch from p = -1 leads to x near 1, and passes -e / p beside it."""

@@ -4,8 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.locating import tangent_between
 from analysis.dynamics.continuation.scaling import curve_units
+from analysis.dynamics.continuation.stepping import _is_aside
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.flow_maps.component_sizes import Local, LocalRates, unit_entries
 from dynsim import FunctionFlow, FunctionMap
@@ -219,3 +222,25 @@ def test_a_curve_is_closed_by_its_first_point_and_not_by_a_branch_beside_it():
     branch = continue_equilibria(Parameter(flow, "p", -1.5, 1.5), np.array([np.pi / 80]), steps=Steps(points=150))
     assert branch.ends == ("steps", "steps")
     assert np.ptp(branch.states) > 2 * np.pi / 40
+
+
+def on_parabola(x):
+    """A point of the curve p = x^2 with its unit tangent."""
+    tangent = np.array([1.0, 2 * x]) / np.hypot(1.0, 2 * x)
+    one = np.eye(1)
+    return CurvePoint(np.array([x]), x**2, one, one, one[0], tangent, lambda: np.zeros(1), np.empty((1, 0)))
+
+
+def test_tangents_within_a_step_are_those_of_the_cubic_through_its_ends():
+    begin, end = on_parabola(-0.1), on_parabola(0.3)
+    middle = on_parabola(0.05)  # at a share of the chord, whose slope is 0.2
+    share = float((middle.flat - begin.flat) @ (end.flat - begin.flat)) / float(np.sum((end.flat - begin.flat) ** 2))
+    assert tangent_between(begin, end, share) == pytest.approx(middle.flat_tangent, abs=0.02)
+    assert tangent_between(begin, end, 1.0) == pytest.approx(end.flat_tangent, abs=1e-12)
+
+
+def test_a_step_to_a_parallel_branch_lies_aside_of_the_curve():
+    here = on_parabola(0.0)
+    assert not _is_aside(here, on_parabola(0.3))
+    assert not _is_aside(here, here._replace(state=np.array([0.2]), parameter=0.02))
+    assert _is_aside(here, here._replace(state=np.array([0.2]), parameter=0.04))

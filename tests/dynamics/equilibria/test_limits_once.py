@@ -13,7 +13,6 @@ from analysis.dynamics.attractors.search import find_attractors
 from dynsim.cli.basins.command import tell
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.named import Components
-from figures.basins import drawing
 from tests.support.searches import accurate
 
 
@@ -80,6 +79,6 @@ def test_what_is_undecided_is_not_said_not_to_attract(capsys):
     said = capsys.readouterr().out
     assert "  stability undecided: neutral or undecided recurrent set" in said
     assert "  not attracting: not attracting recurrent set" in said
-    figure = drawing(found._replace(components=Components(("x", "y"), ("", "")), varied=(0, 1), base=np.zeros(2)))
+    figure = found._replace(components=Components(("x", "y"), ("", "")), varied=(0, 1), base=np.zeros(2)).plot().figure
     words = {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
     assert {"recurrent set, undecided", "recurrent set, not attracting"} <= words

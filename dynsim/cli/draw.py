@@ -1,0 +1,241 @@
+"""`dynsim draw`: draw a stored result again, in another size, with other limits, fonts, labels and components."""
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from dynsim.cli.parsing.options import check_outputs, parse, say, typed_as
+from dynsim.errors import ArgumentError, check_positive, reason
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Draw a stored result again: dynsim draw run.npz --size nature --ylim -1 1.
+
+    FILE is what `--out` of `simulate`, `continue`, `basins` or `sweep` wrote, or `dynsim.save` or `save_diagram` in
+    Python. Nothing is computed again, except the curve between the saved times of a run.
+    """
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """the file of the result"""
+    components: tuple[str, ...] = ()
+    """names of the components of a run, or of the one of a diagram; names of the results of a sweep"""
+    path: bool = False
+    """of a run, draw only the path in state space"""
+    series: bool = False
+    """of a run, draw only the components over time"""
+    plane: bool = False
+    """of a diagram, draw its curves in the plane of two parameters"""
+    size: str = ""
+    """the width of a column of a journal: nature, nature-1.5, nature-2, aps, aps-2 or neurips"""
+    width: str = ""
+    """the width with its unit: 85mm, 8.5cm, 3.4in or 243pt"""
+    height: str = ""
+    """the height with its unit; by default in proportion to the width"""
+    xlim: tuple[float, ...] = ()
+    """lower and upper end of the horizontal axis"""
+    ylim: tuple[float, ...] = ()
+    """lower and upper end of the vertical axis"""
+    xlabel: str = ""
+    """label of the horizontal axis; formulas between dollar signs, as in LaTeX"""
+    ylabel: str = ""
+    """label of the vertical axis"""
+    title: str = ""
+    """title of the figure"""
+    legend: bool = True
+    """draw a legend"""
+    font: str = ""
+    """name of an installed font"""
+    font_size: float | None = None
+    """size of the labels, in points; 8 by default"""
+    trust: tuple[str, ...] = ()
+    """functions or modules of yours that the file names, and that may be imported: mine.py:field"""
+    figure: Path = Path("drawn.png")
+    """the figure (.pdf, .svg or .png) to write"""
+    force: bool = False
+    """replace existing files that dynsim did not write"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Read the result, draw it, and write the figure."""
+    o = parse(Draw, words, "draw")
+    check_options(o)
+    check_outputs(o.force, figure=o.figure)
+    from figures.style import page
+
+    one = page_of(o)
+    with typed_as(path="file"):
+        result = stored(o.file, o.trust)
+    say(str(result).splitlines()[0] if not hasattr(result, "data_vars") else f"sweep of {', '.join(result.data_vars)}")
+    with warnings.catch_warnings(record=True) as told, page(one), typed_as(run="file", diagram="file"):
+        warnings.simplefilter("always")
+        drawn = picture(o, result)
+        adjust(o, drawn)
+        check_room(drawn.figure)
+        drawn.save(o.figure, o.title or o.file.stem)
+    for text in dict.fromkeys(str(warning.message) for warning in told if warning.category is UserWarning):
+        say(text)
+    say(f"figure {o.figure}")
+    return 0
+
+
+def check_options(o: Draw) -> None:
+    """Raise `ValueError` for limits, sizes and choices that do not fit."""
+    for name in ("xlim", "ylim"):
+        ends = getattr(o, name)
+        if ends and not (len(ends) == 2 and ends[0] < ends[1]):
+            must = "be two numbers, the smaller first"
+            raise ArgumentError(name, must, f"is {', '.join(f'{end:g}' for end in ends)}")
+    if o.size and o.width:
+        raise ArgumentError("width", "be left out with `--size`", f"is {o.width}")
+    if o.path and o.series:
+        raise ArgumentError("series", "be left out with `--path`", "is given")
+    check_positive(font_size=o.font_size)
+
+
+def page_of(o: Draw) -> Any:
+    """Get the size and the fonts of the figure."""
+    from matplotlib import font_manager
+
+    from dynsim.errors import nearest
+    from figures.lengths import journal_width, length
+    from figures.style import Page
+
+    rc: dict[str, Any] = {}
+    if o.font:
+        known = {font.name for font in font_manager.fontManager.ttflist}
+        if o.font not in known:
+            must = "be the name of an installed font"
+            raise ArgumentError("font", must, f"is `{o.font}`{nearest(o.font, known)}")
+        rc |= {"font.family": o.font, "mathtext.fontset": "custom", "mathtext.it": f"{o.font}:italic"}
+        rc |= dict.fromkeys((f"mathtext.{kind}" for kind in ("rm", "bf", "bfit", "sf", "tt", "cal")), o.font)
+    if o.font_size is not None:
+        small = 0.875 * o.font_size
+        rc |= dict.fromkeys(("font.size", "axes.labelsize", "axes.titlesize"), o.font_size)
+        rc |= dict.fromkeys(("legend.fontsize", "xtick.labelsize", "ytick.labelsize"), small)
+    width = journal_width(o.size) if o.size else length("width", o.width) if o.width else None
+    return Page(width, length("height", o.height) if o.height else None, rc)
+
+
+def stored(file: Path, trust: Sequence[str]) -> Any:
+    """Read the result in a file.
+
+    Raises:
+        ValueError: if the file cannot be read, or is not one of results.
+    """
+    must = "be a file of results: of `simulate`, `continue`, `basins` or `sweep` with `--out`"
+    if not file.is_file():
+        raise ArgumentError("path", must, f"`{file}` is no file")
+    if file.suffix == ".nc":
+        return _dataset(file, must)
+    from dynsim.io.npz import read_arrays
+
+    try:
+        kind = json.loads(str(read_arrays(file)["header"])).get("format")
+    except (KeyError, ValueError, AttributeError, ArgumentError):
+        kind = None
+    if kind == "dynsim run":
+        from dynsim.simulation.run_files import load
+
+        return load(file, trust=trust)
+    if kind == "dynsim diagram":
+        from analysis.dynamics.diagrams import load_diagram
+
+        return load_diagram(file, trust=trust)
+    if kind == "dynsim basins":
+        from analysis.dynamics.attractors.basin_files import load_basins
+
+        return load_basins(file)
+    raise ArgumentError("path", must, f"`{file}` is of another kind")
+
+
+def _dataset(file: Path, must: str) -> Any:
+    try:
+        import xarray
+    except ImportError:
+        raise ArgumentError(
+            "path", "be read with xarray (`pip install dynsim[xarray]`)", "it is not installed"
+        ) from None
+    try:
+        found = xarray.load_dataset(file)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise ArgumentError("path", must, f"`{file}` is not ({reason(error)})") from None
+    if "status" not in found:
+        raise ArgumentError("path", must, f"`{file}` is of another kind")
+    return found
+
+
+def picture(o: Draw, result: Any) -> Any:
+    """Draw the result into a figure of the requested size."""
+    from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+    from dynsim.simulation.trajectory import Trajectory
+    from figures.plotting import drawing_of, plot
+
+    if drawing_of(result) is None:
+        raise ArgumentError("file", "hold a result that has a picture", f"holds {type(result).__name__}")
+    kind = type(result).__name__
+    is_run = isinstance(result, Trajectory | HybridTrajectory)
+    for name, fits in (("path", is_run), ("series", is_run), ("plane", kind == "Diagram")):
+        if getattr(o, name) and not fits:
+            raise ArgumentError(name, f"be left out for {kind}", "is given")
+    if o.components and not (is_run or kind in ("Diagram", "Dataset")):
+        raise ArgumentError("components", f"be left out for {kind}", f"is {', '.join(o.components)}")
+    how: dict[str, Any] = {"title": o.title} | ({} if o.legend else {"legend": False})
+    if is_run:
+        how |= {"path": True if o.path else False if o.series else None, "components": o.components or None}
+    elif kind == "Diagram" and o.plane:
+        how["picture"] = "plane"
+    elif kind == "Diagram" and o.components:
+        if len(o.components) > 1:
+            raise ArgumentError("components", "name one component of a diagram", f"names {len(o.components)}")
+        how["component"] = "".join(o.components)
+    elif kind == "Dataset":
+        how["quantities"] = o.components
+    return plot(result, **how)
+
+
+def adjust(o: Draw, drawn: Any) -> None:
+    """Set the requested limits and labels, and fit the texts again."""
+    from figures.fitted import fitted
+    from figures.panels.labels import parsed
+    from figures.style import settings
+
+    axes = drawn.axes
+    if len(axes) > 1 and (o.ylim or o.ylabel):
+        name = "ylim" if o.ylim else "ylabel"
+        raise ArgumentError(name, f"be left out for {len(axes)} panels (choose one by `--components`)", "is given")
+    for ax in axes:
+        if o.xlim:
+            ax.set_xlim(*o.xlim)
+        if o.ylim:
+            ax.set_ylim(*o.ylim)
+    if o.xlabel:
+        axes[-1].set_xlabel(parsed(o.xlabel))
+    if o.ylabel:
+        axes[0].set_ylabel(parsed(o.ylabel))
+    with settings():
+        fitted(drawn.figure)
+
+
+def check_room(figure: Any) -> None:
+    """Raise `ValueError` if labels leave no room for the axes."""
+    from figures.style import settings
+
+    with warnings.catch_warnings(record=True) as told, settings():
+        warnings.simplefilter("always")
+        figure.draw_without_rendering()
+    small = min(min(ax.get_window_extent().size) for ax in figure.axes if ax.get_visible()) / figure.dpi
+    if small < LEAST or any("collapsed" in str(one.message) for one in told):
+        width, height = 25.4 * figure.get_size_inches()
+        must = "leave room for the axes beside labels and legend"
+        raise ArgumentError(
+            "width", must, f"the figure has {width:.0f}mm by {height:.0f}mm (`--height`, `--no-legend`)"
+        )
+
+
+LEAST = 0.25  # smallest side of axes in inches; smaller ones show nothing

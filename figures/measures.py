@@ -1,0 +1,191 @@
+"""Sections, orbit diagrams, Lyapunov exponents and Floquet multipliers in axes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.scaling.flat import flat_states
+from dynsim.errors import ArgumentError
+from dynsim.systems.named import Components, listed
+from figures.artists import Artists, Part, set_properties, sheet
+from figures.panels import exponents as estimates
+from figures.panels import maps
+from figures.panels.labels import axis_label, axis_labels, time_label
+from figures.panels.spectra import multipliers as multiplier_marks
+from figures.panels.spectra import unit_circle
+from figures.style import COLUMN, canvas
+
+
+def section(
+    found: Section,
+    ax: Any = None,
+    *,
+    components: Sequence[str | int] = (0, 1),
+    returns: str | int | None = None,
+    points: Part = True,
+    directions: bool = True,
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+    until: float = 1.0,
+    **style: Any,
+) -> Artists:
+    """Draw a Poincare section or its return map; see `Section.plot`."""
+    states = flat_states(found.states) if len(found.times) else np.empty((0, 0))
+    count = states.shape[1]
+    names = found.names or tuple(f"x_{k + 1}" for k in range(count))
+    words = axis_labels(names, found.units or ("",) * count)
+    size = float(np.max(np.abs(states), initial=0.0))
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        if returns is not None:
+            k = _component(returns, names, "returns")
+            same = lambda sign: states[found.directions == sign, k]
+            pairs = [np.stack([rows[:-1], rows[1:]], axis=1) for rows in map(same, (1, -1))]
+            drawn.draw("points", points, maps.return_map, np.concatenate(pairs), label=words[k], until=until, size=size,
+                       colour=colour)  # fmt: skip
+        else:
+            if len(tuple(components)) != 2 or count < 2:
+                must = "name two components of states that have two or more"
+                raise ArgumentError("components", must, f"names {len(tuple(components))} of {count}")
+            first, second = (_component(one, names, "components") for one in components)
+            drawn.draw("points", points, maps.section, states[:, [first, second]], labels=(words[first], words[second]),
+                       directions=found.directions if directions else None, until=until, size=size,
+                       colour=colour)  # fmt: skip
+        if style:
+            set_properties("style", drawn["points"], style)
+    return drawn
+
+
+def _component(one: str | int, names: Sequence[str], argument: str) -> int:
+    """Index of a component by name or number."""
+    if isinstance(one, str):
+        return Components(tuple(names), ()).index(one, argument)
+    if not 0 <= one < len(names):
+        raise ArgumentError(argument, f"be from 0 to {len(names) - 1}, or of {listed(names)}", f"is {one}")
+    return one
+
+
+def orbit_diagram(
+    found: OrbitDiagram,
+    ax: Any = None,
+    *,
+    points: Part = True,
+    label: str = "state",
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+    until: float = 1.0,
+    **style: Any,
+) -> Artists:
+    """Draw an orbit diagram; see `OrbitDiagram.plot`."""
+    if not np.any(np.isfinite(found.values)):
+        raise ArgumentError("diagram", "have a finite value", "has none")
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        words = axis_label(found.name), label
+        drawn.draw("points", points, maps.orbit_diagram, found.parameters, found.values, labels=words, until=until,
+                   colour=colour)  # fmt: skip
+        if style:
+            set_properties("style", drawn["points"], style)
+    return drawn
+
+
+def exponents(
+    found: LyapunovSpectrum,
+    ax: Any = None,
+    *,
+    lines: Part = True,
+    bands: Part = True,
+    zero: Part = True,
+    colour: Any = None,
+    xlabel: str = "",
+    ylabel: str = "Lyapunov exponents",
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+    until: float = 1.0,
+    **style: Any,
+) -> Artists:
+    """Draw running estimates of Lyapunov exponents; see `LyapunovSpectrum.plot`."""
+    running = np.where(np.isfinite(found.running), found.running, np.nan)
+    parted = estimates.groups(found.exponents, found.errors) if ax is None else [list(range(len(found.exponents)))]
+    make = lambda: canvas(COLUMN, 0.75 if len(parted) == 1 else 1.05, rows=len(parted))
+    colours = None if colour is None else list(colour) if isinstance(colour, list | tuple) else [colour]
+    with sheet(ax, make=make, legend=legend, columns=2, labels=labels, limits=limits, title=title) as drawn:
+        if len(drawn.axes) > 1 and ax is not None:
+            parted = estimates.groups(found.exponents, found.errors)
+        if len(drawn.axes) != len(parted):
+            raise ArgumentError(
+                "ax", f"be one, or one for each of {len(parted)} groups of sizes", f"are {len(drawn.axes)}"
+            )
+        for place, which in zip(drawn.axes, parted, strict=True):
+            data = (found.times, running, found.errors)
+            last = place is drawn.axes[-1]
+            how = {"xlabel": (xlabel or time_label()) if last else "", "ylabel": ylabel, "until": until, "which": which,
+                   "colours": colours, "ax": place}  # fmt: skip
+            drawn.draw("zero", zero, estimates.running_exponents, *data, parts=("zero",), **how)
+            drawn.draw("lines", lines, estimates.running_exponents, *data, parts=("lines",), **how)
+            drawn.draw("bands", bands, estimates.running_exponents, *data, parts=("bands",), **how)
+            if drawn.own and not last:
+                place.tick_params(labelbottom=False)
+        if style:
+            set_properties("style", drawn["lines"], style)
+    return drawn
+
+
+def exponents_along(
+    parameters: np.ndarray,
+    exponents: np.ndarray,
+    errors: np.ndarray,
+    *,
+    xlabel: str,
+    ylabel: str,
+    converged: np.ndarray,
+    until: float = 1.0,
+) -> Artists:
+    """Draw Lyapunov exponents against a parameter, those of very different size in two panels."""
+    parted = estimates.groups(np.nanmean(np.abs(exponents), axis=0), np.nanmean(errors, axis=0))
+    with sheet(None, make=lambda: canvas(COLUMN, 0.75 if len(parted) == 1 else 1.05, rows=len(parted))) as drawn:
+        for place, which in zip(drawn.axes, parted, strict=True):
+            last = place is drawn.axes[-1]
+            drawn.draw("lines", True, estimates.exponents_against, parameters, exponents, errors, which=which,
+                       xlabel=xlabel if last else "", ylabel=ylabel, converged=converged, until=until,
+                       ax=place)  # fmt: skip
+            place.tick_params(labelbottom=last)
+    return drawn
+
+
+def multipliers(
+    found: PeriodicOrbit,
+    ax: Any = None,
+    *,
+    multipliers: Part = True,
+    circle: Part = True,
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "Floquet multipliers",
+    **style: Any,
+) -> Artists:
+    """Draw the Floquet multipliers of a periodic orbit; see `PeriodicOrbit.plot`."""
+    if not np.size(found.multipliers):
+        raise ArgumentError("orbit", "have Floquet multipliers", "has none")
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        drawn.draw("circle", circle, unit_circle)
+        drawn.draw("multipliers", multipliers, multiplier_marks, found.multipliers, colour=colour)
+        if style:
+            set_properties("style", drawn["multipliers"], style)
+        target = drawn.axes[0]
+        if limits:
+            target.set_aspect("equal", "datalim")
+        target.set(xlabel=r"$\mathrm{Re}\,\mu$", ylabel=r"$\mathrm{Im}\,\mu$")
+    return drawn
