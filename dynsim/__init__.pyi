@@ -47,11 +47,14 @@ from .simulation.simulate import simulate_until as simulate_until
 from .simulation.sweep import sweep as sweep
 from .simulation.trajectory import Trajectory as Trajectory
 from .spaces import AbstractSpace as AbstractSpace
+from .spaces import Circle as Circle
+from .spaces import Cylinder as Cylinder
 from .spaces import Ellipsoid as Ellipsoid
 from .spaces import Euclidean as Euclidean
 from .spaces import Product as Product
 from .spaces import Simplex as Simplex
 from .spaces import Sphere as Sphere
+from .spaces import Torus as Torus
 from .systems.base import AbstractFlow as AbstractFlow
 from .systems.base import AbstractMap as AbstractMap
 from .systems.base import FunctionFlow as FunctionFlow

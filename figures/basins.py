@@ -45,7 +45,7 @@ def basins(
     judged += [(one, None if one.stability == "undecided" else False) for one in found.others]
     judged += [(one, False) for one in edges]
     marks = [_mark(one, attracts, found) for one, attracts in judged]
-    turns = {place: found.wrapped[k] for place, k in enumerate(which) if k in found.wrapped}
+    turns = {place: found.periods[k] for place, k in enumerate(which) if k in found.periods}
     colours = dict(enumerate(colour)) if isinstance(colour, Sequence) else colour
     words = basin_names(found) | dict(names or {})
     flat = found.labels.ndim == 1
@@ -89,7 +89,7 @@ def _mark(limit: LimitSet, attracts: bool | None, found: Basins) -> Mark:
     """Choose how to mark a limit set: as projected if it does not lie in the drawn slice."""
     flat, which = flat_states(limit.states), list(found.varied)
     gap = flat - found.base
-    for k, period in found.wrapped.items():
+    for k, period in found.periods.items():
         gap[:, k] -= period * np.round(gap[:, k] / period)
     gap[:, which] = 0.0
     projected = bool(np.any(np.abs(gap) > IN_SLICE * (1 + np.abs(found.base))))

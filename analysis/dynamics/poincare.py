@@ -1,5 +1,6 @@
 """Compute Poincare sections and return maps of flows, and orbit diagrams of maps along a parameter."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,7 +32,8 @@ from dynsim.simulation.checks import as_state, check_flow, check_integrator, che
 from dynsim.simulation.dense import DensePath, dense_path
 from dynsim.simulation.ensemble import ensemble, in_parts
 from dynsim.simulation.simulate import simulate
-from dynsim.spaces import Euclidean
+from dynsim.spaces.base import nearest
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import components, with_parameter
 from dynsim.systems.parameter import Parameter
@@ -57,7 +59,9 @@ class Section(NamedTuple):
     """Crossings of a surface: times, states on the first axis, and directions.
 
     `spacing` is the time between samples; two crossings between successive samples are missed. `complete` is false if
-    the run ended before the requested number of crossings. `names` and `units` are those of the components of a state.
+    the run ended before the requested number of crossings. `names` and `units` are those of the components of a state,
+    and `angles` are the periods of the entries of a flattened state, infinite for one that is no angle. Angles of the
+    states are reduced: they lie between minus half a period and half a period.
     """
 
     times: Float[np.ndarray, " crossings"]
@@ -67,6 +71,7 @@ class Section(NamedTuple):
     complete: bool
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
+    angles: Float[np.ndarray, " n"] = np.empty(0)
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -110,7 +115,7 @@ class Section(NamedTuple):
     def period(self) -> int:
         """Find the smallest number of crossings after which the state returns, up to errors; 0 if it does not."""
         states = flat_states(self.states) if len(self.times) else np.empty((0, 0))
-        return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)))
+        return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)), self.angles)
 
 
 def _check_number(name: str, fn: Callable, *at: Any) -> None:
@@ -122,15 +127,18 @@ def _check_number(name: str, fn: Callable, *at: Any) -> None:
         raise ArgumentError(name, "return one real number", f"returns {told}")
 
 
-def least_period(values: Float[np.ndarray, "steps n"], tolerance: float) -> int:
+def least_period(
+    values: Float[np.ndarray, "steps n"], tolerance: float, angles: Float[np.ndarray, " angles"] = np.empty(0)
+) -> int:
     """Find the least period of a sequence, from its last values backwards; 0 if it has none.
 
     Periods up to half of the length are tested. A slow drift, of less than the tolerance in a step, does not count as
-    periodic.
+    periodic. Values with periods `angles` are compared modulo these.
     """
     back = values[::-1]
     places, shifts = np.arange(len(back)), range(1, len(back) // 2 + 1)
-    return next((p for p in shifts if np.max(np.abs(back - back[places % p])) <= tolerance), 0)
+    apart = lambda p: nearest(back - back[places % p], angles) if angles.size else back - back[places % p]
+    return next((p for p in shifts if np.max(np.abs(apart(p))) <= tolerance), 0)
 
 
 @on_host_by_default
@@ -141,12 +149,15 @@ def poincare_section(
     count: int,
     *,
     direction: int = 1,
+    modulo: float | None = None,
     spacing: float = SPACING,
     transient: float = 0.0,
     longest: float = 10_000.0,
     integrator: AbstractIntegrator = Diffrax(),
 ) -> Section:
     """Compute the crossings of a surface by a trajectory, located on its dense output.
+
+    States keep the turns of their angles while they are integrated. The states of the section have reduced angles.
 
     Args:
         flow: the system, on any state space.
@@ -156,6 +167,8 @@ def poincare_section(
             pi / omega.
         count: number of crossings.
         direction: 1 for upward crossings, -1 for downward ones, 0 for both.
+        modulo: period of the values of `surface`, whose multiples then all count, so that with `lambda t, x: x[0]` and
+            the period of this angle each turn of a rotation is a crossing.
         spacing: time between the samples among which sign changes are searched.
         transient: length of the transient to discard, in time units.
         longest: time at which the search ends; the section is then not `complete`.
@@ -179,7 +192,7 @@ def poincare_section(
     check_integrator(integrator)
     function("surface", surface, "time and state", 2)
     wanted, step = integer("count", count, least=1), number("spacing", spacing)
-    end = number("longest", longest)
+    end, turn = number("longest", longest), math.inf if modulo is None else number("modulo", modulo)
     if step < np.finfo(float).eps * end:
         raise ArgumentError("spacing", f"be longer than the rounding of times up to {end:g}", f"is {step:g}")
     if direction not in (-1, 0, 1):
@@ -210,23 +223,23 @@ def _section(
         ends = np.array([t, t + samples * step])
         flow.check_horizon(*ends.tolist())
         path = _quick_path(flow, x, ends, integrator) if quick else dense_path(flow, x, ends, integrator)
-        where, at, sign = _crossings(path, surface, np.linspace(t, t + samples * step, samples + 1), direction)
+        where, at, sign = _crossings(path, surface, np.linspace(t, t + samples * step, samples + 1), direction, turn)
         times.append(where)
         signs.append(sign)
         states.append(at)
         found += len(where)
         x, t = path(t + samples * step), t + samples * step
     joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
-    known = components(flow, x)
+    known, angles = components(flow, x), flat_states(flow.space.periods(joined))[0]
     return Section(
-        np.concatenate(times)[:wanted], joined, np.concatenate(signs)[:wanted], step, found >= wanted, known.names,
-        known.units,
+        np.concatenate(times)[:wanted], flow.space.reduced(joined), np.concatenate(signs)[:wanted], step,
+        found >= wanted, known.names, known.units, angles,
     )  # fmt: skip
 
 
 def _is_quick(flow: AbstractFlow, x: State, end: float, integrator: AbstractIntegrator) -> bool:
     """Test whether a solver that compiles faster can replace an integrator at its tolerances."""
-    plain = isinstance(x, jax.Array | np.ndarray) and np.ndim(x) == 1 and flow.space == Euclidean()
+    plain = isinstance(x, jax.Array | np.ndarray) and np.ndim(x) == 1 and isinstance(flow.space, Flat)
     if not (compiles_little() and plain and isinstance(integrator, Diffrax)) or breakpoints(flow, x, 0.0, end).size:
         return False
     import diffrax as dfx
@@ -249,19 +262,22 @@ def _begun(flow: AbstractFlow, x: State, t: float, end: float, integrator: Abstr
 
 
 def _crossings(
-    path: DensePath | Path, surface: Callable, ts: np.ndarray, direction: int
+    path: DensePath | Path, surface: Callable, ts: np.ndarray, direction: int, turn: float = math.inf
 ) -> tuple[np.ndarray, State, np.ndarray]:
-    """Bisect between samples for the crossings; give their times, states and directions."""
-    values = np.sign(_values(path, surface, ts))
-    for k in range(1, len(values)):  # a sample on the surface counts to the side from which the trajectory comes
-        if values[k] == 0:
-            values[k] = values[k - 1]
-    change = np.diff(values) / 2
-    kept = np.flatnonzero((change != 0) & ((direction == 0) | (change == direction)) & (np.abs(change) == 1))
-    low, high, side = ts[kept], ts[kept + 1], values[kept]
+    """Bisect between samples for the crossings of multiples of a period; give their times, states and directions."""
+    heights = _values(path, surface, ts)
+    # the sides are numbered from the level 0 upwards; a sample on a level counts to that from which the path comes
+    sides = np.floor(heights / turn) if np.isfinite(turn) else (np.sign(heights) - 1) / 2
+    on = heights == turn * sides if np.isfinite(turn) else heights == 0
+    for k in np.flatnonzero(on):
+        sides[k] = sides[k - 1] if k else np.nan
+    change = np.diff(sides)
+    kept = np.flatnonzero((np.abs(change) == 1) & ((direction == 0) | (change == direction)))
+    low, high, side = ts[kept], ts[kept + 1], -change[kept]
+    level = turn * np.maximum(sides[kept], sides[kept + 1]) if np.isfinite(turn) else 0.0
     for _ in range(HALVINGS if len(kept) else 0):
         middle = (low + high) / 2
-        before = _values(path, surface, middle) * side > 0
+        before = (_values(path, surface, middle) - level) * side > 0
         low, high = np.where(before, middle, low), np.where(before, high, middle)
     return (low + high) / 2, path.states_at((low + high) / 2), change[kept]
 
@@ -454,7 +470,9 @@ def _crossed(
     def solved(members: np.ndarray) -> np.ndarray:
         at = jax.tree.map(lambda y: np.asarray(y)[members], starts)
         some = [flows[k] for k in members]
-        return np.asarray(crossings(lanes, integrator, some, at, float(ts[0]), float(ts[1]), seen_at, event, search.kept))
+        return np.asarray(
+            crossings(lanes, integrator, some, at, float(ts[0]), float(ts[1]), seen_at, event, search.kept)
+        )
 
     whole = np.flatnonzero(np.all(np.isfinite(flat_states(starts)), axis=1))
     for part, values in in_parts(solved, whole, TOGETHER):

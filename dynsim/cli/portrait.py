@@ -189,9 +189,9 @@ def of_one_token(flow: Any) -> Any:
 
 def dimension(o: Portrait, found: "Found") -> int | None:
     """Get the dimension from the window or the space's default; None if it is unknown."""
-    from dynsim.spaces import Euclidean
+    from dynsim.spaces.euclidean import Flat
 
-    if not isinstance(found.system.space, Euclidean):
+    if not isinstance(found.system.space, Flat):
         return len(o.box) // 2 or 3
     return len(o.box) // 2 if o.box and not o.plane else None
 

@@ -40,7 +40,7 @@ class Section(SystemOptions):
     """
 
     surface: str = ""
-    """the surface of section: NAME=VALUE of a component"""
+    """the surface of section: NAME=VALUE of a component; for an angle each turn counts"""
     strobe: float | None = None
     """period of the forcing: sample the state at its multiples (stroboscopic map) instead of on a surface"""
     direction: Literal["up", "down", "both"] = "up"
@@ -148,9 +148,11 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     if o.returns:
         refuse_unused(o, ("plane",), "with `--returns`")
     first, second = (_returning(o, known, where),) * 2 if o.returns else _plotted(o, known, where)
+    period = math.inf if where is None else float(np.asarray(made.system.space.periods(made.begun()))[where])
     found = poincare_section(
-        made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction, spacing=o.spacing,
-        transient=o.transient, longest=o.longest, integrator=solver,
+        made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction,
+        modulo=period if math.isfinite(period) else None,
+        spacing=o.spacing, transient=o.transient, longest=o.longest, integrator=solver,
     )  # fmt: skip
     found = found._replace(names=known.names, units=known.units)
     if o.strobe is not None:

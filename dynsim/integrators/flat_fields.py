@@ -19,7 +19,7 @@ from dynsim.integrators.sparse_jacobians import SMALLEST, Pattern, sparse_patter
 from dynsim.programs import scalar_program
 from dynsim.programs.program import Program
 from dynsim.programs.python_function import python_function
-from dynsim.spaces import Euclidean
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
@@ -84,7 +84,7 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
 
 def field_on_host(flow: AbstractFlow) -> Callable[[Any, State], np.ndarray]:
     """Flat velocity of a state in NumPy arrays; of a function without a space without the checks of each call."""
-    if type(flow) is FunctionFlow and type(flow.space) is Euclidean:
+    if type(flow) is FunctionFlow and isinstance(flow.space, Flat):
         rhs, parameters = flow.rhs, dict(flow.parameters)
         return lambda t, x: _on_host(rhs(t, x, **parameters))
     return lambda t, x: _on_host(flow.vector_field(t, x))

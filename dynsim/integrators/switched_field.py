@@ -24,7 +24,7 @@ from dynsim.systems.rescaled import is_flat
 
 # Most operations of a field that is compiled one by one.
 LARGEST = 2000
-WHOLE = "have a field without jumps along the trajectory, or be on Euclidean space with at most 2,000 operations"
+WHOLE = "have a field without jumps along the trajectory, or be on a flat space with at most 2,000 operations"
 SURFACES = (*SIDES, "sign", "floor", "ceil", "round", "rem")
 # Halvings of the line between two states to find a jump, and the relative size of a jump.
 HALVINGS, JUMP = 60, 1e-6

@@ -1,4 +1,4 @@
-"""Euclidean space."""
+"""Flat spaces, and Euclidean space."""
 
 import jax
 import jax.numpy as jnp
@@ -8,8 +8,8 @@ from dynsim._core.validation import random_key, sizes
 from dynsim.spaces.base import AbstractSpace
 
 
-class Euclidean(AbstractSpace):
-    """Euclidean space R^d, where projections are the identity."""
+class Flat(AbstractSpace):
+    """Base class of spaces whose points are all real arrays, so that projections are the identity."""
 
     def project(self, y: State) -> State:
         """The point itself."""
@@ -23,6 +23,10 @@ class Euclidean(AbstractSpace):
     def defect(self, y: State) -> Scalar:
         """Zero, because every point is on the space."""
         return jnp.zeros((), jax.tree.leaves(y)[0].dtype)
+
+
+class Euclidean(Flat):
+    """Euclidean space R^d, where projections are the identity."""
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
         """Standard normal entries."""

@@ -16,6 +16,7 @@ from dynsim._core.types import State, Step, Time
 from dynsim._core.validation import function, instance, number, times
 from dynsim.errors import ArgumentError, reason
 from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.systems.angles import with_angles
 from dynsim.systems.named import declared, declared_parameters
 
 MISFITS = ("unpack", "0-d array", "indices", "out of bounds")
@@ -245,6 +246,7 @@ class FunctionFlow(AbstractFlow):
         names: Sequence[str] = (),
         units: Sequence[str] = (),
         time_unit: str = "",
+        periods: Any = None,
         parameters: Mapping[str, Any] | None = None,
     ):
         """Store the function, its space and parameters, and what a solver must know of its time dependence.
@@ -261,13 +263,15 @@ class FunctionFlow(AbstractFlow):
             names: names of the components of the state.
             units: units of the components of the state.
             time_unit: the unit of time.
+            periods: the components that are angles, by name or index, with their periods: `{"theta": 2 * np.pi}`. They
+                make a `Cylinder` of the space. For a state that is a named tuple, give `space=Product(...)` instead.
             parameters: numbers or arrays that are passed to `rhs` by name.
         """
         self.rhs = function("rhs", rhs, "(t, x)", None)
-        self.space = as_space(space)
         self.breaks = times("breaks", breaks)
         self.fastest_period = number("fastest_period", fastest_period, infinite=True)
         self.names, self.units = declared("names", names), declared("units", units)
+        self.space = with_angles(as_space(space), self.names, {} if periods is None else periods)
         self.time_unit = instance("time_unit", time_unit, str, "a word")
         self.parameters = _taking("rhs", rhs, declared_parameters({} if parameters is None else parameters))
 
@@ -308,12 +312,16 @@ class FunctionMap(AbstractMap):
         *,
         names: Sequence[str] = (),
         units: Sequence[str] = (),
+        periods: Any = None,
         parameters: Mapping[str, Any] | None = None,
     ):
-        """Store the function, its space, names and units of the components, and parameters passed to it by name."""
+        """Store the function, its space, names, units and periods of the components, and parameters passed by name.
+
+        `periods` names the components that are angles, as for `FunctionFlow`.
+        """
         self.step_function = function("step_function", step_function, "(k, x)", None)
-        self.space = as_space(space)
         self.names, self.units = declared("names", names), declared("units", units)
+        self.space = with_angles(as_space(space), self.names, {} if periods is None else periods)
         self.parameters = _taking(
             "step_function", step_function, declared_parameters({} if parameters is None else parameters)
         )

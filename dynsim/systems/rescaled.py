@@ -12,14 +12,16 @@ from dynsim._core.host import on_host
 from dynsim._core.types import State, Time
 from dynsim._core.validation import instance, number, reals
 from dynsim.errors import ArgumentError, shown
-from dynsim.spaces import AbstractSpace, Euclidean, Product
+from dynsim.spaces import AbstractSpace, Product
+from dynsim.spaces.euclidean import Flat
+from dynsim.spaces.product import in_units
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Leaf, where
 from dynsim.systems.noisy import NoisyFlow
 
 
 class RescaledFlow(AbstractFlow):
-    r"""A flow with time and parameters divided by given units, and on Euclidean space the state too.
+    r"""A flow with time and parameters divided by given units, and on a flat space the state too.
 
     With x = s z, t = T \tau and p = u q the equation $\dot x = f(t, x; p)$ becomes
 
@@ -34,6 +36,7 @@ class RescaledFlow(AbstractFlow):
     """
 
     scale: State
+    flat: AbstractSpace | None
     parameters: dict[str, jax.Array]
     rest: AbstractFlow
     moved: tuple[tuple[str, tuple[str | int, ...], float], ...] = eqx.field(static=True)
@@ -70,8 +73,9 @@ class RescaledFlow(AbstractFlow):
             raise ArgumentError("parameters", "be a mapping of names to positive numbers", f"is {shown(parameters)}")
         self.scale, self.time = jax.tree.map(_unit, state, is_leaf=_is_list), number("time", time)
         if not is_flat(flow.space) and any(np.any(np.asarray(part) != 1) for part in jax.tree.leaves(self.scale)):
-            must = "be on Euclidean space if its state has a unit"
+            must = "be on a flat space if its state has a unit"
             raise ArgumentError("flow", must, f"is on {type(flow.space).__name__}")
+        self.flat = in_units(flow.space, self.scale) if is_flat(flow.space) else None
         taken = {name: where(flow, name, "parameters") for name in parameters}
         sizes = {name: number(f"parameters[{name!r}]", size) for name, size in parameters.items()}
         self.moved = tuple((name, take.path, sizes[name]) for name, take in taken.items())
@@ -84,8 +88,8 @@ class RescaledFlow(AbstractFlow):
 
     @property
     def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The space of the flow."""
-        return self.rest.space
+        """The space of the flow, with periods of angles in the new units."""
+        return self.rest.space if self.flat is None else self.flat
 
     @property
     def flow(self) -> AbstractFlow:
@@ -156,8 +160,8 @@ def _times(x: Any, units: Any, power: int) -> Any:
 
 
 def is_flat(space: AbstractSpace) -> bool:
-    """Whether a space is Euclidean or a product of Euclidean spaces."""
-    return isinstance(space, Euclidean) or (isinstance(space, Product) and all(map(is_flat, space.parts)))
+    """Whether a space is Euclidean, a circle, a torus or a cylinder, or a product of such spaces."""
+    return isinstance(space, Flat) or (isinstance(space, Product) and all(map(is_flat, space.parts)))
 
 
 def _is_list(value: Any) -> bool:

@@ -118,8 +118,8 @@ def test_bad_input_is_one_sentence(capsys, mine):
     assert "Argument `box` must be given for `mine.py:away`" in refused(
         capsys, "basins", "mine.py:away", "--start", "1"
     )
-    assert "Argument `wrapped` must name a component of the state, angle, velocity, but is `angel`" in refused(
-        capsys, "basins", "pendulum", "--wrapped", "angel=6.28"
+    assert "Argument `angle` must name a component of the state, angle, velocity, but is `angel`" in refused(
+        capsys, "basins", "pendulum", "--angle", "angel=6.28"
     )
     assert "Argument `shape` must be at least 2" in refused(capsys, "basins", "double-well", "--shape", "1")
     assert "fit in half of the memory" in refused(capsys, "basins", "pendulum", "--shape", "1000000")
@@ -211,7 +211,7 @@ def test_a_slice_says_where_it_cuts_and_marks_have_names():
     check_layout(figure)
     names = [name for name in figure.axes[0].get_legend_handles_labels()[1] if "%" not in name]
     assert len({(line.get_linestyle(), line.get_markerfacecolor()) for line in figure.axes[0].lines}) == len(names) == 4
-    turning = found._replace(wrapped={2: 2 * np.pi}).plot().figure
+    turning = found._replace(periods={2: 2 * np.pi}).plot().figure
     assert "attracting equilibrium (projected)" not in turning.axes[0].get_legend_handles_labels()[1]
 
 

@@ -42,7 +42,7 @@ def test_a_section_has_the_options_and_the_first_two_components_off_the_surface(
     assert (type(system).__name__, start.tolist(), count) == ("Lorenz", [1, 2, 3], 500)
     assert float(surface(0.0, jnp.asarray([5.0, 6.0, 29.5]))) == 2.5
     integrator = options.pop("integrator")
-    assert options == {"direction": 1, "spacing": 0.01, "transient": 100.0, "longest": 10_000.0}
+    assert options == {"direction": 1, "modulo": None, "spacing": 0.01, "transient": 100.0, "longest": 10_000.0}
     assert [float(integrator.rtol), float(integrator.atol)] == pytest.approx([1e-9, 1e-11], rel=1e-12)
     np.testing.assert_array_equal(asked["arrays"][0], STATES[:, :2])
     np.testing.assert_array_equal(asked["directions"], WAYS)

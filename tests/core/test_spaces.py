@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynsim.spaces import Ellipsoid, Euclidean, Product, Simplex, Sphere
+from dynsim.spaces import Circle, Cylinder, Ellipsoid, Euclidean, Product, Simplex, Sphere, Torus
 
 W = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.7]])
-SPACES = {"sphere": Sphere(), "ellipsoid": Ellipsoid(W), "simplex": Simplex(), "euclidean": Euclidean()}
+SPACES = {"sphere": Sphere(), "ellipsoid": Ellipsoid(W), "simplex": Simplex(), "euclidean": Euclidean()} | {
+    "circle": Circle(3.0),
+    "torus": Torus(3, [1.0, 2.0, 3.0]),
+    "cylinder": Cylinder({1: 2.0}),
+}
 
 
 class Codebook(NamedTuple):

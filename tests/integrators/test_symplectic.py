@@ -99,7 +99,7 @@ def test_an_ensemble_has_the_runs_of_its_members_and_one_that_escapes_ends_there
             START,
             "but the velocity of its positions depends on them or on time",
         ),
-        (FunctionFlow(lambda t, x: 0 * x, Sphere()), jnp.array([1.0, 0.0]), "in Euclidean space .*, but is on Sphere"),
+        (FunctionFlow(lambda t, x: 0 * x, Sphere()), jnp.array([1.0, 0.0]), "on a flat space .*, but is on Sphere"),
         (
             Lorenz(),
             jnp.ones(3),

@@ -125,7 +125,7 @@ def test_a_run_is_stored_with_its_units(tmp_path):
         ({"parameters": ["mu"]}, "`parameters` must be a mapping of names to positive numbers"),
         (
             {"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": 2.0},
-            "`flow` must be on Euclidean space if its state has a unit, but is on Sphere",
+            "`flow` must be on a flat space if its state has a unit, but is on Sphere",
         ),
         ({"flow": NoisyFlow(SMALL, 0.1, calculus="ito")}, "`flow` must be a flow without noise"),
         ({"flow": 3}, "`flow` must be a flow, but is"),

@@ -31,6 +31,7 @@ from analysis.dynamics.attractors.search import (
 )
 from analysis.dynamics.attractors.surfaces import leads_to
 from analysis.dynamics.convergence import Fit
+from analysis.dynamics.flow_maps.angles import angles_of
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
 from analysis.dynamics.scaling.flat import flat_states, grid_states
 from dynsim._core.checked import checked
@@ -77,7 +78,7 @@ class Basins(NamedTuple):
         components: names and units of all components of a state.
         varied: indices of the varied components.
         base: the flattened state through which the grid passes.
-        wrapped: indices of angles among the components, with their periods.
+        periods: indices of angles among the components, with their periods.
     """
 
     labels: Int[np.ndarray, "..."]
@@ -92,7 +93,7 @@ class Basins(NamedTuple):
     components: Components = Components((), ())
     varied: tuple[int, ...] = ()
     base: Float[np.ndarray, " n"] = np.empty(0)
-    wrapped: Mapping[int, float] = MappingProxyType({})
+    periods: Mapping[int, float] = MappingProxyType({})
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -226,7 +227,7 @@ def basins(
     return Basins(
         found.labels.reshape(sizes), axes, tuple(known.names[k] for k in which), found.attractors, found.others,
         found.interval, found.longest, found.extent, found.is_stiff, known, tuple(which), np.asarray(flat),
-        MappingProxyType(dict(search.wrapped or {})),
+        MappingProxyType(dict(angles_of(system.space, base))),
     )  # fmt: skip
 
 

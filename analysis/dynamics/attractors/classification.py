@@ -19,7 +19,7 @@ from analysis.dynamics.equilibria.families import family_through
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.equilibria.settling import ESCAPE, look
 from analysis.dynamics.equilibria.sliding import rest_by_sliding
-from analysis.dynamics.flow_maps.angles import periods_of, whole_turns
+from analysis.dynamics.flow_maps.angles import entry_extents, periods_of, whole_turns
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of, velocity_of
 from analysis.dynamics.linearisation import kind, spectrum
 from analysis.dynamics.periodic_orbits.maps import periodic_points
@@ -118,7 +118,7 @@ def _on_limit(record: TrajectoryRecord, features: np.ndarray, rate: float, cycle
 def _sliding_rest(record: TrajectoryRecord) -> LimitSet | None:
     """Recognise a state at rest on a surface on which the field jumps, alone or on a curve of them."""
     field, x = record.time_map.switched, record.states[-1]
-    sizes = record.extent if len(record.extent) == len(x) else np.full(len(x), float(np.median(record.extent)))
+    sizes = entry_extents(record.time_map, record.extent, len(x))
     found = None if field is None else rest_by_sliding(field, 0.0, x, sizes)
     if found is None:
         return None
@@ -168,8 +168,8 @@ def _curve(record: TrajectoryRecord, units: Units, x: State, values: np.ndarray)
     A surface of equilibria is represented by x, if the other directions decide about its stability.
     """
     flat, extent = flat_state(x), record.extent
-    sizes = extent if len(extent) == len(flat) else np.full(len(flat), float(np.median(extent)))
-    for k, period in periods_of(record.time_map.features):
+    sizes = np.array(entry_extents(record.time_map, extent, len(flat)))
+    for k, period in periods_of(record.time_map):
         sizes[k] = period / 2  # half a period to each side covers the whole of a closed curve
     inside = lambda y: bool(np.all(np.abs(y - flat) <= sizes))
     family = family_through(units, x, ravel_pytree(x)[1](jnp.asarray(sizes)), inside=inside)
@@ -289,7 +289,7 @@ def _is_lost(record: TrajectoryRecord, x: State, ratio: float) -> bool:
 
 def _turns(record: TrajectoryRecord, samples: float) -> np.ndarray:
     """Count the whole turns of each angle between the last state and the state some samples before."""
-    return whole_turns(record.time_map.features, record.states[-1] - record.states[-1 - round(samples)])
+    return whole_turns(record.time_map, record.states[-1] - record.states[-1 - round(samples)])
 
 
 def _cycle(record: TrajectoryRecord) -> LimitSet | None:
@@ -327,7 +327,7 @@ def _closed(record: TrajectoryRecord, samples: float) -> LimitSet | None:
     features = record.time_map.features_of(flat)
     for turns in range(10, 1, -1):  # search for the least period
         if np.all(record.apart(features[SAMPLES // turns], features[0]) <= CLOSE):
-            shift = whole_turns(record.time_map.features, flat[SAMPLES // turns] - flat[0])
+            shift = whole_turns(record.time_map, flat[SAMPLES // turns] - flat[0])
             orbit = _polished(record, orbit.period / turns, 1, shift, forced=False)
             if orbit is None:
                 return None

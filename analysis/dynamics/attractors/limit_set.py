@@ -85,6 +85,6 @@ class Slow(NamedTuple):
 
 def with_principal_angles(time_map: TimeMap, limit: LimitSet) -> LimitSet:
     """Shift angles by whole turns so that the first point of a set lies in the principal interval."""
-    if not periods_of(time_map.features):
+    if not periods_of(time_map):
         return limit
-    return limit._replace(states=states_of(time_map, principal(time_map.features, flat_states(limit.states))))
+    return limit._replace(states=states_of(time_map, principal(time_map, flat_states(limit.states))))

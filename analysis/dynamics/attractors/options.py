@@ -1,7 +1,7 @@
 """Options of a search for attractors, and the map over an interval that they make of a system."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import diffrax as dfx
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.flow_maps.angles import Wrapped
+from analysis.dynamics.flow_maps.angles import OnCircles, angles_of
 from analysis.dynamics.flow_maps.autonomy import change_in_time, check_period
 from analysis.dynamics.flow_maps.time_map import Features, TimeMap, state_itself
 from analysis.dynamics.flow_maps.variational import solver_of, tolerance_of
@@ -41,8 +41,8 @@ class Search:
         interval: the time between two samples, by default half of one over the median norm of the Jacobian, made longer
             on the way where trajectories hardly move in it, as those of two time scales; with an implicit solver a
             twentieth of one over the modulus of the eigenvalue next to zero.
-        features: a function of the state in JAX, by whose values states are compared, such as invariants of a symmetry.
-        wrapped: periods of the entries of a vector that are angles, by their index; instead of `features`.
+        features: a function of the state in JAX, by whose values states are compared, such as invariants of a symmetry;
+            by default the state, with angles of its space compared modulo their periods.
         symmetries: generators of symmetries, whose zero eigenvalues are left out; see `spectrum`.
         longest: the most intervals, or steps of a map, for which a start is followed.
         longest_period: the longest period that is looked for, of a map, in steps, or of a forced flow, in periods.
@@ -59,7 +59,6 @@ class Search:
     period: float | None = None
     interval: float | None = None
     features: Features | None = None
-    wrapped: Mapping[int, float] | None = None
     symmetries: Sequence[SymmetryGenerator] = ()
     longest: int = 4096
     longest_period: int = 64
@@ -102,12 +101,11 @@ def set_up(
     starts = jax.tree.map(np.asarray, starts)  # on the host, where nothing is compiled
     if not np.all(np.isfinite(flat)):
         raise ArgumentError("starts", "be finite", "has an entry that is not")
-    if search.features is not None and search.wrapped is not None:
-        raise ArgumentError("wrapped", "be left out if `features` are given", "is given too")
-    chosen = state_itself if search.features is None else function("features", search.features, "the state")
-    if search.wrapped is not None:
-        chosen = _wrapped(search.wrapped, flat.shape[1])
     first = jax.tree.map(lambda y: y[0], starts)
+    angles = angles_of(system.space, first)
+    chosen: Features = OnCircles(angles) if angles else state_itself
+    if search.features is not None:
+        chosen = function("features", search.features, "the state")
     solver = solver_of(system, search.integrator)
     length = _interval(system, starts, search, isinstance(solver, dfx.AbstractImplicitSolver))
     tolerance = tolerance_of(search.rtol, search.integrator)
@@ -117,14 +115,6 @@ def set_up(
     bound = FAR * (1 + size) if search.escape is None else number("escape", search.escape)
     beyond = FAR * bound if search.escape is None else bound
     return eqx.tree_at(lambda m: (m.bound, m.beyond), time_map, (jnp.asarray(bound), jnp.asarray(beyond))), flat
-
-
-def _wrapped(wrapped: Mapping[int, float], n: int) -> Wrapped:
-    for k, period in wrapped.items():
-        if not 0 <= k < n:
-            raise ArgumentError("wrapped", f"have indices of the {n} entries of the state", f"has {k}")
-        number("wrapped", period)
-    return Wrapped(tuple(sorted((int(k), float(period)) for k, period in wrapped.items())))
 
 
 def _interval(system: Any, starts: State, search: Search, implicit: bool) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from analysis.dynamics.attractors.limit_set import ARRIVED, SURFACE, LimitSet
+from analysis.dynamics.flow_maps.angles import OnCircles, entry_extents, whole_turns
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, state_itself, velocity_of
 from analysis.dynamics.linearisation import NEAR_ZERO
 from analysis.dynamics.scaling.flat import flat_states
@@ -27,8 +28,9 @@ EXACT = 1e-7
 
 
 def can_walk(time_map: TimeMap) -> bool:
-    """Test whether surfaces are supported: flows on flat spaces, with states compared directly."""
-    return not time_map.is_map and is_flat(time_map.system.space) and time_map.features is state_itself
+    """Test whether surfaces are supported: flows on flat spaces, with states compared directly or as angles."""
+    direct = time_map.features is state_itself or isinstance(time_map.features, OnCircles)
+    return direct and not time_map.is_map and is_flat(time_map.system.space)
 
 
 def leads_to(
@@ -56,6 +58,7 @@ def among_surfaces(time_map: TimeMap, limit: LimitSet, sets: Sequence[LimitSet],
 
 
 def _leads_to(time_map: TimeMap, begin: np.ndarray, xs: np.ndarray, extent: np.ndarray) -> np.ndarray:
+    extent, xs = entry_extents(time_map, extent, len(begin)), xs - whole_turns(time_map, xs - begin)
     some = jnp.asarray(filled(xs, FEW) / extent)
     off, gap, errors, jacobians = (
         np.asarray(part)[: len(xs)] for part in _walk(time_map, jnp.asarray(begin / extent), some, jnp.asarray(extent))

@@ -33,6 +33,7 @@ from dynsim._core.types import State, Time
 from dynsim._core.validation import function
 from dynsim.simulation.checks import check_flow
 from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.spaces.base import nearest
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
@@ -50,7 +51,13 @@ SAME = 1e-10
 Rows = Float[np.ndarray, "m n"]
 
 
-def beside(moved: Callable[[Rows, float], tuple[Rows, Rows]], nodes: Rows, aims: Rows, period: float) -> Rows:
+def beside(
+    moved: Callable[[Rows, float], tuple[Rows, Rows]],
+    nodes: Rows,
+    aims: Rows,
+    period: float,
+    short: Callable[[Rows], Rows] = lambda apart: apart,
+) -> Rows:
     """Move the nodes of an orbit along it so that they are nearest to the nodes of another orbit.
 
     A curve of orbits that has come back to its first orbit may have shifted the nodes by any time.
@@ -60,15 +67,16 @@ def beside(moved: Callable[[Rows, float], tuple[Rows, Rows]], nodes: Rows, aims:
         nodes: states at equal shares of the period.
         aims: nodes of the other orbit, equally many.
         period: period of the orbit.
+        short: removes whole turns of angles from differences of states.
     """
     m = len(nodes)
-    apart = lambda rows: [float(np.linalg.norm(np.roll(rows, -k, axis=0) - aims)) for k in range(m)]
+    apart = lambda rows: [float(np.linalg.norm(short(np.roll(rows, -k, axis=0) - aims))) for k in range(m)]
     begun = [moved(nodes, period / m * (j + 1) / SHARES) for j in range(SHARES)]
     best = min(begun, key=lambda pair: min(apart(pair[0])))
     k = int(np.argmin(apart(best[0])))
     rows, speeds = (np.roll(part, -k, axis=0) for part in best)
     for _ in range(SHARES):
-        time = float(np.sum(speeds * (aims - rows)) / max(float(np.sum(speeds**2)), np.finfo(float).tiny))
+        time = float(np.sum(speeds * short(aims - rows)) / max(float(np.sum(speeds**2)), np.finfo(float).tiny))
         if abs(time) <= SAME * period:
             break
         time = float(np.clip(time, -period / m, period / m))
@@ -214,6 +222,7 @@ class OrbitCurve(AbstractCurve):
         super().__init__(parameter, units)
         self.flow, self.segments, self.longest = flow, segments, longest
         self._like, self._restored = jax.tree.map(np.asarray, state), ravel_pytree(state)[1]
+        self._angles = flat_state(flow.space.periods(self._like))
         self._given_to_all = (state, segments, forcing, longest, rtol, units)
         begin = WithParameter(state, jnp.asarray(parameter.value, float))
         self._pair = Linearised(ParameterFlow(flow, parameter.take), begin)
@@ -246,6 +255,10 @@ class OrbitCurve(AbstractCurve):
             states = [self.flow.space.project(self._restored(jnp.asarray(node))) for node in nodes]
             nodes = np.stack([flat_state(x) for x in states])
         return Cycle(states_like(self._like, nodes), np.asarray(period))
+
+    def _short(self, apart: Rows) -> Rows:
+        """Remove whole turns of angles from differences of states."""
+        return nearest(apart, self._angles)
 
     def _bases(self, state: Any) -> list[np.ndarray]:
         nodes = self.nodes(state)
@@ -292,7 +305,7 @@ class OrbitCurve(AbstractCurve):
         (m, n), width = nodes.shape, basis.shape[1]
         d = (width - (0 if self.forced else 1)) // m
         blocks = [basis[k * n : (k + 1) * n, k * d : (k + 1) * d] for k in range(m)]
-        gaps = ends - np.roll(nodes, -1, axis=0)
+        gaps = self._short(ends - np.roll(nodes, -1, axis=0))
         values, J, by_parameter = np.zeros(width), np.zeros((width, width)), np.zeros(width)
         for k in range(m):
             after, rows = (k + 1) % m, slice(k * d, (k + 1) * d)
@@ -500,7 +513,7 @@ class OrbitCurve(AbstractCurve):
         if self.forced:
             return state
         moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)
-        return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period), period)
+        return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period, self._short), period)
 
     def _moved(self, nodes: np.ndarray, time: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
         """Advance states by a time, and compute the velocities there."""

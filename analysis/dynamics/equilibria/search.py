@@ -10,7 +10,15 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.dynamics.equilibria.crossings import Completeness, completed, crossings, search_box, spread
-from analysis.dynamics.equilibria.newton import Equilibrium, Finder, in_box, random_starts, start_units, weak_directions
+from analysis.dynamics.equilibria.newton import (
+    Equilibrium,
+    Finder,
+    in_box,
+    once_modulo_turns,
+    random_starts,
+    start_units,
+    weak_directions,
+)
 from analysis.dynamics.equilibria.sliding import PseudoEquilibrium, on_surface, pseudo_equilibria, surface_points
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.scaling.flat import flat_state
@@ -48,8 +56,8 @@ class AllEquilibria(NamedTuple):
     A search may miss equilibria; for a proof see `certified_equilibrium` and `certified_count`.
 
     Attributes:
-        found: isolated equilibria. Points between which the speed vanishes up to rounding, as near a degenerate
-            equilibrium, count as one.
+        found: isolated equilibria, once modulo the periods of angles. Points between which the speed vanishes up to
+            rounding, as near a degenerate equilibrium, count as one.
         families: one member of each family of equilibria that are not isolated. Families with the same spectrum count
             as one.
         outside: number of equilibria found outside the box; its boundary, up to rounding, belongs to the box.
@@ -314,7 +322,8 @@ class _Search(Finder):
                 self.points[k], self.speeds[k] = members[0], float(np.max(np.abs(self.rows.field(members[0][None]))))
             (families if self.families[k] else inside).append(self.one(k))
         inside.sort(key=lambda e: e.order)
-        return AllEquilibria(tuple(inside), tuple(families), outside, **ended)
+        once = once_modulo_turns(self.rows.flow, inside)
+        return AllEquilibria(tuple(once), tuple(families), outside, **ended)
 
 
 def token_permutations(n: int) -> list[Callable[[Array], Array]]:

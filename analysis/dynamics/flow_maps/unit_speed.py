@@ -13,7 +13,8 @@ from dynsim._core.host import filled
 from dynsim._core.types import State, Time
 from dynsim.integrators.sliding import sliding_paths
 from dynsim.integrators.switched_field import switched_field
-from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.spaces import AbstractSpace
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow
 
 # Speed, relative to the typical one, below which the motion slows down, so that curves end at equilibria.
@@ -101,7 +102,7 @@ def followed(
     """
     starts = np.asarray(starts, float)
     directions = np.asarray(signs, float)
-    if flow.space == Euclidean() and switched_field(flow, jnp.zeros(starts.shape[1:])) is not None:
+    if isinstance(flow.space, Flat) and switched_field(flow, jnp.zeros(starts.shape[1:])) is not None:
         return _sliding(
             flow, starts, ts, directions, (t, slow, np.broadcast_to(size, starts.shape[-1:]), unit), (rtol, atol)
         )
@@ -147,7 +148,7 @@ def _sliding(
 
 def _slowed(flow: AbstractFlow, t: Time, signs: np.ndarray, slow: float, size: np.ndarray, unit: float) -> Field | None:
     """Get a NumPy version of the field of `Paced` flows, or None if it should be compiled."""
-    field = PROGRAMMED.rows((flow,), np.zeros(()), np.zeros(size.shape)) if flow.space == Euclidean() else None
+    field = PROGRAMMED.rows((flow,), np.zeros(()), np.zeros(size.shape)) if isinstance(flow.space, Flat) else None
     if field is None:
         return None
 

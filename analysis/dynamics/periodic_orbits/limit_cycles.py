@@ -16,7 +16,8 @@ from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim.errors import ArgumentError
-from dynsim.spaces import Euclidean
+from dynsim.spaces.base import nearest
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow
 
 # Distance, relative to the size of the recorded piece, at which a return becomes a guess of the period.
@@ -46,8 +47,9 @@ def limit_cycles(
 ) -> list[PeriodicOrbit]:
     """Find the isolated periodic orbits that trajectories approach from given starts, each of them once.
 
-    Attracting orbits are found forwards in time and repelling ones backwards; saddle orbits are missed. Orbits in
-    families, as around a centre, are not reported. The flow must be autonomous, with vector states.
+    Attracting orbits are found forwards in time and repelling ones backwards; saddle orbits are missed. Orbits close
+    modulo the periods of angles, so that running solutions of a pendulum are found, too. Orbits in families, as around
+    a centre, are not reported. The flow must be autonomous, with vector states.
 
     Args:
         flow: the system.
@@ -76,21 +78,21 @@ def cycles_with_paths(
     first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / units.time, 1)
     found: list[tuple[PeriodicOrbit, np.ndarray]] = []
     begins = np.asarray(starts, float) / size
-    far = FAR * (1 + float(np.max(np.abs(begins))))
+    far, angles = FAR * (1 + float(np.max(np.abs(begins)))), np.asarray(units.system.space.periods(begins[0]))
     for sign, kind in ((1.0, "stable"), (-1.0, "unstable"))[: 1 + backwards]:
         run = functools.partial(_followed, units, size, sign)
         left = begins
         for time in first * LONGER ** np.arange(count):
             onward = []
-            for path, ts in _ends(run, units, size, left, float(time), far):
-                if any(_on(known, path[0]) for _, known in found):
+            for path, ts in _ends(run, units, size, left, float(time), far, angles):
+                if any(_on(known, path[0], angles) for _, known in found):
                     continue
-                period = _first_return(path, ts)
+                period = _first_return(path, ts, angles)
                 if period is None:
                     onward.append(path[0])
                     continue
                 orbit = _orbit(units.system, path[0], period, kind)
-                if orbit is not None and not any(_on(known, np.asarray(orbit.state)) for _, known in found):
+                if orbit is not None and not any(_on(known, np.asarray(orbit.state), angles) for _, known in found):
                     (once,) = run(np.asarray(orbit.state)[None], np.linspace(0.0, orbit.period, TIMES), 1e-9)
                     found.append((orbit, once if sign > 0 else once[::-1]))
             if not onward:
@@ -105,7 +107,7 @@ def _units(flow: AbstractFlow, starts: Array | np.ndarray) -> tuple[Units, np.nd
     The time is rounded to a power of two, since each unit of time compiles its own program. A flow on a curved space is
     not rescaled.
     """
-    if flow.space != Euclidean():
+    if not isinstance(flow.space, Flat):
         return made_units(flow), np.ones(starts.shape[-1])
     spread = np.ptp(np.asarray(starts), axis=0)
     size = np.where(spread > 0, spread, 1.0)
@@ -124,14 +126,20 @@ def _followed(
 
 
 def _ends(
-    run: Callable[..., np.ndarray], units: Units, size: np.ndarray, starts: np.ndarray, horizon: float, far: float
+    run: Callable[..., np.ndarray],
+    units: Units,
+    size: np.ndarray,
+    starts: np.ndarray,
+    horizon: float,
+    far: float,
+    angles: np.ndarray,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Integrate past a horizon; give the pieces and times after it of trajectories that still move within `far`."""
     ts = np.append(0.0, np.linspace(horizon, (1 + LOOK) * horizon, TIMES - 1))
     paths = run(starts, ts, 1e-7)
     given, ends = units.given(units.system), paths[:, 1]
     with np.errstate(invalid="ignore"):
-        moving = np.all(np.isfinite(ends), axis=1) & np.all(np.abs(ends) < far, axis=1)
+        moving = np.all(np.isfinite(ends), axis=1) & np.all(np.abs(nearest(ends, angles)) < far, axis=1)
         before, after = (np.max(np.abs(fields(given, size * x, 0.0) / size), axis=1) for x in (starts, ends))
         moving &= after > 1e-6 * np.nanmax(np.append(before, 1e-300 / units.time))
     places = np.unique(ends, axis=0, return_index=True)[1]
@@ -163,9 +171,12 @@ def _reversed(orbit: PeriodicOrbit) -> PeriodicOrbit:
     return orbit._replace(nodes=np.roll(nodes[::-1], 1, axis=0), multipliers=values, stability="unstable")
 
 
-def _first_return(ys: np.ndarray, ts: np.ndarray) -> float | None:
-    """Find the time of the first return near the first state after leaving it; None if there is none."""
-    gaps = np.linalg.norm(ys - ys[0], axis=1)
+def _first_return(ys: np.ndarray, ts: np.ndarray, angles: np.ndarray = np.array(np.inf)) -> float | None:
+    """Find the time of the first return near the first state, modulo periods, after leaving it; None if there is none.
+
+    `angles` has the period of each entry of a state, infinite for entries that are no angles.
+    """
+    gaps = np.linalg.norm(nearest(ys - ys[0], angles), axis=1)
     size = float(np.nanmax(gaps)) if np.any(np.isfinite(gaps)) else 0.0
     away = np.flatnonzero(gaps > size / 4)
     if not np.all(np.isfinite(gaps)) or size < 1e-6 * (1 + float(np.max(np.abs(ys[0])))) or not len(away):
@@ -176,8 +187,8 @@ def _first_return(ys: np.ndarray, ts: np.ndarray) -> float | None:
     return float(ts[lows[0]]) if len(lows) else None
 
 
-def _on(path: np.ndarray, point: np.ndarray) -> bool:
-    """Test whether a point lies on a known orbit."""
+def _on(path: np.ndarray, point: np.ndarray, angles: np.ndarray) -> bool:
+    """Test whether a point lies on a known orbit, modulo the periods of angles."""
     size = float(np.max(np.ptp(path, axis=0)))
     spacing = float(np.max(np.linalg.norm(np.diff(path, axis=0), axis=1)))
-    return float(np.min(np.linalg.norm(path - point, axis=1))) < max(SAME * size, spacing)
+    return float(np.min(np.linalg.norm(nearest(path - point, angles), axis=1))) < max(SAME * size, spacing)

@@ -11,7 +11,9 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of
 from analysis.dynamics.linearisation import eigenvalues, tangent_basis
+from analysis.dynamics.scaling.flat import flat_state
 from dynsim._core.types import State
+from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
@@ -20,11 +22,13 @@ from dynsim.systems.parameter import Parameter
 def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
     """Compute the points of a periodic orbit, with the closing error as last row, and its multipliers."""
     steps = jnp.asarray(period * round(float(time_map.interval)))
+    angles = flat_state(time_map.system.space.periods(state_of(time_map, flat)))
+    closing = lambda image: nearest(image - flat, angles)  # modulo the periods of angles
     for _ in range(12):
         image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
         basis = tangent_basis(time_map.system.space, state_of(time_map, flat))
         inside = basis.T @ jacobian @ basis
-        move = basis @ np.linalg.lstsq(np.eye(len(inside)) - inside, basis.T @ (image - flat), rcond=1e-12)[0]
+        move = basis @ np.linalg.lstsq(np.eye(len(inside)) - inside, basis.T @ closing(image), rcond=1e-12)[0]
         flat = np.asarray(_projected(time_map, jnp.asarray(flat + move)))
         sizes = np.asarray(time_map.sizes)
         if np.max(np.abs(move / sizes)) <= 1e-15 * (1 + np.max(np.abs(flat / sizes))):
@@ -34,7 +38,7 @@ def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[n
         points.append(np.asarray(_iterate(time_map, jnp.asarray(points[-1]), jnp.asarray(1))[0]))
     image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
     basis = tangent_basis(time_map.system.space, state_of(time_map, flat))
-    return np.stack([*points, image - flat]), np.asarray(eigenvalues(basis.T @ jacobian @ basis), complex)
+    return np.stack([*points, closing(image)]), np.asarray(eigenvalues(basis.T @ jacobian @ basis), complex)
 
 
 @eqx.filter_jit

@@ -18,7 +18,7 @@ from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
-from analysis.dynamics.scaling.flat import states_like
+from analysis.dynamics.scaling.flat import flat_state, states_like
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled
 from dynsim._core.placement import on_host_by_default
@@ -29,6 +29,7 @@ from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow, check_start, double_state
+from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 
@@ -135,8 +136,8 @@ def periodic_orbit(
 ) -> PeriodicOrbit:
     """Compute a periodic orbit by multiple shooting from a guess of a state and the period.
 
-    With a `shift` the orbit closes on a circle, as for rotations of a pendulum: the state after a period is the first
-    state plus the shift. Tolerances are relative to the range of the guess's trajectory over one period.
+    Angles of the space close modulo their periods: an orbit may turn, as a rotating pendulum, by as many whole turns as
+    the guess's trajectory in the guessed period. Tolerances are relative to the range of this trajectory.
 
     >>> from analysis.dynamics import periodic_orbit
     >>> from dynsim.catalogue import VanDerPol
@@ -159,7 +160,7 @@ def periodic_orbit(
         segments: number of segments of multiple shooting; use more for orbits with large multipliers.
         forced: whether the period is fixed, for a flow that depends on time.
         shift: increment of the state over a period, made of whole periods of its angles; the field must be invariant
-            under it.
+            under it. By default the whole turns of the guess's trajectory, 0 without angles.
         rtol: relative tolerance of the solver. The absolute tolerance is a hundredth of it, in units of the orbit.
         lost: tests whether the first state and the period have moved too far away, so that the iteration stops.
         solver: a diffrax solver, by default Tsit5. For stiff flows use an implicit one, such as `Kvaerno4()`.
@@ -178,7 +179,7 @@ def periodic_orbit(
         raise ArgumentError("forced", must, f"is {forced}")
     if forced:
         check_period("period", flow, jax.tree.map(lambda a: a[None], start), time)
-    turn = _turn(flow, start, shift)
+    turn, angles = _turn(flow, start, shift), flat_state(flow.space.periods(start))
     flat, restored = ravel_pytree(start)
     pair, tolerance = Linearised(flow, start, solver), jax.device_put(np.float64(rtol))  # which compiles nothing
     units = _units(pair, flat, time, tolerance)
@@ -197,6 +198,8 @@ def periodic_orbit(
         bases = [np.eye(len(node)) if flat_space else tangent_basis(flow.space, restored(node)) for node in nodes]
         ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
+        if shift is None:  # the turns of the last segment
+            turn = gaps[-1] - nearest(gaps[-1], angles)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
             why = "" if pair.switched is None else ", or slides on two surfaces at once, on which the field jumps"

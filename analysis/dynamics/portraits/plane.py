@@ -20,6 +20,7 @@ from analysis.dynamics.equilibria.sliding import (
     pseudo_equilibria,
     surface_points,
 )
+from analysis.dynamics.flow_maps.angles import modulo
 from analysis.dynamics.flow_maps.autonomy import change_in_time, fields
 from analysis.dynamics.flow_maps.unit_speed import RTOL, curves
 from analysis.dynamics.linearisation import tangent_jacobian
@@ -184,10 +185,10 @@ class PhasePlane(NamedTuple):
         xs: first coordinate of the grid.
         ys: second coordinate of the grid.
         velocity: components of the field in the plane, (rows, columns, 2).
-        equilibria: isolated equilibria.
+        equilibria: isolated equilibria, with all copies of an angle that are in the window; printed once.
         points: their positions in the plane.
         families: curves of equilibria, with points in the plane.
-        cycles: points along each limit cycle.
+        cycles: points along each limit cycle; NaN between copies of it that differ by whole turns of an angle.
         cycle_kinds: stability of each limit cycle.
         periods: period of each limit cycle.
         stable_curves: separatrices that lead to saddles; NaN after they leave the window.
@@ -200,6 +201,7 @@ class PhasePlane(NamedTuple):
         surfaces: segments, (segments, 2, 2), of the curves on which the field jumps.
         sliding: whether trajectories slide along each of these.
         pseudo_equilibria: states at rest there.
+        angles: periods of the two components; infinite for a component that is no angle.
         is_wide: whether the field changes near an equilibrium on a much smaller scale than the window, so that limit
             cycles away from such equilibria may be missed.
         names: names of the two components.
@@ -230,6 +232,7 @@ class PhasePlane(NamedTuple):
     surfaces: Float[np.ndarray, "segments 2 2"] = np.empty((0, 2, 2))
     sliding: Bool[np.ndarray, " segments"] = np.empty(0, bool)
     pseudo_equilibria: tuple[PseudoEquilibrium, ...] = ()
+    angles: tuple[float, float] = (np.inf, np.inf)
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -257,9 +260,11 @@ class PhasePlane(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the equilibria and limit cycles in one line."""
+        kept = modulo(self.points, np.asarray(self.angles))
         places = [
             f"{e.description} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
-            for e, p in zip(self.equilibria, self.points, strict=True)
+            for k, (e, p) in enumerate(zip(self.equilibria, self.points, strict=True))
+            if k in kept
         ]
         places += [str(family) for family in self.families]
         places += [str(e) for e in self.pseudo_equilibria]
@@ -337,7 +342,9 @@ def phase_plane(
     places = np.array([np.asarray(e.state)[list(axes)] for e in found]).reshape(-1, 2)
     whole = len(state) == 2
     cycles, small = ([], False) if forced or not whole else _cycles(flow, found, low, high, horizon)
-    shown = [(o, path) for o, path in cycles if bool(np.any(np.all((path >= low) & (path <= high), axis=1)))]
+    angles = np.asarray(flow.space.periods(state))[list(axes)]
+    placed = [(o, in_window(path, low, high, angles)) for o, path in cycles]
+    shown = [(o, path) for o, path in placed if len(path)]
     given = trajectory_starts(trajectories, low, high)
     into, out, along = _curves(flow, found if whole else (), lifted(given), low, high, axes, t, tolerances)
     known = components(flow, state)
@@ -347,7 +354,7 @@ def phase_plane(
         tuple(path for _, path in shown), tuple(o.stability for o, _ in shown), tuple(o.period for o, _ in shown),
         into, out, along, forced, poles, complete, touching_nullclines(in_plane, xs, ys, field), small,
         tuple(known.names[k] for k in axes), tuple(known.units[k] for k in axes), known.time_unit,
-        *jumps,
+        *jumps, angles=tuple(angles.tolist()),
     )  # fmt: skip
 
 
@@ -510,6 +517,21 @@ def _curves(
     shown = clipped(paths[..., list(axes)], low, high)
     role = np.array([role for _, role, _ in begins], int)
     return shown[role == -1], shown[role == 1], shown[role == 0]
+
+
+def in_window(
+    path: Float[np.ndarray, "points 2"], low: np.ndarray, high: np.ndarray, angles: np.ndarray
+) -> Float[np.ndarray, "more 2"]:
+    """Join the copies of a path, by whole turns of angles, that enter a window, with NaN between them."""
+    turns = np.where(np.isfinite(angles), angles, 0.0)
+    each = np.where(turns > 0, turns, 1.0)
+    first = np.where(turns > 0, np.ceil((low - np.max(path, axis=0)) / each), 0).astype(int)
+    last = np.where(turns > 0, np.floor((high - np.min(path, axis=0)) / each), 0).astype(int)
+    shifts = turns * np.stack(np.meshgrid(*map(np.arange, first, last + 1)), axis=-1).reshape(-1, 2)
+    copies = [path + shift for shift in shifts]
+    entering = [copy for copy in copies if np.any(np.all((copy >= low) & (copy <= high), axis=1))]
+    gap = np.full((1, 2), np.nan)
+    return np.concatenate([part for copy in entering for part in (gap, copy)][1:] or [np.empty((0, 2))])
 
 
 def clipped(paths: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

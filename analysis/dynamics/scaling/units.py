@@ -14,11 +14,12 @@ import numpy as np
 from analysis.dynamics.scaling.flat import flat_state
 from dynsim._core.types import State, Step, SymmetryGenerator
 from dynsim.spaces import AbstractSpace
+from dynsim.spaces.product import in_units
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import InUnit, Leaf
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.parameter import Parameter
-from dynsim.systems.rescaled import RescaledFlow, times
+from dynsim.systems.rescaled import RescaledFlow, is_flat, times
 
 # Units are powers of two to this; the coarse steps leave most systems unchanged and keep compiled programs few.
 STEP = 10
@@ -27,19 +28,21 @@ STATES, WIDTHS, TIMES = (1 / 64, 128.0), (1 / 64, 1024.0), (1 / 1024, 1024.0)
 
 
 class RescaledMap(AbstractMap):
-    """Map whose state on Euclidean space is divided by units."""
+    """Map whose state on a flat space is divided by units."""
 
     rest: AbstractMap
     scale: State
+    flat: AbstractSpace | None
 
     def __init__(self, rest: AbstractMap, scale: State):
         """Store the map and the units."""
         self.rest, self.scale = rest, jax.tree.map(jnp.asarray, scale)
+        self.flat = in_units(rest.space, scale) if is_flat(rest.space) else None
 
     @property
     def space(self) -> AbstractSpace:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """State space of the map."""
-        return self.rest.space
+        """State space of the map, with periods of angles in these units."""
+        return self.rest.space if self.flat is None else self.flat
 
     def step(self, k: Step, x: State) -> State:
         """Compute the next state in these units."""

@@ -39,7 +39,9 @@ def main(words: Sequence[str]) -> int:
     if len(ends) != 2 * len(which):
         raise ArgumentError("box", f"have two bounds for each of {len(which)} axes", f"has {len(ends)} numbers")
     ends = ends.reshape(-1, 2)
-    return (sampled if o.sample else on_grid)(o, made, start, known, which, ends)
+    if o.sample:
+        return sampled(o, made, start, which, ends)
+    return on_grid(o, made, start, known, which, ends)
 
 
 def check_together(o: BasinsOptions) -> None:
@@ -79,22 +81,13 @@ def box_of(o: BasinsOptions, made: "Found", which: list[int]) -> list[float]:
     return [float(made.box[2 * k + side]) for k in which for side in (0, 1)]
 
 
-def search_of(o: BasinsOptions, known: "Components") -> "Search":
+def search_of(o: BasinsOptions) -> "Search":
     """Collect the options of the search for attractors."""
     from analysis.dynamics.attractors.options import Search
     from dynsim.cli.parsing.solvers import of_many
-    from dynsim.cli.parsing.tables import number
 
-    turns = {}
-    for word in o.wrapped:
-        name, _, value = word.partition("=")
-        place = known.index(name, "wrapped")
-        try:
-            turns[place] = float(number(value))
-        except (ValueError, OverflowError):
-            raise ArgumentError("wrapped", "be given as NAME=PERIOD", f"is `{word}`") from None
     return Search(
-        period=o.period or None, wrapped=turns or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol,
+        period=o.period or None, longest=o.longest, escape=o.escape or None, rtol=o.rtol,
         atol=o.atol, integrator=of_many(o.integrator, o.rtol),
     )  # fmt: skip
 
@@ -111,7 +104,7 @@ def on_grid(
     check_at_least(2, shape=min(shape))
     sizes = {"shape": max(shape)}
     check_memory(lambda shape: FLOAT * WINDOW_STATES * len(known.names) * shape ** len(which), **sizes)
-    search = search_of(o, known)
+    search = search_of(o)
     found = basins(made.system, ends, shape, start=start, varied=which, search=search)
     tell(found)
     between = edges(made, start, which, found, search) if o.edge else {}
@@ -145,9 +138,7 @@ def tell(found: "Basins") -> None:
         say("no attractor was found: no start in this window settles")
 
 
-def sampled(
-    o: BasinsOptions, made: "Found", start: Any, known: "Components", which: list[int], ends: np.ndarray
-) -> int:
+def sampled(o: BasinsOptions, made: "Found", start: Any, which: list[int], ends: np.ndarray) -> int:
     """Print the basin fractions of random starts in the box, or draw them against a parameter."""
     import jax
     import jax.numpy as jnp
@@ -164,7 +155,7 @@ def sampled(
     def sampler(key: Any) -> Any:
         return restored(base.at[jnp.asarray(which)].set(jax.random.uniform(key, low.shape, minval=low, maxval=high)))
 
-    search = search_of(o, known)
+    search = search_of(o)
     if o.against:
         return along(o, made, sampler, search)
     found = basin_fractions(made.system, sampler, o.sample, random_key(o.seed, "starts"), search=search)

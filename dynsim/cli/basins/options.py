@@ -29,8 +29,6 @@ class BasinsOptions(SystemOptions):
     """names of the components on the axes, for a slice of a system with more components"""
     period: float = 0.0
     """period of the forcing, for a time-dependent flow"""
-    wrapped: tuple[str, ...] = ()
-    """angles among the components, with their periods: angle=6.283185"""
     longest: int = 4096
     """largest number of intervals, steps or forcing periods for which a start is integrated"""
     escape: float = 0.0

@@ -21,9 +21,10 @@ from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
 from dynsim.errors import ArgumentError, check_positive, counted, nearest
 from dynsim.keys import random_key
+from dynsim.systems.angles import turning
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
-from dynsim.systems.named import changed, components, declared, listed, parameters
+from dynsim.systems.named import Components, changed, components, declared, listed, parameters
 
 System = AbstractFlow | AbstractMap
 NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "atol", "members",
@@ -58,11 +59,37 @@ class Found(NamedTuple):
 
 
 def found(o: SystemOptions, command: str) -> Found:
-    """Build the system that the options name, with its parameters and its initial state.
+    """Build the system that the options name, with its parameters, its angles and its initial state.
 
     Raises:
-        ValueError: for a name, a parameter or an initial state that does not fit, with the closest name.
+        ValueError: for a name, a parameter, an angle or an initial state that does not fit, with the closest name.
     """
+    made = _named(o, command)
+    if not o.angle:
+        return made
+    return made._replace(system=turning(made.system, _angles(o, made), "angle"))
+
+
+def _angles(o: SystemOptions, made: Found) -> dict[str | int, float]:
+    """Parse the angles with their periods; components without declared names are given by their index."""
+    turns: dict[str | int, float] = {}
+    size = _size(o)
+    x = made.start if made.start is not None or size is None else jnp.zeros(size)
+    known = Components(tuple(made.system.names), ()) if x is None else components(made.system, x)
+    for word in o.angle:
+        name, given, value = word.partition("=")
+        place = known.index(name, "angle")
+        try:
+            period = float(number(value)) if given else 2 * math.pi
+        except (ValueError, OverflowError):
+            raise ArgumentError("angle", "be given as NAME or NAME=PERIOD", f"is `{word}`") from None
+        if place in turns:
+            raise ArgumentError("angle", "name each component once", f"names `{name}` twice")
+        turns[place] = period
+    return {made.system.names[k] if made.system.names else k: period for k, period in turns.items()}
+
+
+def _named(o: SystemOptions, command: str) -> Found:
     given = by_name(o.parameters)
     if is_equations(o.system):
         refuse_unused(o, OF_FUNCTIONS, "unless the system is a function of yours, which equations are not")

@@ -42,6 +42,8 @@ class SystemOptions:
     """units of the components, for a function of yours"""
     space: str = ""
     """state space of a function of yours: euclidean (default), sphere, simplex or ellipsoid:FILE"""
+    angle: tuple[str, ...] = ()
+    """components that are angles: NAME for a period of 2 pi, or NAME=PERIOD such as theta=360"""
     map: bool = False
     """iterate a function of yours as a map, x <- f(k, x)"""
     breaks: tuple[float, ...] = ()

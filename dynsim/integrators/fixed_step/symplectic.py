@@ -23,7 +23,7 @@ from dynsim.integrators.base import (
     unchanged,
 )
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
-from dynsim.spaces import Euclidean
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, in_precision_of
 
 OUTER = 1 / (2 - 2 ** (1 / 3))  # first and last of Yoshida's three substeps, relative to the whole step
@@ -40,7 +40,7 @@ class Symplectic(AbstractIntegrator):
     r"""A fixed-step symplectic method for $H(q, p, t) = T(p) + V(q, t)$: the energy error stays bounded.
 
     The first half of the last axis of a state is q, and the second half is p, as in `Pendulum` and `HenonHeiles`. The
-    flow must be in Euclidean space and of the form $\dot q = a(p)$, $\dot p = b(t, q)$, which is checked at the start
+    flow must be on a flat space and of the form $\dot q = a(p)$, $\dot p = b(t, q)$, which is checked at the start
     and at a point away from it. Steps are Stoermer-Verlet steps (order 2), or three of them by Yoshida (order 4).
 
     All output intervals have the same number of equal steps, chosen so that none is longer than `step_size`, in the
@@ -107,8 +107,8 @@ class Symplectic(AbstractIntegrator):
 
 def _checked(method: Symplectic, flow: AbstractFlow, y0: State, ts: Times) -> int:
     """Number of steps between two output times; raise `ValueError` for a flow that is not separable."""
-    if not isinstance(flow.space, Euclidean):
-        must = "be in Euclidean space for `Symplectic`"
+    if not isinstance(flow.space, Flat):
+        must = "be on a flat space for `Symplectic`"
         raise ArgumentError("flow", must, f"is on {type(flow.space).__name__}")
     if not isinstance(y0, jax.Array) or not y0.ndim or y0.shape[-1] % 2:
         what = f"has shape {y0.shape}" if isinstance(y0, jax.Array) else "is a named tuple"

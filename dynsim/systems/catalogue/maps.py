@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from dynsim._core.types import State, Step
-from dynsim.spaces import Euclidean
+from dynsim.spaces import Euclidean, Torus
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.catalogue.parameters import parameter
 
@@ -59,7 +59,7 @@ class Standard(AbstractMap):
     """
 
     K: Float[Array, ""] = parameter("K", 0.971635)
-    space: Euclidean = Euclidean()
+    space: Torus = Torus(2)
     names: ClassVar[tuple[str, ...]] = ("theta", "p")
 
     def step(self, k: Step, x: State) -> State:

@@ -1,12 +1,13 @@
 """Oscillators with one degree of freedom: van der Pol, FitzHugh-Nagumo, Duffing, pendulum, and the double well."""
 
+import math
 from typing import ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from dynsim._core.types import State, Time
-from dynsim.spaces import Euclidean
+from dynsim.spaces import Cylinder, Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.parameters import parameter
 
@@ -88,7 +89,7 @@ class Pendulum(AbstractFlow):
     """
 
     friction: Float[Array, ""] = parameter("friction", 0.0)
-    space: Euclidean = Euclidean()
+    space: Cylinder = Cylinder({0: 2 * math.pi})
     names: ClassVar[tuple[str, ...]] = ("angle", "velocity")
 
     def velocity(self, t: Time, x: State) -> State:

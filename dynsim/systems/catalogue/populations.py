@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import real, reals
 from dynsim.errors import ArgumentError
-from dynsim.spaces import Euclidean
+from dynsim.spaces import Circle, Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.parameters import parameter
 
@@ -72,7 +72,7 @@ class Kuramoto(AbstractFlow):
 
     frequencies: Float[Array, " n"]
     coupling: Float[Array, ""]
-    space: Euclidean
+    space: Circle = Circle()
 
     def __init__(self, frequencies: ArrayLike = (-1.0, 0.0, 1.0), coupling: ArrayLike = 1.0):
         """Store the natural frequencies omega (n,) and the coupling K; raise `ValueError` for other shapes."""
@@ -80,7 +80,6 @@ class Kuramoto(AbstractFlow):
         if found.ndim != 1 or not len(found):
             raise ArgumentError("frequencies", "have shape (n,) with n at least 1", f"has shape {found.shape}")
         self.frequencies, self.coupling = jnp.asarray(found, float), real("coupling", coupling)
-        self.space = Euclidean()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,10 +15,10 @@ from analysis.dynamics.attractors.limit_set import LimitSet, with_principal_angl
 from analysis.dynamics.attractors.sampling import adapted, relieved
 from analysis.dynamics.attractors.search import ESCAPED, FAILED, NOT_ATTRACTING, NOT_SETTLED, find_attractors
 from analysis.dynamics.flow_maps import time_map as time_maps
-from analysis.dynamics.flow_maps.angles import Wrapped, principal, whole_turns
+from analysis.dynamics.flow_maps.angles import OnCircles, angles_of, principal, whole_turns
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.periodic_orbits.maps import periodic_points
-from dynsim.spaces import Euclidean, Sphere
+from dynsim.spaces import Circle, Cylinder, Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
@@ -59,8 +59,8 @@ def test_the_cycle_of_van_der_pol_has_its_period():
 @pytest.mark.slow  # another flow is compiled
 def test_a_driven_pendulum_rests_or_rotates():
     """With x'' = 0.6 - x' / 4 - sin x; multipliers have the product exp(-T / 4), by the theorem of Liouville."""
-    flow = FunctionFlow(lambda t, x: jnp.stack([x[1], 0.6 - 0.25 * x[1] - jnp.sin(x[0])]))
-    found = find_attractors(flow, [[0.5, 0.0], [0.0, 4.0]], search=accurate(wrapped={0: 2 * np.pi}))
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[1], 0.6 - 0.25 * x[1] - jnp.sin(x[0])]), periods={0: 2 * np.pi})
+    found = find_attractors(flow, [[0.5, 0.0], [0.0, 4.0]], search=accurate())
     rest, turn = (found.attractors[k] for k in found.labels)
     assert float(np.sin(rest.state[0])) == pytest.approx(0.6, abs=1e-9)
     assert (turn.kind, turn.stability) == ("periodic orbit", "stable")
@@ -147,7 +147,7 @@ def test_cycles_of_maps_do_not_depend_on_the_units():
 @pytest.mark.slow
 def test_conservative_maps_have_no_attractor():
     starts = [[np.pi, 0.3], [3.0, 1.0], [1.0, 2.0], [0.5, 3.0]]
-    found = find_attractors(Standard(), starts, search=accurate(wrapped={0: 2 * np.pi, 1: 2 * np.pi}, longest=2048))
+    found = find_attractors(Standard(), starts, search=accurate(longest=2048))
     assert not found.attractors
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, NOT_SETTLED}
 
@@ -443,30 +443,32 @@ def test_after_a_failure_nothing_is_solved(monkeypatch):
     assert bool(failed)
 
 
+def turning_map():
+    space = Cylinder({0: 3.0, 2: 2 * np.pi})
+    features = OnCircles(angles_of(space, np.zeros(3)))
+    return TimeMap(FunctionMap(lambda k, x: x, space), jnp.zeros(3), features, 1, 1e-8, 1e9)
+
+
 def test_angles_have_the_features_of_a_circle_of_their_period():
-    features = Wrapped(((0, 3.0), (2, 2 * np.pi)))
+    features = OnCircles(((0, 3.0), (2, 2 * np.pi)))
     rate = 2 * np.pi / 3
     expected = [5.0, np.cos(0.4 * rate) / rate, np.sin(0.4 * rate) / rate, np.cos(7.0), np.sin(7.0)]
     assert np.allclose(features(jnp.asarray([0.4, 5.0, 7.0])), expected)
-    assert whole_turns(features, np.array([4.6, 9.0, -7.0])).tolist() == [6.0, 0.0, -2 * np.pi]
-    assert whole_turns(state_itself, np.array([4.6, 9.0])).tolist() == [0.0, 0.0]
+    assert features.entries(np.array([5.0, 1.0, 2.0, 4.0, 3.0])).tolist() == [2.0, 5.0, 4.0]
+    assert whole_turns(turning_map(), np.array([4.6, 9.0, -7.0])).tolist() == [6.0, 0.0, -2 * np.pi]
 
 
 def test_angles_of_limits_are_principal_ones():
-    features = Wrapped(((0, 3.0), (2, 2 * np.pi)))
-    turn = 2 * np.pi
-    moved = principal(features, np.array([[-3.1, 9.0, -turn], [5.0, 9.0, 0.5]]))
+    time_map, turn = turning_map(), 2 * np.pi
+    moved = principal(time_map, np.array([[-3.1, 9.0, -turn], [5.0, 9.0, 0.5]]))
     np.testing.assert_allclose(moved, [[-0.1, 9.0, 0.0], [8.0, 9.0, 0.5 + turn]], atol=1e-12)
     for angle in (np.pi, -np.pi, -np.pi + 1e-12, 3 * np.pi - 1e-12, -np.pi - 1e-12):  # on both sides of half a turn
-        assert principal(features, np.array([[0.0, 0.0, angle]]))[0, 2] == pytest.approx(np.pi)
-    assert principal(state_itself, np.array([[9.0, -7.0]])).tolist() == [[9.0, -7.0]]
-    time_map = TimeMap(FunctionMap(lambda k, x: x), jnp.zeros(3), features, 1, 1e-8, 1e9)
+        assert principal(time_map, np.array([[0.0, 0.0, angle]]))[0, 2] == pytest.approx(np.pi)
     values, at = np.zeros(0, complex), np.array([[3.1, 1.0, turn]])
     limit = LimitSet("fixed point", "stable", at, time_map.features_of(at), 1.0, values)
     np.testing.assert_allclose(with_principal_angles(time_map, limit).state, [0.1, 1.0, 0.0], atol=1e-12)
-    found = find_attractors(
-        FunctionMap(lambda k, x: 0.5 * x + np.pi), [[7 * np.pi]], search=accurate(wrapped={0: turn}, longest=256)
-    )
+    halved = FunctionMap(lambda k, x: 0.5 * x + np.pi, Circle())
+    found = find_attractors(halved, [[7 * np.pi]], search=accurate(longest=256))
     np.testing.assert_allclose(found.attractors[0].state, [0.0], atol=1e-9)
     turning = TrajectoryRecord(
         time_map, 9.0 + np.arange(30.0)[:, None] % 2 + np.zeros((30, 3)), np.ones((30, 4)), np.ones(4), False, 1, ()
@@ -518,8 +520,6 @@ def test_bad_input_is_one_sentence():
         find_attractors(DoubleWell(), [[np.nan]], search=accurate())
     with pytest.raises(ValueError, match="Argument `system` must be a flow or a map"):
         find_attractors(len, [[0.0]], search=accurate())
-    with pytest.raises(ValueError, match="Argument `wrapped` must have indices of the 2 entries"):
-        find_attractors(VanDerPol(), [[0.0, 1.0]], search=accurate(wrapped={2: 1.0}))
     with pytest.raises(ValueError, match="Argument `longest` must be at least 256"):
         find_attractors(VanDerPol(), [[0.0, 1.0]], search=accurate(longest=10))
     with pytest.raises(ValueError, match="Argument `period` must be left out for a map"):

@@ -154,7 +154,7 @@ def test_every_start_may_escape():
 
 @pytest.mark.slow
 def test_rotations_of_a_pendulum_are_one_attractor():
-    found = basins(Pendulum(friction=0.5), [[-9, 9], [-1, 1]], [12, 6], search=Search(wrapped={0: 2 * np.pi}))
+    found = basins(Pendulum(friction=0.5), [[-9, 9], [-1, 1]], [12, 6])
     assert found.shares == {0: 1.0}
 
 
