@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
-from analysis.dynamics.scaling.flat import flat_states
+from analysis.dynamics.scaling.flat import flat_state, flat_states
 from dynsim._core.checked import checked
 from dynsim._core.host import filled, room_for
 from dynsim._core.placement import on_host_by_default
@@ -204,7 +204,7 @@ def poincare_section(
         if not t < end:
             raise ArgumentError("longest", f"be longer than the transient, {t:g}", f"is {end:g}")
         x = _begun(flow, x, t, end, integrator)
-    found = _section(flow, x, t, surface, wanted, direction, step, end, integrator)
+    found = _section(flow, x, t, surface, wanted, direction, step, end, integrator, turn)
     if not len(found.times):
         raise ArgumentError("surface", "be crossed by the trajectory", f"is not crossed up to t = {end:g}")
     return found
@@ -212,9 +212,9 @@ def poincare_section(
 
 def _section(
     flow: AbstractFlow, x: State, t: float, surface: Callable, wanted: int, direction: int, step: float, end: float,
-    integrator: AbstractIntegrator,
+    integrator: AbstractIntegrator, turn: float = math.inf,
 ) -> Section:  # fmt: skip
-    """Compute the crossings of a surface from a state at a time, possibly none."""
+    """Compute the crossings of a surface, modulo `turn`, from a state at a time, possibly none."""
     quick = _is_quick(flow, x, end, integrator)
     samples = LONGER * SAMPLES if quick else SAMPLES
     times, states, signs = [np.empty(0)], [], [np.empty(0)]
@@ -230,7 +230,7 @@ def _section(
         found += len(where)
         x, t = path(t + samples * step), t + samples * step
     joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
-    known, angles = components(flow, x), flat_states(flow.space.periods(joined))[0]
+    known, angles = components(flow, x), flat_state(flow.space.periods(x))
     return Section(
         np.concatenate(times)[:wanted], flow.space.reduced(joined), np.concatenate(signs)[:wanted], step,
         found >= wanted, known.names, known.units, angles,
