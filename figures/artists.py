@@ -196,7 +196,7 @@ def sheet(
         several = ax if isinstance(ax, Sequence | np.ndarray) else (ax,)
         given = [check_axes(one, kind, hint) for one in np.ravel(np.array(several, object))]
         drawn = Artists(given, own=False)
-        kept = [_Kept(one) for one in given]
+        kept = [_AxesKept(one) for one in given]
         yield drawn
         for one in kept:
             one.restore(labels=labels, limits=limits)
@@ -208,7 +208,7 @@ def sheet(
     with settings():
         figure, axes = canvas(width, aspect) if make is None else make()
         drawn = Artists(axes, own=True)
-        kept = [_Kept(one) for one in axes]
+        kept = [_AxesKept(one) for one in axes]
         yield drawn
         for one in kept:
             one.restore(labels=labels, limits=limits)
@@ -245,7 +245,7 @@ def visible(ax: Any) -> list[Artist]:
     return [one for one in (*ax.lines, *ax.collections, *ax.patches, *ax.images) if not is_proxy(one)]
 
 
-class _Kept:
+class _AxesKept:
     """Labels and limits of axes before a drawing, which are restored where they are not wanted."""
 
     def __init__(self, ax: Any) -> None:

@@ -122,7 +122,7 @@ def test_an_orbit_diagram_of_a_flow_has_values_at_its_crossings(asked, capsys, m
             at=float(surface(0.0, x)), value=float(coordinate(x)), options=(transient, kept, direction, longest)
         )
         given.update(rtol=float(integrator.rtol))
-        return OrbitDiagram(values, np.array([[1.0, 2.0, 1.0, 2.0], [1.0, np.nan, np.nan, np.nan]]))
+        return OrbitDiagram(values, np.array([[1.0, 2, 1, 2], [1.0, np.nan, np.nan, np.nan]]), parameter.name)
 
     monkeypatch.setattr(poincare, "orbit_diagram", diagram)
     words = ("--surface", "x=2", "--direction", "down", "--against", "c=4:5:2", "--count", 4, "--rtol", 1e-7)
