@@ -17,7 +17,14 @@ from dynsim.errors import ArgumentError, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
-LIKE = {*get_args(ArrayLike)}
+
+
+def _members(hint: Any) -> set[Any]:
+    """The members of a union; a union with a name of its own, as NumPy's ArrayLike from Python 3.12 on, is one."""
+    return {*get_args(hint)} or {hint}
+
+
+LIKE = _members(ArrayLike)
 
 
 def checked(fn: Callable[P, R]) -> Callable[P, R]:

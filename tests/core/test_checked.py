@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from fractions import Fraction
+from typing import NewType
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 from analysis.chains import attention_entropy, dissipation, entropy_rate, mixing_bounds, total_variation
 from analysis.hardmax import polytope, support_gap
 from analysis.tokens import diameter, merge_times
+from dynsim._core import checked as checked_arguments
 from dynsim._core.checked import checked
 from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
@@ -125,3 +127,23 @@ def test_keys_are_checked():
     with pytest.raises(ArgumentError, match="`key` must be a random key"):
         published_ensemble_flow(0)
     assert published_ensemble_flow(random_key(0, "tokens"), d=2).query_key is not None
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_only_arguments_like_arrays_must_hold_numbers(monkeypatch, named):
+    """Whether or not NumPy gives the union of what is like an array a name of its own."""
+    like = NewType("ArrayLike", object) if named else ArrayLike
+    monkeypatch.setattr(checked_arguments, "LIKE", checked_arguments._members(like))
+
+    def taken(values, other, maybe=None):
+        return values, other, maybe
+
+    taken.__annotations__ = {"values": like, "other": Fraction | str, "maybe": like | None}
+    run = checked(taken)
+    assert run([1.0], Fraction(1, 2)) == ([1.0], Fraction(1, 2), None)
+    assert run([1.0], "word", 2.0) == ([1.0], "word", 2.0)
+    for given in (("word", "word"), ([1.0], "word", "word")):
+        with pytest.raises(ArgumentError, match="must hold real numbers"):
+            run(*given)
+    with pytest.raises(ArgumentError, match="^Argument `other` must be a `Fraction` or a word, "):
+        run([1.0], object())
