@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from dynsim._core.checked import checked
-from dynsim.errors import ArgumentError, UnavailableError
+from dynsim.errors import ArgumentError, UnavailableError, shown
 
 VARIABLE = "DYNSIM_DATA"
 """Environment variable that names the folder of data files."""
@@ -23,7 +22,6 @@ def use_data(folder: Path | None) -> None:
     os.environ[VARIABLE] = str(folder)
 
 
-@checked
 def data_file(name: str, folder: str | Path | None = None) -> Path:
     """Path of the data file `name` in `folder`, by default in the folder named by `DYNSIM_DATA`.
 
@@ -32,6 +30,7 @@ def data_file(name: str, folder: str | Path | None = None) -> Path:
         folder: the folder that holds it.
 
     Raises:
+        ValueError: for a name that is no word, or a folder that is no path.
         UnavailableError: if no folder is given, or it does not contain the file.
 
     Example:
@@ -43,6 +42,12 @@ def data_file(name: str, folder: str | Path | None = None) -> Path:
         ...     ds.data_file("two.txt", folder).read_text()
         '2'
     """
+    for argument, value, kinds, what in (
+        ("name", name, str, "a word"),
+        ("folder", folder, str | Path | None, "a path"),
+    ):
+        if not isinstance(value, kinds):  # without JAX, which `--help` does not load
+            raise ArgumentError(argument, f"be {what}", f"is {shown(value)}")
     place = os.environ.get(VARIABLE, "") if folder is None else str(folder)
     if not place:
         must = f"name the folder that holds `{name}` (`--data` or {VARIABLE})"

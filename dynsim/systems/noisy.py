@@ -151,7 +151,7 @@ class NoisyFlow(AbstractFlow):
         """Raise `ValueError` if the flow is not defined on all of [t0, t1]."""
         self.flow.check_horizon(t0, t1)
 
-    def amplitude(self, t: Time, x: State) -> State:
+    def amplitude(self, t: Time, x: State) -> Any:
         """The noise as it was given, evaluated if it is a function."""
         return self.noise(t, x) if callable(self.noise) else self.noise
 

@@ -134,7 +134,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("simulate lorenz --out run.txt", "`out` must end in .npz, .csv or .parquet, but is `run.txt`."),
         ("simulate lorenz --rtol 1e-30", "`rtol` must be at least 2.2e-16, the rounding of numbers, but is 1e-30."),
         ("simulate lorenz --max-steps 0", "`max_steps` must be at least 1, but is 0."),
-        ("simulate lorenz --max-steps 9 --noise 1", "`max_steps` must be left out with `--noise`, but is 9."),
+        ("simulate lorenz --max-steps 9 --noise 1", "`max_steps` must be left out with noise, but is 9."),
         ("simulate logistic --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
         ("section henon --max-steps 9", "`max_steps` must be left out for a map"),
         ("simulate mine.py:level", "`system` must take time, state and nothing else, but does not"),

@@ -53,6 +53,15 @@ def load_basins(path: str | Path) -> Basins:
 
     Raises:
         ValueError: for a file that holds no basins, or is damaged.
+
+    Example:
+        >>> import tempfile
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import basins, load_basins, save_basins
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_basins(f"{folder}/wells.npz", basins(ds.FunctionFlow(lambda t, x: x - x**3), [(-2.0, 2.0)], (8,)))
+        ...     print(len(load_basins(f"{folder}/wells.npz").attractors))
+        2
     """
     arrays = read_arrays(path)
     must = "be a file that `save_basins` wrote"
