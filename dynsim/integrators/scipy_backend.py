@@ -146,7 +146,8 @@ class Scipy(AbstractIntegrator):
     `longest_step` limits the steps, as in `Diffrax`. A field that calls NumPy, or branches on its state, cannot be
     compiled and is called directly, which is slower. Radau and BDF use the exact Jacobian of a field that can be
     differentiated, as a sparse matrix if it is large and has few entries, and SciPy's differences otherwise. A short
-    field is evaluated as a Python function of numbers, whose results are those of the compiled one up to rounding.
+    field is evaluated as a Python function of numbers, whose results are those of the compiled one up to rounding, by
+    all methods but LSODA.
 
     Saved states come from the dense output of a step. It is less accurate than the steps, by four digits where
     stability rather than accuracy limits their length. Where it does not satisfy the equation up to some hundred
@@ -200,8 +201,10 @@ class Scipy(AbstractIntegrator):
         saved[0] = flat
         implicit = self.method in IMPLICIT
         jacobian = flat_jacobian(flow, unravel, field, float(ts[0]), flat) if implicit else None
-        # SciPy's own work is small, and calls of a compiled field are most of the time
-        field, jacobian = shortened(flow, unravel, field, jacobian)
+        # SciPy's own work is small, and calls of a compiled field are most of the time; but other rounding errors of a
+        # stiff field may keep LSODA at its method for fields that are not stiff
+        if self.method != "LSODA":
+            field, jacobian = shortened(flow, unravel, field, jacobian)
         walk = _Walk(self, flow, field, unravel, events, jacobian)
         t, y, fired, outcome, steps, begin = ts[0], saved[0], (), Outcome.FINISHED, 0, 1
         for piece in walk.pieces(ts, saved[0]):

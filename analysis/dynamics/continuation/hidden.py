@@ -113,8 +113,8 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     if size <= RESOLUTION * step:
         return 0.5 if np.any(missed) else None
     places = np.array([(samples[j].length - begin) / size for j in near])
-    high = np.linalg.solve(np.vander(places, increasing=True), growths)
-    values = np.vander(np.linspace(0.0, 1.0, GRID), len(near), increasing=True) @ high
+    high = _through(places, growths, size * slopes)
+    values = np.vander(np.linspace(0.0, 1.0, GRID), len(high), increasing=True) @ high
     error = SAFETY * np.max(np.abs(values - _other(places, growths, size * slopes)), axis=0)
     touches = (samples[k].touches, samples[k + 1].touches)
     one_sign = np.min(values * signs[0], axis=0), np.min(values * signs[1], axis=0)
@@ -144,13 +144,19 @@ def _near(samples: list[SpectrumAt], k: int) -> list[int]:
 
 def _other(places: np.ndarray, growths: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """Evaluate on the grid the polynomials through the values nearest to it, with slopes at both ends if known."""
-    known = ~np.isnan(slopes[:, 0])
-    nearest = np.argsort(np.abs(places - 0.5), kind="stable")[: min(OTHER, len(places) - 1 + known.sum()) - known.sum()]
-    by_slopes = np.array([[0.0, 1.0, 2.0 * x, 3.0 * x**2] for x in np.flatnonzero(known)]).reshape(-1, OTHER)
-    count = len(nearest) + len(by_slopes)
-    conditions = np.vstack([np.vander(places[nearest], OTHER, increasing=True), by_slopes])[:, :count]
-    found = np.linalg.solve(conditions, np.vstack([growths[nearest], slopes[known]]))
-    return np.vander(np.linspace(0.0, 1.0, GRID), count, increasing=True) @ found
+    known = int(np.sum(~np.isnan(slopes[:, 0])))
+    nearest = np.argsort(np.abs(places - 0.5), kind="stable")[: min(OTHER, len(places) - 1 + known) - known]
+    found = _through(places[nearest], growths[nearest], slopes)
+    return np.vander(np.linspace(0.0, 1.0, GRID), len(found), increasing=True) @ found
+
+
+def _through(places: np.ndarray, growths: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Compute the polynomials through values at places, with slopes at 0 and 1 where these are known."""
+    known = np.flatnonzero(~np.isnan(slopes[:, 0]))
+    powers = np.arange(len(places) + len(known))
+    by_slopes = np.array([powers * float(x) ** np.maximum(powers - 1, 0) for x in known]).reshape(-1, len(powers))
+    conditions = np.vstack([np.vander(places, len(powers), increasing=True), by_slopes])
+    return np.linalg.solve(conditions, np.vstack([growths, slopes[known]]))
 
 
 def _inner_roots(polynomial: np.ndarray) -> np.ndarray:
