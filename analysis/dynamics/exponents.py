@@ -137,7 +137,8 @@ def lyapunov_ensemble(
         options: Any = {"count": k, "transient": before or every, "interval": every, "t0": t0, "integrator": solver}
         start = lambda j: jax.tree.map(lambda y: y[j], y0s)
         rows = [_alone(flows[j % len(flows)], start(j), span, k, options) for j in range(members)]
-        return LyapunovEnsemble(*np.moveaxis(np.array(rows), 1, 0), f"not in lanes, because {lanes}")
+        found, off = np.moveaxis(np.array(rows), 1, 0)
+        return LyapunovEnsemble(found, off, f"not in lanes, because {lanes}")
 
     def solved(part: np.ndarray) -> np.ndarray:
         some = [Tangents(flows[j]) for j in (part if len(flows) > 1 else [0])]  # pyright: ignore[reportCallIssue]
@@ -169,7 +170,8 @@ def _lanes(flows: Sequence[AbstractFlow], solver: Diffrax, y0s: State, first: St
     plain = solver.lanes(flows, y0s, np.asarray(ends))
     if not isinstance(plain, Ways):
         return plain
-    size, shaped = ravel_pytree(first)[0].size, jax.ShapeDtypeStruct
+    size = ravel_pytree(first)[0].size
+    shaped: Any = jax.ShapeDtypeStruct
     like = jax.tree.map(lambda y: shaped(jnp.shape(y)[1:], y.dtype), y0s)
     z = Vectors(like, shaped((size, k), jax.tree.leaves(y0s)[0].dtype))
     jumps = plain.jumps if np.isfinite(plain.jumps).any() else np.empty(0)
