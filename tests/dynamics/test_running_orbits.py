@@ -108,9 +108,9 @@ def test_a_return_is_one_modulo_the_periods():
 
 def test_points_that_differ_by_turns_are_kept_once():
     points = np.array([[7.0, 0.0], [7.0 - TURN, 0.0], [1.0, 0.5], [1.0 + TURN, 0.5]])
-    assert modulo(points, np.array([TURN, np.inf])) == [1, 2]
-    assert modulo(points, np.array([np.inf, np.inf])) == [0, 1, 2, 3]
-    assert modulo(np.empty((0, 2)), np.array([TURN, np.inf])) == []
+    assert modulo(points, np.array([TURN, np.inf]), np.ones(2)) == [1, 2]
+    assert modulo(points, np.array([np.inf, np.inf]), np.ones(2)) == [0, 1, 2, 3]
+    assert modulo(np.empty((0, 2)), np.array([TURN, np.inf]), np.ones(2)) == []
 
 
 def test_copies_of_a_cycle_fill_the_window():
@@ -131,3 +131,11 @@ def test_nodes_of_a_rotation_are_moved_beside_those_of_another_one():
     moved = lambda rows, time: (rows + time, np.ones_like(rows))
     found = beside(moved, nodes, nodes + 1.625, 1.0, lambda apart: nearest(apart, np.ones(1)))
     assert np.allclose(np.mod(found, 1.0), np.mod(nodes + 0.625, 1.0), atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_only_whole_turns_make_two_places_one_in_any_unit(size):
+    points = np.array([[0.1 + TURN, 1e-9], [0.1, 0.0], [0.1, 1e-7], [0.1 - TURN, 1e-3], [0.1 + 1e-3 - TURN, 0.0]])
+    angles, sizes = np.array([TURN, np.inf]), np.array([1.0, size])
+    assert modulo(points * [1.0, size], angles, sizes) == [1, 2, 3, 4]
+    assert modulo(points * [1.0, size], np.array([np.inf, np.inf]), sizes) == [0, 1, 2, 3, 4]

@@ -12,7 +12,7 @@ from jaxtyping import Array
 from analysis.dynamics.equilibria.centres import centre_type
 from analysis.dynamics.equilibria.field_rows import LEFT, FieldRows, newton_steps
 from analysis.dynamics.equilibrium_types import CENTRE
-from analysis.dynamics.flow_maps.angles import modulo, same_modulo
+from analysis.dynamics.flow_maps.angles import modulo, turned_by
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.linearisation import (
     NEAR_ZERO,
@@ -129,17 +129,18 @@ def equilibria(
     near = None if radius is None else number("radius", radius)
     search = Finder(start_units(flow, starts, t), starts, t, invariant=invariant, radius=near, symmetries=symmetries)
     search.round(search.units.rescaled(starts))
-    return once_modulo_turns(flow, search.classified())
+    return once_modulo_turns(search.rows, search.classified())
 
 
-def once_modulo_turns(flow: AbstractFlow, found: Sequence[Equilibrium]) -> list[Equilibrium]:
+def once_modulo_turns(rows: FieldRows, found: Sequence[Equilibrium]) -> list[Equilibrium]:
     """Keep one of the equilibria that differ only by whole turns of angles, the one nearest to zero, in their order."""
     if not found:
         return []
-    angles, points = flat_state(flow.space.periods(found[0].state)), np.stack([flat_state(e.state) for e in found])
-    kept = modulo(points, angles)
-    again = lambda k: [e.times_found for e, x in zip(found, points, strict=True) if same_modulo(x, points[k], angles)]
-    return [found[k]._replace(times_found=sum(again(k))) for k in kept]
+    angles = flat_state(rows.flow.space.periods(found[0].state))
+    points = np.stack([flat_state(e.state) for e in found])
+    kept = modulo(points, angles, rows.scale)
+    turned = lambda k: [e for e, x in zip(found, points, strict=True) if turned_by(x, points[k], angles, rows.scale)]
+    return [found[k]._replace(times_found=sum(e.times_found for e in (found[k], *turned(k)))) for k in kept]
 
 
 def start_units(flow: AbstractFlow, starts: State, t: Time = 0.0, sizes: State | None = None) -> Units:

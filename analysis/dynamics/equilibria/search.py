@@ -322,7 +322,7 @@ class _Search(Finder):
                 self.points[k], self.speeds[k] = members[0], float(np.max(np.abs(self.rows.field(members[0][None]))))
             (families if self.families[k] else inside).append(self.one(k))
         inside.sort(key=lambda e: e.order)
-        once = once_modulo_turns(self.rows.flow, inside)
+        once = once_modulo_turns(self.rows, inside)
         return AllEquilibria(tuple(once), tuple(families), outside, **ended)
 
 

@@ -12,7 +12,7 @@ from dynsim._core.types import State
 from dynsim.spaces import AbstractSpace
 from dynsim.spaces.base import nearest
 
-# Largest distance, relative to 1 + |x|, of two states that are the same modulo whole turns.
+# Largest distance of two states that are the same modulo whole turns, in units of each component.
 SAME_PLACE = 1e-6
 
 Periods = tuple[tuple[int, float], ...]
@@ -78,20 +78,31 @@ def principal(time_map: TimeMap, states: Float[np.ndarray, "states n"]) -> Float
     return moved
 
 
-def modulo(points: Float[np.ndarray, "points d"], angles: Float[np.ndarray, " d"]) -> list[int]:
+def modulo(
+    points: Float[np.ndarray, "points d"], angles: Float[np.ndarray, " d"], sizes: Float[np.ndarray, " d"]
+) -> list[int]:
     """Choose one of the points that differ only by whole turns of angles: the one nearest to zero. Give their indices.
 
     Args:
         points: the points.
         angles: the period of each component, infinite for a component that is no angle.
+        sizes: the unit of each component.
     """
     turning, kept = np.isfinite(angles), []
     for k in np.argsort(np.sum(np.abs(points[:, turning]), axis=1), kind="stable").tolist():
-        if not any(same_modulo(points[j], points[k], angles) for j in kept):
+        if not any(turned_by(points[k], points[j], angles, sizes) for j in kept):
             kept.append(k)
     return sorted(kept)
 
 
-def same_modulo(x: Float[np.ndarray, " d"], y: Float[np.ndarray, " d"], angles: Float[np.ndarray, " d"]) -> bool:
-    """Test whether two points differ only by whole turns of angles."""
-    return bool(np.all(np.abs(nearest(x - y, angles)) <= SAME_PLACE * (1 + np.abs(y))))
+def turned_by(
+    x: Float[np.ndarray, " d"],
+    y: Float[np.ndarray, " d"],
+    angles: Float[np.ndarray, " d"],
+    sizes: Float[np.ndarray, " d"],
+) -> bool:
+    """Test whether two points differ by whole turns of angles, at least one, and by nothing else."""
+    turning = np.isfinite(angles)
+    far = np.abs(x - y)[turning] > angles[turning] / 2
+    unit = np.where(turning, angles, sizes)
+    return bool(np.any(far) and np.all(np.abs(nearest(x - y, angles)) <= SAME_PLACE * unit))

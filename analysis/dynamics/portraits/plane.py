@@ -260,7 +260,7 @@ class PhasePlane(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the equilibria and limit cycles in one line."""
-        kept = modulo(self.points, np.asarray(self.angles))
+        kept = modulo(self.points, np.asarray(self.angles), np.array([np.ptp(self.xs), np.ptp(self.ys)]))
         places = [
             f"{e.description} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
             for k, (e, p) in enumerate(zip(self.equilibria, self.points, strict=True))
