@@ -61,7 +61,8 @@ def _is_list(x: Any) -> bool:
 
 
 def _array(x: Any) -> Any:
-    return x if isinstance(x, jax.Array) else np.asarray(x, float)
+    found = x if isinstance(x, jax.Array) else np.asarray(x)
+    return found if np.issubdtype(found.dtype, np.floating) else found.astype(float)
 
 
 def nearest(x: Any, periods: np.ndarray) -> Any:

@@ -14,8 +14,6 @@ from dynsim.cli.section import Section
 from dynsim.cli.simulate.fast_slow import FastSlowOptions
 from dynsim.cli.simulate.prototypes.options import Prototypes
 from dynsim.cli.sweep.options import Sweep
-from dynsim.systems.catalogue.oscillators import DoubleWell
-from dynsim.systems.named import components
 from figures.panels.exponents import exponents_against, running_exponents
 from figures.panels.labels import axis_label, symbol
 from figures.panels.maps import cobweb, orbit_diagram, section
@@ -140,7 +138,7 @@ def test_the_absolute_tolerance_reaches_the_solver(capsys):
     words = ("lyapunov", "double-well", "--start", 0.1, "--duration", 50, "--interval", 1)
     assert answer(capsys, *words) != answer(capsys, *words, "--atol", 0.1)
     o = BasinsOptions("double-well", atol=1e-3)
-    assert search_of(o, components(DoubleWell(), np.ones(1))).atol == 1e-3
+    assert search_of(o).atol == 1e-3
 
 
 def test_panels_refuse_what_does_not_fit(ax):
