@@ -8,6 +8,7 @@ from tests.cli.test_command_line import refused, run
 OWN = "tests/support/fast_slow_system.py"
 
 
+@pytest.mark.slow
 def test_an_example_has_its_folds_its_file_and_its_figure(capsys, tmp_path):
     out, drawn = tmp_path / "run.npz", tmp_path / "run.pdf"
     words = ("--epsilon", 0.1, "--compare", 0, "--frames", 51, "--out", out, "--figure", drawn)

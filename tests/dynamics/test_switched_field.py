@@ -23,6 +23,7 @@ RATIO = math.exp(-DAMPING * math.pi / math.sqrt(1 - DAMPING**2))
 AMPLITUDE, PERIOD = (1 + RATIO) / (1 - RATIO), 2 * math.pi / math.sqrt(1 - DAMPING**2)
 
 
+@pytest.mark.slow
 def test_andronovs_clock_has_a_zero_exponent_and_its_damping():
     """Turning points obey A -> 1 + r (A + 1): the multipliers of the limit cycle are 1 and r^2."""
     found = lyapunov_spectrum(CLOCK, jnp.array([AMPLITUDE, 0.0]), 300.0)

@@ -180,6 +180,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on(letters, name, after, t
     assert whole.read_bytes() == again.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_prompts_are_padded_with_zeros_to_one_length():
     path = data_or_skip("stories260k.npz")
     tokenizer, inputs = load_tokenizer(path), padded_prompts(path)

@@ -62,6 +62,7 @@ def dfx_forward(solver):
     return dataclasses.replace(solver, scan_kind="lax")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["last stage is the first", pytest.param("every stage anew", marks=pytest.mark.slow)])
 def test_a_solve_takes_as_many_steps_as_that_of_diffrax(name):
     """Step sizes follow error estimates, whose rounding errors move the states by far less than the tolerance."""

@@ -113,6 +113,7 @@ def test_the_order_is_two():
     np.testing.assert_allclose(orders, 2, atol=0.1)
 
 
+@pytest.mark.slow
 def test_the_error_follows_the_tolerance_and_agrees_with_radau(exact):
     for rtol in (1e-3, 1e-4, 1e-5, 1e-6):
         path = simulate(HEAT, X, [0.0, 0.5, 1.0], integrator=rkc2(rtol))

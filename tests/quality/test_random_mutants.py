@@ -51,6 +51,7 @@ def verdicts(monkeypatch):
     return says
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_errors_few_of_a_function():
     first, again, other = drawn(99, seed=3), drawn(99, seed=3), drawn(99, seed=4)
     names = [found.name for found in first]

@@ -30,6 +30,7 @@ def check(orbits: Any, low: float, high: float) -> None:
     assert np.all(np.diff(orbits.arclengths) > 0)
 
 
+@pytest.mark.slow
 def test_a_branch_of_orbits_goes_on():
     orbit, steps = periodic_orbit(within(0.8, 1.2).system, [1.0, 0.0], 3.0, segments=3), Steps(largest=1.0)
     known = continue_orbits(within(0.8, 1.2), orbit, steps=steps)

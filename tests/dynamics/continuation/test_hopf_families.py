@@ -40,6 +40,7 @@ def test_a_vertical_family_is_left_where_the_limit_cycle_crosses_it(van_der_pol)
     assert len(found.parameters) < 60
 
 
+@pytest.mark.slow
 def test_ranges_of_cycles_are_those_of_a_fine_simulation(van_der_pol):
     _, found = van_der_pol
     last = found._replace(

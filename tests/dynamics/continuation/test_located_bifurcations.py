@@ -227,6 +227,7 @@ def test_a_slope_below_rounding_has_no_sign():
     assert bifurcations.find_bifurcations(curve, points, np.arange(4.0), [1.0] * 4)[0] == []
 
 
+@pytest.mark.slow
 def test_a_branch_that_is_vertical_on_the_whole_has_no_folds():
     found = branches.branch(*wave(2e-12, 3.0), ("bounds", "bounds"))
     assert found.vertical

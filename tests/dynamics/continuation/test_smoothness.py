@@ -57,6 +57,7 @@ class Inexact(EquilibriumCurve):
         return at._replace(values=at.values + 1e-3 * error, J=at.J + error, slope=at.slope + error)
 
 
+@pytest.mark.slow
 def test_errors_of_tangents_beside_a_pitchfork_are_no_corners():
     curve = Inexact(Parameter(FunctionFlow(lambda t, x, p=0.5: p * x - x**3, parameters={"p": 0.5}), "p", -1.0, 1.0))
     places = np.array([0.0, 1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 4e-5, 1e-4, 3e-4, 1e-3])

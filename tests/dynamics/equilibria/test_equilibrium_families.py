@@ -52,6 +52,7 @@ def test_which_equilibrium_was_found_does_not_matter():
     np.testing.assert_allclose(ends, np.broadcast_to([[-1, 0], [1, 0]], (3, 2, 2)), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_circle_of_equilibria_is_one_closed_curve_beside_an_isolated_one():
     flow = FunctionFlow(lambda t, x: x * (1 - x @ x))
     isolated, (family,) = found_from(flow, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]], [2, 2])
