@@ -6,8 +6,8 @@ import pytest
 
 from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.attractors.search import find_attractors
-from analysis.dynamics.continuation.orbit_curve import beside
 from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.phases import beside
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.angles import modulo

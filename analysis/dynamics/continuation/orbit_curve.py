@@ -1,7 +1,6 @@
 """Equations of periodic orbits along a parameter by multiple shooting, for continuation.
 
-The unknowns are the nodes, the period and the parameter. The file also moves orbits into phase with each other, and
-confirms orbits with a stricter solver.
+The unknowns are the nodes, the period and the parameter. The file also confirms orbits with a stricter solver.
 """
 
 import functools
@@ -17,6 +16,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, turned
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
+from analysis.dynamics.continuation.phases import Rows, beside
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -39,50 +39,6 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import is_flat
-
-# Number of phases per segment that are tried to align two orbits, and largest number of refining steps.
-SHARES = 8
-
-
-# Time step, relative to the period, below which the phase counts as found.
-SAME = 1e-10
-
-
-Rows = Float[np.ndarray, "m n"]
-
-
-def beside(
-    moved: Callable[[Rows, float], tuple[Rows, Rows]],
-    nodes: Rows,
-    aims: Rows,
-    period: float,
-    short: Callable[[Rows], Rows] = lambda apart: apart,
-) -> Rows:
-    """Move the nodes of an orbit along it so that they are nearest to the nodes of another orbit.
-
-    A curve of orbits that has come back to its first orbit may have shifted the nodes by any time.
-
-    Args:
-        moved: advances states by a time, and gives the velocities there.
-        nodes: states at equal shares of the period.
-        aims: nodes of the other orbit, equally many.
-        period: period of the orbit.
-        short: removes whole turns of angles from differences of states.
-    """
-    m = len(nodes)
-    apart = lambda rows: [float(np.linalg.norm(short(np.roll(rows, -k, axis=0) - aims))) for k in range(m)]
-    begun = [moved(nodes, period / m * (j + 1) / SHARES) for j in range(SHARES)]
-    best = min(begun, key=lambda pair: min(apart(pair[0])))
-    k = int(np.argmin(apart(best[0])))
-    rows, speeds = (np.roll(part, -k, axis=0) for part in best)
-    for _ in range(SHARES):
-        time = float(np.sum(speeds * short(aims - rows)) / max(float(np.sum(speeds**2)), np.finfo(float).tiny))
-        if abs(time) <= SAME * period:
-            break
-        time = float(np.clip(time, -period / m, period / m))
-        rows, speeds = moved(rows, time) if time > 0 else moved(np.roll(rows, 1, axis=0), time + period / m)
-    return rows
-
 
 # Factor of the solver's tolerance with which orbits are confirmed.
 STRICTER = 0.1

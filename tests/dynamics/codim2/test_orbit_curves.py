@@ -8,8 +8,9 @@ from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
-from analysis.dynamics.continuation.orbit_curve import Cycle, beside, is_confirmed
+from analysis.dynamics.continuation.orbit_curve import Cycle, is_confirmed
 from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.phases import beside
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.systems.base import FunctionFlow
