@@ -16,12 +16,12 @@ from analysis.dynamics.lyapunov import BLOCKS, lyapunov_spectrum
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim._core.validation import integer, number
+from dynsim._runtime.cores import in_parts
 from dynsim.errors import ArgumentError, IntegrationError
 from dynsim.integrators import Diffrax
 from dynsim.integrators.in_lanes import Ways, restarted, ways
 from dynsim.integrators.switched_field import switched_field
 from dynsim.simulation.checks import as_double, as_state, check_flow, check_start
-from dynsim.simulation.ensemble import in_parts
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 

@@ -20,6 +20,7 @@ from dynsim._core.printing import one_line
 from dynsim._core.shared_functions import shared
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
+from dynsim._runtime.cores import in_parts
 from dynsim.errors import ArgumentError, IntegrationError, counted
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.integrators.base import step_limit
@@ -30,7 +31,7 @@ from dynsim.notebook import picture, plot
 from dynsim.programs import Programmed, compiles_little
 from dynsim.simulation.checks import as_state, check_flow, check_integrator, check_start
 from dynsim.simulation.dense import DensePath, dense_path
-from dynsim.simulation.ensemble import ensemble, in_parts
+from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces.base import nearest
 from dynsim.spaces.euclidean import Flat

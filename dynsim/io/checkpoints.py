@@ -1,5 +1,6 @@
 """Checkpoints of a long run: a folder with one file per finished part, from which the run resumes."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,16 @@ class Checkpoints:
             must = f"be empty or hold parts of this very run ({self.of})"
             raise OtherRunError("folder", must, f"`{self.folder}` holds parts of another run")
         return arrays
+
+
+def without_addresses(thing: Any) -> str:
+    """Text of an object for a digest, without the addresses in memory that differ from process to process."""
+    return re.sub("0x[0-9a-f]+", "", str(thing))
+
+
+def array_bytes(leaf: Any) -> bytes:
+    """Dtype, shape and bits of an array or a random key, for a digest."""
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    leaf = np.asarray(leaf)
+    return f"{leaf.dtype} {leaf.shape}".encode() + leaf.tobytes()

@@ -4,8 +4,6 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
-import os
-import re
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -26,6 +24,7 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.shared_functions import shared
 from dynsim._core.types import Key, Scalar, State, Time, TimesLike
 from dynsim._core.validation import function, integer, returned
+from dynsim._runtime.cores import cores
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError, Outcome
@@ -35,7 +34,7 @@ from dynsim.integrators.events import values_at
 from dynsim.integrators.fixed_step.stochastic import AbstractStochastic, chosen_for_all, of_members
 from dynsim.integrators.fixed_step.symplectic import Symplectic
 from dynsim.integrators.in_lanes import Ways
-from dynsim.io.checkpoints import Checkpoints
+from dynsim.io.checkpoints import Checkpoints, array_bytes, without_addresses
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
 from dynsim.io.parts import collected, interrupted
@@ -190,27 +189,15 @@ def work_digest(work: Work, parts: list[np.ndarray]) -> str:
         traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))
         times = [*flow.breakpoints(t0, t1), flow.step_limit(), *((e.direction, e.samples) for e in work.events)]
         program = traced.jaxpr.pretty_print(use_color=False)  # `str` would colour it on a terminal
-        found.update(f"{_without_addresses(program)} {times}".encode())
+        found.update(f"{without_addresses(program)} {times}".encode())
         for leaf in traced.consts:
-            found.update(_bytes(leaf))
-    found.update(_without_addresses(work.integrator).encode())
+            found.update(array_bytes(leaf))
+    found.update(without_addresses(work.integrator).encode())
     for leaf in jax.tree.leaves(
         eqx.filter((work.flows, work.integrator, work.y0s, work.ts, work.events), eqx.is_array)
     ):
-        found.update(_bytes(leaf))
+        found.update(array_bytes(leaf))
     return found.hexdigest()
-
-
-def _without_addresses(thing: Any) -> str:
-    return re.sub("0x[0-9a-f]+", "", str(thing))
-
-
-def _bytes(leaf: Any) -> bytes:
-    """Dtype, shape and bits of an array or a random key."""
-    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        leaf = jax.random.key_data(leaf)
-    leaf = np.asarray(leaf)
-    return f"{leaf.dtype} {leaf.shape}".encode() + leaf.tobytes()
 
 
 class Kept(NamedTuple):
@@ -590,28 +577,6 @@ def _solved_on(
     run = lambda todo, kept: finished(executor, {k: call(parts[k]) for k in todo}, kept)
     sizes = [len(part) for part in parts]
     return collected("ensemble", "members", sizes, run, checkpoints, Checkpoints.load, Checkpoints.save, shown)
-
-
-def in_parts(solve: Callable[[np.ndarray], Any], members: np.ndarray, most: int) -> list[tuple[np.ndarray, Any]]:
-    """Solve members in parts of nearly equal size, at most `most`, on all cores; each part with its result.
-
-    A part is filled up to the width of the largest by its last member.
-    """
-    if current().platform != "cpu":
-        most = max(most, len(members))
-    parts = np.array_split(members, -(-len(members) // most)) if len(members) else []
-    width = max(map(len, parts), default=0)
-    with ThreadPoolExecutor(cores()) as pool:
-        return list(zip(parts, pool.map(carried(solve), [filled(part, width) for part in parts]), strict=True))
-
-
-def cores() -> int:
-    """Number of parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
-    if current().platform != "cpu":
-        return 1
-    free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return min(free, int(told)) if told.isdigit() and int(told) else free
 
 
 def _alike(flows: tuple[AbstractFlow, ...]) -> bool:

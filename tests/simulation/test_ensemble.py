@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim._runtime.cores import cores
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.simulation.ensemble import Ensemble, Work, ensemble
@@ -284,10 +285,10 @@ def test_parts_are_of_nearly_equal_size_and_hold_few_large_states():
 
 
 def test_the_cores_are_those_of_the_process_or_as_many_as_the_environment_says(monkeypatch):
-    monkeypatch.setattr(module.os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
     for told, count in (("", 3), ("2", 2), ("0", 3), ("many", 3), ("8", 3)):
         monkeypatch.setenv("OMP_NUM_THREADS", told)
-        assert module.cores() == count
+        assert cores() == count
 
 
 def test_flows_share_a_program_if_they_differ_in_numbers_only():

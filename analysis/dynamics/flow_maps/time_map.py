@@ -21,13 +21,13 @@ from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
 from dynsim._core.placement import carried, current, placed
 from dynsim._core.types import State
+from dynsim._runtime.cores import cores
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.switched_field import SwitchedField
 from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import breakpoints, longest_step
-from dynsim.simulation.ensemble import cores
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
 

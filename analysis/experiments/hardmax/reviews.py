@@ -13,6 +13,7 @@ import numpy as np
 from analysis.experiments import Arrays, Experiment
 from analysis.experiments.hardmax.classifier_measures import HISTORY, history_row, measured
 from dynsim._core.types import Key
+from dynsim._runtime.cores import cores
 from dynsim._runtime.progress import progress
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.data import data_file
@@ -22,7 +23,6 @@ from dynsim.networks.sentiment.classifier import ReviewClassifier, draw_classifi
 from dynsim.networks.sentiment.reviews import Encoded, Selection, cleaned, encoded, read_reviews
 from dynsim.networks.sentiment.words import Cleaning, Vocabulary, vocabulary
 from dynsim.papers import HARDMAX
-from dynsim.simulation.ensemble import cores
 
 Result = TypeVar("Result")
 

@@ -8,12 +8,12 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from dynsim._runtime.cores import cores
 from dynsim.keys import random_key
 from dynsim.networks.multirate.byte_text import random_windows
 from dynsim.networks.multirate.config import MultirateConfig, dense
 from dynsim.networks.multirate.network import MultirateNetwork, draw_multirate, frozen, num_parameters
 from dynsim.networks.multirate.training import train_multirate
-from dynsim.simulation.ensemble import cores
 from tests.quality.benchmarks.harness import Contender, Row, race
 
 STEPS = 20

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim._runtime.cores import cores
 from dynsim.keys import random_key
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout
-from dynsim.simulation.ensemble import cores
 from tests.quality.benchmarks.harness import Contender, Row, race
 
 TEMPERATURE = 8.0

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.integrate
 
+from dynsim._runtime.cores import cores
 from dynsim.integrators import RKC2, Diffrax
 from dynsim.keys import random_key
-from dynsim.simulation.ensemble import cores
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow

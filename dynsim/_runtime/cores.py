@@ -1,0 +1,33 @@
+"""Solve parts of many members at a time on the cores of this process."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from dynsim._core.host import filled
+from dynsim._core.placement import carried, current
+
+
+def in_parts(solve: Callable[[np.ndarray], Any], members: np.ndarray, most: int) -> list[tuple[np.ndarray, Any]]:
+    """Solve members in parts of nearly equal size, at most `most`, on all cores; each part with its result.
+
+    A part is filled up to the width of the largest by its last member.
+    """
+    if current().platform != "cpu":
+        most = max(most, len(members))
+    parts = np.array_split(members, -(-len(members) // most)) if len(members) else []
+    width = max(map(len, parts), default=0)
+    with ThreadPoolExecutor(cores()) as pool:
+        return list(zip(parts, pool.map(carried(solve), [filled(part, width) for part in parts]), strict=True))
+
+
+def cores() -> int:
+    """Number of parts to solve at a time: the cores of this process, or fewer if `OMP_NUM_THREADS` says so."""
+    if current().platform != "cpu":
+        return 1
+    free = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return min(free, int(told)) if told.isdigit() and int(told) else free
