@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.dynamics.validated.intervals import INTERVALS, Interval
+from analysis.dynamics.validated.intervals import INTERVALS, IntervalArray
 from dynsim.programs import ProgramError, Tabulated, scalar_program
 
 MOST = 300
@@ -57,7 +57,7 @@ class RationalFunction:
     def __init__(self, element: Any):
         """Take over an element of a field of rational functions."""
         self._element = element
-        self._above, self._below = _Factors(element.numer), _Factors(element.denom)
+        self._above, self._below = _FactoredPolynomial(element.numer), _FactoredPolynomial(element.denom)
         self._size = len(element.numer.ring.gens)
 
     @functools.cached_property
@@ -65,9 +65,9 @@ class RationalFunction:
         gens = self._element.field.gens
         return [RationalFunction(self._element.diff(x)) for x in gens]
 
-    def interval(self, boxes: np.ndarray) -> Interval:
+    def interval(self, boxes: np.ndarray) -> IntervalArray:
         """Enclose the values on each box."""
-        columns = [Interval(boxes[:, k, 0], boxes[:, k, 1]) for k in range(self._size)]
+        columns = [IntervalArray(boxes[:, k, 0], boxes[:, k, 1]) for k in range(self._size)]
         with np.errstate(all="ignore"):
             return INTERVALS["div"](self._above.on(columns), self._below.on(columns))
 
@@ -83,12 +83,12 @@ class RationalFunction:
         total = self.interval(np.stack([middle, middle], axis=2))
         for k, slope in enumerate(self._slopes):
             sides = boxes[:, k] - middle[:, k, None]
-            shift = Interval(np.nextafter(sides[:, 0], -np.inf), np.nextafter(sides[:, 1], np.inf))
+            shift = IntervalArray(np.nextafter(sides[:, 0], -np.inf), np.nextafter(sides[:, 1], np.inf))
             total = INTERVALS["add"](total, INTERVALS["mul"](slope.interval(boxes), shift))
         return sharper(found, _ends(total, len(boxes)))
 
 
-class _Factors:
+class _FactoredPolynomial:
     """A polynomial as a product of powers of factors, each a sum of terms with enclosed coefficients."""
 
     def __init__(self, polynomial: Any):
@@ -99,11 +99,11 @@ class _Factors:
         else:
             self.unit, self.factors = _enclosed(1), [(_terms(polynomial), 1)]
 
-    def on(self, columns: list[Interval]) -> Interval:
+    def on(self, columns: list[IntervalArray]) -> IntervalArray:
         """Enclose the values on boxes."""
         total = self.unit
         for terms, power in self.factors:
-            value: Interval | None = None
+            value: IntervalArray | None = None
             for coefficient, powers in terms:
                 term = coefficient
                 for k, exponent in powers:
@@ -124,23 +124,23 @@ def _factored(polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
     return polynomial.factor_list()
 
 
-def _terms(polynomial: Any) -> list[tuple[Interval, list[tuple[int, int]]]]:
+def _terms(polynomial: Any) -> list[tuple[IntervalArray, list[tuple[int, int]]]]:
     return [
         (_enclosed(coefficient), [(k, int(e)) for k, e in enumerate(powers) if e])
         for powers, coefficient in polynomial.terms()
     ]
 
 
-def _enclosed(value: Any) -> Interval:
+def _enclosed(value: Any) -> IntervalArray:
     """Enclose a rational number."""
     exact = Fraction(int(getattr(value, "numerator", value)), int(getattr(value, "denominator", 1)))
     near = float(exact)
     low = near if Fraction(near) <= exact else np.nextafter(near, -np.inf)
     high = near if Fraction(near) >= exact else np.nextafter(near, np.inf)
-    return Interval(np.float64(low), np.float64(high))
+    return IntervalArray(np.float64(low), np.float64(high))
 
 
-def _ends(a: Interval, count: int) -> np.ndarray:
+def _ends(a: IntervalArray, count: int) -> np.ndarray:
     return np.stack([np.broadcast_to(end, count) for end in a], axis=1)[:, None]
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
+from dynsim._core.printing import one_line
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import box_sides, number, reals
 from dynsim.errors import ArgumentError
@@ -18,7 +19,7 @@ Condition = Callable[[Any], Any]
 """A scalar function of a state in JAX."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Region:
     """The points of a box at which all of some functions are at least zero.
 
@@ -37,6 +38,8 @@ class Region:
     label: str = "the region"
     is_convex: bool = False
     is_simply_connected: bool = False
+
+    __repr__ = one_line
 
     @property
     def dimension(self) -> int:

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.algebra import RationalFunction, rational, sharper
 from analysis.theorems.regions import Region
+from dynsim._core.printing import one_line, report
 
 BUDGET = 200_000
 """Largest number of boxes that are examined for one condition."""
@@ -39,6 +40,9 @@ class Decision(NamedTuple):
     left: Float[np.ndarray, "left n 2"]
     witness: Float[np.ndarray, " n"] | None = None
     is_empty: bool = False
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def positive(
@@ -69,7 +73,7 @@ def positive(
     Raises:
         ValueError: for a function that cannot be enclosed.
     """
-    search = _Search(value, region, strictly, on, budget, name)
+    search = _Cover(value, region, strictly, on, budget, name)
     starts = [_face(region.sides, *face) for face in faces] or [region.sides]
     return search.run(np.array(starts, float))
 
@@ -105,7 +109,7 @@ def _both(as_coded: np.ndarray, cancelled: np.ndarray) -> np.ndarray:
 
 
 @dataclasses.dataclass
-class _Search:
+class _Cover:
     """Boxes of one decision; those that are not decided are halved, the most at once that memory allows."""
 
     value: Callable[[Any], Any]
@@ -251,7 +255,7 @@ def least_value(
         rtol: largest difference, relative to the value.
         budget: largest number of boxes.
     """
-    search = _Search(value, region, True, on, budget, "flow")
+    search = _Cover(value, region, True, on, budget, "flow")
     waiting = np.array([_face(region.sides, *face) for face in faces] or [region.sides], float)
     seen, floor = np.inf, np.inf
     while len(waiting):

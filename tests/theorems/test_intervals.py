@@ -1,4 +1,4 @@
-"""Interval arithmetic on arrays: every value of a function at a point of a box lies in the enclosure."""
+"""IntervalArray arithmetic on arrays: every value of a function at a point of a box lies in the enclosure."""
 
 import itertools
 from fractions import Fraction
@@ -8,16 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.validated.intervals import INTERVALS, Interval, IntervalFunction
+from analysis.dynamics.validated.intervals import INTERVALS, IntervalArray, IntervalFunction
 from dynsim.programs.arrays import NUMPY
 
 RNG = np.random.default_rng(0)
 UNARY = {
     "neg": (-3, 3), "abs": (-3, 3), "square": (-3, 3), "sqrt": (0, 9), "rsqrt": (0.1, 9), "cbrt": (-3, 3),
     "exp": (-5, 5), "exp2": (-5, 5), "expm1": (-3, 3), "log": (0.01, 9), "log1p": (-0.9, 9), "log2": (0.01, 9),
-    "logistic": (-9, 9), "tanh": (-4, 4), "sinh": (-4, 4), "cosh": (-4, 4), "asin": (-1, 1), "acos": (-1, 1), "atan": (-9, 9),
-    "asinh": (-9, 9), "acosh": (1, 9), "atanh": (-0.99, 0.99), "erf": (-3, 3), "erfc": (-3, 3), "sin": (-20, 20),
-    "cos": (-20, 20), "tan": (-1.5, 1.5), "one_minus_square": (-3, 3), "sign": (-1, 1),
+    "logistic": (-9, 9), "tanh": (-4, 4), "sinh": (-4, 4), "cosh": (-4, 4), "asin": (-1, 1), "acos": (-1, 1),
+    "atan": (-9, 9), "asinh": (-9, 9), "acosh": (1, 9), "atanh": (-0.99, 0.99), "erf": (-3, 3), "erfc": (-3, 3),
+    "sin": (-20, 20), "cos": (-20, 20), "tan": (-1.5, 1.5), "one_minus_square": (-3, 3), "sign": (-1, 1),
 }  # fmt: skip
 BINARY = ("add", "sub", "mul", "div", "max", "min", "atan2", "pow")
 
@@ -30,7 +30,7 @@ def boxes(low, high, count=400):
     if low < 0 < high:
         first[count // 8 : count // 4] = np.minimum(first[count // 8 : count // 4], 0)
         second[count // 8 : count // 4] = 0.0
-    return Interval(first, np.maximum(first, second))
+    return IntervalArray(first, np.maximum(first, second))
 
 
 def inside(a):
@@ -69,13 +69,13 @@ def test_powers_are_enclosed_and_even_ones_begin_at_zero(exponent):
         y = x.astype(float) ** exponent
         assert np.all((found.low <= y) & (y <= found.high))
     if exponent in (2, 4):
-        assert INTERVALS["integer_pow"](Interval(np.array([-1.0]), np.array([2.0])), exponent).low[0] == 0
+        assert INTERVALS["integer_pow"](IntervalArray(np.array([-1.0]), np.array([2.0])), exponent).low[0] == 0
 
 
 def test_sums_and_products_enclose_the_exact_results():
     x, y = RNG.standard_normal((2, 500)) * 10.0 ** RNG.integers(-9, 9, (2, 500))
     for name, exact in (("add", lambda a, b: a + b), ("sub", lambda a, b: a - b), ("mul", lambda a, b: a * b)):
-        found = INTERVALS[name](Interval(x, x), Interval(y, y))
+        found = INTERVALS[name](IntervalArray(x, x), IntervalArray(y, y))
         for k in range(len(x)):
             value = exact(Fraction(x[k]), Fraction(y[k]))
             assert Fraction(found.low[k]) <= value <= Fraction(found.high[k])
@@ -83,17 +83,17 @@ def test_sums_and_products_enclose_the_exact_results():
 
 @np.errstate(all="ignore")
 def test_an_exact_sum_and_a_product_with_zero_are_not_widened():
-    one, half, zero = (Interval(np.array([v]), np.array([v])) for v in (1.0, 0.5, 0.0))
+    one, half, zero = (IntervalArray(np.array([v]), np.array([v])) for v in (1.0, 0.5, 0.0))
     assert INTERVALS["sub"](one, one) == (0.0, 0.0)
     assert INTERVALS["add"](one, half) == (1.5, 1.5)
-    assert INTERVALS["mul"](zero, Interval(np.array([-np.inf]), np.array([np.inf]))) == (0.0, 0.0)
-    low, high = INTERVALS["mul"](half, Interval(np.array([0.0]), np.array([5e-324])))
+    assert INTERVALS["mul"](zero, IntervalArray(np.array([-np.inf]), np.array([np.inf]))) == (0.0, 0.0)
+    low, high = INTERVALS["mul"](half, IntervalArray(np.array([0.0]), np.array([5e-324])))
     assert low <= 0 < high  # half of the smallest number does not vanish
 
 
 @np.errstate(all="ignore")
 def test_what_may_be_undefined_is_not_known():
-    wide = Interval(np.array([-1.0]), np.array([4.0]))
+    wide = IntervalArray(np.array([-1.0]), np.array([4.0]))
     for name in ("sqrt", "log", "rsqrt"):
         assert all(np.isnan(end[0]) for end in INTERVALS[name](wide))
     assert all(np.isnan(end[0]) for end in INTERVALS["div"](wide, wide))
@@ -116,7 +116,7 @@ def test_a_branch_is_taken_where_it_is_decided_and_both_where_not():
 @pytest.mark.parametrize("end", [-np.pi, -np.pi / 2, 0.0, np.pi / 2, np.pi, 1e5, 3e9])
 def test_extremes_of_sines_between_the_ends_are_included(end):
     for width in (1e-3, 1.0, 3.0, 7.0):
-        a = Interval(np.array([end - width]), np.array([end + width]))
+        a = IntervalArray(np.array([end - width]), np.array([end + width]))
         for name, fn in (("sin", np.sin), ("cos", np.cos)):
             found = INTERVALS[name](a)
             values = fn(np.linspace(a.low[0], a.high[0], 1001))

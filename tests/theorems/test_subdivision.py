@@ -76,7 +76,7 @@ def test_the_least_value_is_enclosed_in_regions_on_boundaries_and_on_faces():
         (SQUARE, {"faces": [(0, 1), (0, 0)]}, 1.0), (SQUARE, {"faces": [(1, 0)]}, 2.0),
         (annulus([0.0, 0.0], 0.5, 1.0), {}, 0.25), (ball([0.0, 0.0], 1.5), {"on": 0}, 2.25),
     ):  # fmt: skip
-        low, seen = least_value(value, region, **options)
+        low, seen = least_value(value, region, **options)  # pyright: ignore[reportArgumentType]
         assert low <= exact <= seen * (1 + 1e-12) or options.get("on") == 0
         assert low == pytest.approx(exact, rel=0.03)
 

@@ -1,6 +1,7 @@
 """Classical theorems: where they apply, near misses of one condition, and cases that rounding gets wrong."""
 
 import json
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +24,7 @@ def failing(found):
     return [one.words for one in found.hypotheses if one.status != "holds"]
 
 
-def flow(text, **values):
+def flow(text, **values) -> Any:
     return ds.system(text, **values)
 
 
