@@ -21,7 +21,7 @@ def poincare_bendixson(
     Args:
         flow: a flow in the plane, autonomous.
         region: the region, such as an annulus; a bounded region with a boundary of smooth pieces.
-        backwards: whether the field has to point outwards, so that the orbit attracts backwards in time.
+        backwards: whether the field has to point out of the region, so that the orbit attracts backwards in time.
         budget: largest number of boxes for each condition.
 
     Raises:
@@ -49,7 +49,7 @@ def poincare_bendixson(
         (
             smooth(field, 2),
             *([regular(where, budget)] if where.inside else []),
-            pointing_inwards(field, where, strictly=True, outwards=backwards, budget=budget),
+            pointing_inwards(field, where, strictly=False, outwards=backwards, budget=budget),
             decided("the region has no equilibrium", "|f|^2 > 0", moving),
         ),
         f"the region has a periodic orbit, and every solution from it tends {time}to one",
