@@ -28,6 +28,10 @@ def flow(text, **values) -> Any:
     return ds.system(text, **values)
 
 
+def lorenz(rho: Any) -> Any:
+    return ds.catalogue.Lorenz(rho=rho)
+
+
 def parameter(text, name, value):
     return ds.Parameter(ds.system(text, **{name: value}), name, -5.0, 50.0)
 
@@ -42,7 +46,7 @@ APPLIES = {
     ),
     "nagumo": lambda: th.nagumo(flow("x' = x*(1 - x - y); y' = y*(0.5 - y)"), [(0.0, 2.0), (0.0, 2.0)]),
     "nagumo, Lorenz's ellipsoid": lambda: th.nagumo(
-        ds.catalogue.Lorenz(rho=28.0), th.ball([0.0, 0.0, 38.0], 40.0), strictly=True
+        lorenz(28.0), th.ball([0.0, 0.0, 38.0], 40.0), strictly=True
     ),
     "miranda": lambda: th.miranda(flow("x' = 1 - x + 0.1*y; y' = x^2 - y"), [(0.5, 2.0), (0.1, 5.0)]),
     "picard_lindelof": lambda: th.picard_lindelof(flow("x' = x^2"), [(0.0, 2.0)], [1.0]),
@@ -62,7 +66,7 @@ APPLIES = {
         flow("x' = y; y' = -x - x^3 - 0.5*y"), lambda x: 2 * x[0] ** 2 + x[0] ** 4 + 2 * x[1] ** 2, th.ball([0, 0], 2),
         [0, 0], semidefinite=True,
     ),
-    "routh_hurwitz": lambda: th.routh_hurwitz(ds.catalogue.Lorenz(rho=24.7), [7.9, 7.9, 23.7]),
+    "routh_hurwitz": lambda: th.routh_hurwitz(lorenz(24.7), [7.9, 7.9, 23.7]),
     "fold": lambda: th.fold(parameter("x' = mu - x^2 + y; y' = -y", "mu", 0.1), 0.01, [0.05, 0.0]),
     "hopf": lambda: th.hopf(parameter(WHEEL.format(a="mu"), "mu", 0.1), 0.02, [0.0, 0.0]),
     "li_yorke": lambda: th.li_yorke(flow("x[n+1] = 3.9*x*(1 - x)"), [(0.0, 1.0)]),
@@ -170,13 +174,13 @@ def test_a_near_miss_names_the_one_condition(name):
 
 
 def test_stability_of_lorenz_ends_at_the_known_value():
-    found = th.routh_hurwitz(ds.catalogue.Lorenz(rho=24.74), [7.9, 7.9, 23.7])
+    found = th.routh_hurwitz(lorenz(24.74), [7.9, 7.9, 23.7])
     assert [one.status for one in found.hypotheses] == ["holds", "holds", "fails", "fails"]
-    assert th.routh_hurwitz(ds.catalogue.Lorenz(rho=24.7368), [7.9, 7.9, 23.7]).applies  # the value is 24.736842
+    assert th.routh_hurwitz(lorenz(24.7368), [7.9, 7.9, 23.7]).applies  # the value is 24.736842
 
 
 def test_the_hopf_point_of_lorenz_is_subcritical_at_the_known_value():
-    found = th.hopf(ds.Parameter(ds.catalogue.Lorenz(rho=24.0), "rho", 20.0, 30.0), 24.6, [7.9, 7.9, 23.6])
+    found = th.hopf(ds.Parameter(lorenz(24.0), "rho", 20.0, 30.0), 24.6, [7.9, 7.9, 23.6])
     assert found.applies
     assert found.numbers["rho"] == pytest.approx(470 / 19, abs=1e-12)
     assert found.numbers["l1"] > 0
@@ -193,11 +197,11 @@ def test_coefficients_at_a_hopf_point_are_the_known_ones():
 
 def test_the_global_stability_of_lorenz_below_one_by_the_known_function():
     V = lambda x: x[0] ** 2 / 10 + x[1] ** 2 + x[2] ** 2
-    found = th.lyapunov(ds.catalogue.Lorenz(rho=0.9), V, th.ball([0, 0, 0], 5.0), [0, 0, 0])
+    found = th.lyapunov(lorenz(0.9), V, th.ball([0, 0, 0], 5.0), [0, 0, 0])
     assert found.applies
     assert found.numbers["c"] == pytest.approx(2.5, rel=0.02)  # the least value on the sphere
     assert found.numbers["c"] <= 2.5
-    beyond = th.lyapunov(ds.catalogue.Lorenz(rho=1.01), V, th.ball([0, 0, 0], 5.0), [0, 0, 0])
+    beyond = th.lyapunov(lorenz(1.01), V, th.ball([0, 0, 0], 5.0), [0, 0, 0])
     assert failing(beyond) == ["V falls along solutions"]
 
 
