@@ -149,7 +149,8 @@ def _next(_: Operation, given: list[str], kind: np.dtype) -> str:
 
 
 SPECIAL: Mapping[str, Callable[[Operation, list[str], np.dtype], str]] = {
-    "mul": _product, "div": _quotient, "rem": _remainder, "integer_pow": _integer_power, "not": _not, "abs": lambda _, given, __: f"abs({given[0]})",
+    "mul": _product, "div": _quotient, "rem": _remainder, "integer_pow": _integer_power, "not": _not,
+    "abs": lambda _, given, __: f"abs({given[0]})",
     "convert_element_type": _converted, "round": _rounded, "nextafter": _next,
 }  # fmt: skip
 """Operations that JavaScript writes in its own way."""
