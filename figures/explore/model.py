@@ -27,9 +27,9 @@ MOST = 12
 """Most components of a state: a page with more has no room for their sliders."""
 ENTRIES = 12
 """Most entries of an array that has a slider for each; the numbers of larger ones are fixed."""
-STEPS = 50
+STEPS = {1: 50}
+MANY_STEPS = 1000
 HORIZON = 50.0
-ANGLES = ("angle", "theta", "phi")
 
 
 class Model(NamedTuple):
@@ -70,7 +70,7 @@ def model(
     if not 1 <= d <= MOST:
         raise ArgumentError("system", f"have from 1 to {MOST} components to be explored", f"has {d}")
     known, values = components(system, x), _values(system)
-    names = [f"{name}(0)" if name in values else name for name in known.names]
+    names = _distinct(known.names, values)
     given = _ranges({} if ranges is None else ranges, [*values, *names])
     own = {name: (low, high) for name, low, high in getattr(system, "ranges", ())}
     chosen = {**{name: ends for name, ends in own.items() if name in values or name in names}, **given}
@@ -90,7 +90,8 @@ def model(
         "box": box,
         "periods": [p if math.isfinite(p) else None for p in _periods(system, x)],
         "plane": _plane(known, plane),
-        "horizon": _horizon(system, horizon),
+        "horizon": _horizon(system, d, horizon),
+        "swept": next((k for k, name in enumerate(values) if name in chosen), 0),
         "forced": forced,
         "forcing": _forcing(system),
     }
@@ -107,6 +108,16 @@ def check_system(system: Any) -> None:
         raise ArgumentError("system", "be on Euclidean space or have angles to be explored", f"is on the {kind}")
     if getattr(system, "on_host", False):
         raise ArgumentError("system", "be a map in JAX to be explored", "is evaluated in NumPy")
+
+
+def component_names(system: Any, start: Any) -> list[str]:
+    """Names by which ranges of the components are given: with (0) behind those that a parameter has, too."""
+    check_system(system)
+    return _distinct(components(system, _start(system, start)).names, _values(system))
+
+
+def _distinct(names: Sequence[str], values: Mapping[str, float]) -> list[str]:
+    return [f"{name}(0)" if name in values else name for name in names]
 
 
 def label(name: str) -> str:
@@ -134,12 +145,17 @@ def _start(system: Any, start: Any) -> Any:
     return jnp.round(system.space.sample(random_key(0, "start"), (len(system.names),)), 2)
 
 
+def _arrays(system: Any) -> dict[str, Any]:
+    """Parameters that have sliders, in the order in which the system declares them."""
+    found = {name: leaf for name, leaf in parameters(system).items() if leaf.size <= ENTRIES}
+    declared = [name for name in getattr(system, "parameters", ()) if name in found]
+    return {name: found[name] for name in (*declared, *(found.keys() - {*declared} if declared else found))}
+
+
 def _values(system: Any) -> dict[str, float]:
     """Numbers that have sliders, by name: parameters, and entries of short arrays."""
     found = {}
-    for name, leaf in parameters(system).items():
-        if leaf.size > ENTRIES:
-            continue
+    for name, leaf in _arrays(system).items():
         for place in np.ndindex(leaf.shape):
             index = f"[{','.join(str(k + 1) for k in place)}]" if place else ""
             found[name + index] = float(leaf[place])
@@ -149,9 +165,7 @@ def _values(system: Any) -> dict[str, float]:
 def _with_values(system: Any, given: jax.Array) -> Any:
     """The system with new numbers, in the order of `_values`; to be traced."""
     first = 0
-    for name, leaf in parameters(system).items():
-        if leaf.size > ENTRIES:
-            continue
+    for name, leaf in _arrays(system).items():
         entries = given[first : first + leaf.size].reshape(leaf.shape).astype(leaf.dtype)
         system, first = eqx.tree_at(where(system, name), system, entries), first + leaf.size
     return system
@@ -209,9 +223,9 @@ def _plane(known: Any, plane: Sequence[str]) -> list[int]:
     return [known.index(name, "plane") for name in plane]
 
 
-def _horizon(system: Any, horizon: float | None) -> float:
+def _horizon(system: Any, d: int, horizon: float | None) -> float:
     if horizon is None:
-        return STEPS if isinstance(system, AbstractMap) else HORIZON
+        return STEPS.get(d, MANY_STEPS) if isinstance(system, AbstractMap) else HORIZON
     return number("horizon", horizon, must="be a positive number")
 
 

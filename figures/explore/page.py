@@ -23,8 +23,8 @@ COMPONENTS = ("nullcline-1", "nullcline-2", "separatrix", "follower", "field")
 TITLES = {"main": "Phase plane", "series": "Time series", "potential": "Potential", "section": "Poincaré section",
           "diagram": "Bifurcation diagram"}  # fmt: skip
 HELP = (
-    "Click for a trajectory, drag its square, drag the plane to move it, turn the wheel to zoom. Keys: arrows, + and −, "
-    "0 for the first window, Enter for a trajectory at the centre, Delete to remove one."
+    "Click for a trajectory, drag its square, drag the plane to move it, turn the wheel to zoom. Keys: arrows, "
+    "+ and −, 0 for the first window, Enter for a trajectory at the centre, Delete to remove one."
 )
 NOTEBOOK_HEIGHT = 900  # of a page in a notebook, in pixels
 POLICY = (
@@ -113,9 +113,9 @@ def _title(system: Any) -> str:
 def _description(system: Any) -> str:
     """The equations of a system from a text, or a line about one of the catalogue, in HTML."""
     if isinstance(system, EquationFlow | EquationMap):
-        return f"<details open><summary>Equations</summary><pre>{html.escape(str(system))}</pre></details>"
+        return f"<section><h2>Equations</h2><pre>{html.escape(str(system))}</pre></section>"
     lines = [entry.text for entry in CATALOGUE.values() if entry.kind is type(system)]
-    return f"<p>{html.escape(lines[0])}</p>" if lines else ""
+    return f"<section><p>{html.escape(lines[0])}</p></section>" if lines else ""
 
 
 def _plots(described: Mapping[str, Any]) -> dict[str, str]:
@@ -139,7 +139,7 @@ def _colours() -> dict[str, Any]:
     return {
         "dark": "#22272e", "grey": COLOURS["field"], "curve": COLOURS["follower"], "selected": COLOURS["token"],
         "components": [COLOURS[role] for role in COMPONENTS[:4]] + [BASINS[0]],
-        "stable": COLOURS["separatrix"], "unstable": BASINS[0], "undecided": COLOURS["undecided"],
+        "separatrix": COLOURS["separatrix"], "undecided": COLOURS["undecided"],
         "kinds": {**kinds, "undecided": COLOURS["undecided"]},
     }  # fmt: skip
 
@@ -147,7 +147,7 @@ def _colours() -> dict[str, Any]:
 def _figure(name: str, title: str) -> str:
     caption = ' <span id="caption-series"></span>' if name == "series" else ""
     focus = ' tabindex="0"' if name == "main" else ""
-    note = f'<p class="help">{html.escape(HELP)}</p>' if name == "main" else ""
+    note = f'<p id="legend"></p><p class="help">{html.escape(HELP)}</p>' if name == "main" else ""
     return (
         f'<figure id="figure-{name}" aria-label="{html.escape(title)}"{focus}><div class="head">'
         f'<h2>{html.escape(title)}{caption}</h2><div class="tools" id="tools-{name}"></div></div>'
@@ -163,7 +163,7 @@ def _document(title: str, description: str, shown: Mapping[str, str], script: st
         '<section><h2>View</h2><div id="options"></div><div id="message" role="status"></div></section>',
     ]
     texts = [
-        f'<section><div class="head"><h2>{what}</h2><button type="button" id="copy-{name}">Copy</button></div>'
+        f'<section class="text"><div class="head"><h2>{what}</h2><button type="button" id="copy-{name}">Copy</button></div>'
         f'<textarea id="{name}" readonly aria-label="{what}"></textarea></section>'
         for name, what in (("command", "On the command line"), ("python", "In Python"))
     ]
@@ -177,11 +177,11 @@ def _document(title: str, description: str, shown: Mapping[str, str], script: st
         '<meta name="generator" content="dynsim">',
         f"<title>{html.escape(title)}</title>",
         f"<style>\n{text('page.css')}</style></head>",
-        f"<body><header><h1>{html.escape(title)}</h1>{description}</header>",
+        f"<body><header><h1>{html.escape(title)}</h1></header>",
         f'<main aria-label="{html.escape(title)}, {size}"><div id="controls">{"".join(parts)}</div>',
         f'<div id="middle">{_figure("main", shown["main"])}',
-        f'<section><h2>{rests}</h2><ul id="equilibria"></ul></section></div>',
-        f'<div id="side">{side}{"".join(texts)}</div></main>',
+        f'<section id="rests"><h2>{rests}</h2><ul id="equilibria"></ul></section>{"".join(texts)}</div>',
+        f'<div id="side">{side}{description}</div></main>',
         f"<script>{_inline(plots.library())}</script>",
         f"<script>{_inline(script)}</script>",
         "</body></html>",

@@ -8,7 +8,7 @@ from dynsim.errors import ArgumentError
 from figures.style import COLOURS
 
 LAYERS = {
-    "segments": ("x0", "y0", "x1", "y1", "color", "alpha"),
+    "thin": ("xs", "ys", "color", "alpha"),
     "dots": ("x", "y", "color"),
     "dashed": ("xs", "ys", "color"),
     "curves": ("xs", "ys", "color", "width"),
@@ -51,8 +51,8 @@ def _document(name: str, x_label: str, y_label: str) -> Any:
         min_border_right=12, min_border_top=8, output_backend="canvas", lod_threshold=None,
     )  # fmt: skip
     layer = {key: ColumnDataSource({c: [] for c in columns}, name=key) for key, columns in LAYERS.items()}
-    plot.segment("x0", "y0", "x1", "y1", source=layer["segments"], line_color="color", line_alpha="alpha")
-    plot.scatter("x", "y", source=layer["dots"], size=2, fill_color="color", line_color=None)
+    plot.multi_line("xs", "ys", source=layer["thin"], line_color="color", line_alpha="alpha")
+    plot.scatter("x", "y", source=layer["dots"], size=2.5, fill_color="color", line_color=None)
     plot.multi_line("xs", "ys", source=layer["dashed"], line_color="color", line_dash=[6, 4], line_width=1.5)
     plot.multi_line("xs", "ys", source=layer["curves"], line_color="color", line_width="width", line_join="round")
     plot.scatter(

@@ -49,7 +49,10 @@ def source_of_own(place: str, made: Any, options: dict[str, tuple[str, ...]], is
     file, _, name = place.rpartition(":")
     file = file.replace("\\", "/").rpartition("/")[2]
     module = file.removesuffix(".py")
-    words = [f"{file}:{name}", *(word for option, given in options.items() if given for word in (f"--{option}", *given))]
+    words = [
+        f"{file}:{name}",
+        *(word for option, given in options.items() if given for word in (f"--{option}", *given)),
+    ]
     if is_map and callable(made) and not isinstance(made, type):
         words.append("--map")
     changed = "from dynsim.systems.named import changed"

@@ -37,7 +37,7 @@ function slider(name, label, read, write) {
     [range.min, range.max, range.step] = [...found, step(...found)];
     range.value = now;
     if (document.activeElement !== box) box.value = shortened(now, 8);
-    ends.forEach((end, side) => { if (document.activeElement !== end) end.value = shortened(found[side], 8); });
+    ends.forEach((end, side) => { if (document.activeElement !== end) end.value = shortened(found[side], 4); });
   };
   range.value = value;
   const row = element("div", {class: "slider"}, element("label", {for: range.id}, label), box, ends[0], range, ends[1]);

@@ -15,8 +15,9 @@ class Picture {
     }
   }
 
-  segment(x0, y0, x1, y1, color, alpha = 1) {
-    this.add("segments", {x0, y0, x1, y1, color, alpha});
+  // Thin lines of one colour, with NaN between them: one entry is drawn faster than many.
+  thin(xs, ys, color, alpha = 1) {
+    if (xs.length) this.add("thin", {xs, ys, color, alpha});
   }
 
   curve(xs, ys, color, width = 2) {
@@ -48,6 +49,11 @@ class Plot {
     this.filled = {};
   }
 
+  // Pixels inside of the axes.
+  get size() {
+    return [this.model.inner_width || 400, this.model.inner_height || 300];
+  }
+
   get window() {
     const {x_range: x, y_range: y} = this.model;
     return [x.start, x.end, y.start, y.end];
@@ -61,11 +67,6 @@ class Plot {
     }
   }
 
-  // Pixels inside of the axes.
-  get size() {
-    return [this.model.inner_width || 400, this.model.inner_height || 300];
-  }
-
   label(x, y) {
     this.model.below[0].axis_label = x;
     this.model.left[0].axis_label = y;
@@ -74,14 +75,16 @@ class Plot {
   show(picture) {
     for (const [name, columns] of Object.entries(picture.layers)) {
       const count = Object.values(columns)[0].length;
-      if (count || this.filled[name]) this.sources[name].data = columns;
+      if (count || this.filled[name]) { // of copies, because a table that it knows is no change to Bokeh
+        this.sources[name].data = Object.fromEntries(Object.entries(columns).map(([key, values]) => [key, values.slice()]));
+      }
       this.filled[name] = count;
     }
     this.picture = picture;
   }
 
   // A window that holds the curves of a picture, with a margin.
-  fit(curves, least = 0) {
+  fit(curves) {
     let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
     for (const [xs, ys] of curves) {
       for (let k = 0; k < xs.length; k++) {
@@ -94,8 +97,9 @@ class Plot {
     }
     if (!(right > left)) [left, right] = Number.isFinite(left) ? [left - 1, left + 1] : [0, 1];
     if (!(top >= bottom)) [bottom, top] = [0, 1];
-    const margin = Math.max(0.06 * (top - bottom), least, 1e-9 * Math.max(abs(top), abs(bottom)), 1e-12);
-    this.window = [left, right, bottom - margin, top + margin];
+    const margin = Math.max(0.04 * (top - bottom), 1e-9 * Math.max(abs(top), abs(bottom)), 1e-12);
+    const unit = 10 ** Math.floor(Math.log10(top - bottom + 2 * margin)) / 5; // so that ends change rarely
+    this.window = [left, right, Math.floor((bottom - margin) / unit) * unit, Math.ceil((top + margin) / unit) * unit];
   }
 }
 

@@ -161,7 +161,12 @@ function newton(model, t, p, start, scale) {
 
 function residual(model, t, x, p, v) {
   model.field(t, x, p, v);
-  if (model.isMap) for (let i = 0; i < x.length; i++) v[i] -= x[i];
+  if (!model.isMap) return;
+  for (let i = 0; i < x.length; i++) {
+    v[i] -= x[i];
+    const period = model.periods[i]; // whole turns of an angle are no change
+    if (period) v[i] -= Math.round(v[i] / period) * period;
+  }
 }
 
 // Equilibria (or fixed points) that Newton's method reaches from starts, each once, with types; `inside` selects them.

@@ -4,7 +4,7 @@ const ARROWS = 21; // on the longer side of the plot
 const SAMPLES = 2001; // of a trajectory
 const TOLERANCES = {rtol: 1e-10, atol: 1e-12}; // as of tests/figures/test_explore_numerics.py
 const QUICK = {rtol: 1e-7, atol: 1e-9}; // of sections and sweeps
-const SWEPT = 240; // parameter values of a diagram
+const SWEPT = 160; // parameter values of a diagram
 
 function solverOptions(state, tolerances = TOLERANCES) {
   const far = BLOW_UP * Math.max(...state.box.map(([low, high]) => Math.max(abs(low), abs(high), high - low)));
@@ -34,9 +34,9 @@ function inPlane(state, at = state.at) {
 }
 
 // Equilibria or fixed points in the window, from starts on a grid and from the ones that were found before.
-function findEquilibria(state, before) {
+function findEquilibria(state, before, side = {1: 101, 2: 11}[SIZE] ?? 5) {
   const [i, j] = state.axes, scale = state.box.map(([low, high]) => high - low), starts = before.map(one => one.x);
-  const side = SIZE === 1 ? 101 : SIZE === 2 ? 11 : 5, rows = SIZE === 1 ? 1 : side;
+  const rows = SIZE === 1 ? 1 : side;
   const along = (k, c) => state.box[c][0] + scale[c] * (k + 0.5) / side;
   for (let a = 0; a < side; a++) {
     for (let b = 0; b < rows; b++) {
@@ -70,24 +70,35 @@ function drawField(picture, plot, state, evaluate) {
       arrows.push([x, y, u / speed, v / speed, speed]);
     }
   }
-  const length = 0.62 * spacing, barb = 0.3 * length;
-  for (const [x, y, u, v, speed] of arrows) {
-    const alpha = 0.25 + 0.6 * Math.sqrt(speed / fastest);
-    const place = (a, b) => [x + a * unitX, y + b * unitY];
-    const [x0, y0] = place(-u * length / 2, -v * length / 2), [x1, y1] = place(u * length / 2, v * length / 2);
-    picture.segment(x0, y0, x1, y1, COLORS.grey, alpha);
-    for (const side of [0.5, -0.5]) {
-      const [p, q] = place(u * (length / 2 - barb) - side * v * barb, v * (length / 2 - barb) + side * u * barb);
-      picture.segment(x1, y1, p, q, COLORS.grey, alpha);
-    }
+  const length = 0.62 * spacing, barb = 0.3 * length, shades = 5;
+  const lines = Array.from({length: shades}, () => [[], []]);
+  for (const [x, y, u, v, speed] of arrows) { // from tail to tip, and to one barb and over the tip to the other
+    const [xs, ys] = lines[Math.min(Math.floor(shades * Math.sqrt(speed / fastest)), shades - 1)];
+    const put = (a, b) => {
+      xs.push(x + a * unitX);
+      ys.push(y + b * unitY);
+    };
+    const [a, b, back] = [u * length / 2, v * length / 2, length / 2 - barb];
+    put(-a, -b);
+    put(a, b);
+    put(u * back - 0.5 * v * barb, v * back + 0.5 * u * barb);
+    put(a, b);
+    put(u * back + 0.5 * v * barb, v * back - 0.5 * u * barb);
+    put(NaN, NaN);
   }
+  lines.forEach(([xs, ys], k) => picture.thin(xs, ys, COLORS.grey, 0.3 + 0.55 * (k + 0.5) / shades));
 }
 
 function drawNullclines(picture, state, evaluate) {
   const [xs, ys] = state.axes.map(k => linspace(...state.box[k], GRID + 1));
   onGrid(evaluate, xs, ys, 2).forEach((values, c) => {
     const {x0, y0, x1, y1} = zeroCurves(values, xs, ys, evaluate, c);
-    for (let k = 0; k < x0.length; k++) picture.segment(x0[k], y0[k], x1[k], y1[k], COLORS.components[c]);
+    const across = [], up = [];
+    for (let k = 0; k < x0.length; k++) {
+      across.push(x0[k], x1[k], NaN);
+      up.push(y0[k], y1[k], NaN);
+    }
+    picture.thin(across, up, COLORS.components[c]);
   });
 }
 
@@ -102,7 +113,8 @@ function drawSeparatrices(picture, state, found) {
         const start = x.map((a, c) => a + side * vector[c] * (state.box[c][1] - state.box[c][0]));
         const end = state.time + Math.sign(value) * Math.max(state.horizon, 20 / abs(value));
         const curve = trajectory(field, state.values, state.time, start, end, 801, options);
-        picture.dashed(curve.x[0], curve.x[1], value > 0 ? COLORS.unstable : COLORS.stable);
+        if (value > 0) picture.curve(...curve.x, COLORS.separatrix, 1.4);
+        else picture.dashed(...curve.x, COLORS.separatrix);
       }
     }
   }
@@ -151,13 +163,13 @@ function drawLine(plot, state, found) {
   };
   const ys = xs.map(velocity);
   plot.fit([[xs, ys], [xs, [0]]]);
-  picture.curve(xs, ys, COLORS.curve);
+  picture.curve(xs, ys, COLORS.dark);
   const [left, right, bottom, top] = plot.window, [width, height] = plot.size;
-  picture.segment(left, 0, right, 0, COLORS.grey);
+  picture.thin([left, right], [0, 0], COLORS.grey);
   for (let k = 0; k < 16; k++) {
     const x = left + (right - left) * (k + 0.5) / 16, side = Math.sign(velocity(x));
     const dx = side * 8 * (right - left) / width, dy = 5 * (top - bottom) / height;
-    if (side) for (const up of [dy, -dy]) picture.segment(x + dx / 2, 0, x - dx / 2, up, COLORS.dark);
+    if (side) picture.thin([x - dx / 2, x + dx / 2, x - dx / 2], [dy, 0, -dy], COLORS.dark);
   }
   markEquilibria(picture, found, x => [x[0], 0]);
   markStarts(picture, state, x => [x[0], 0]);
@@ -169,7 +181,7 @@ function drawPotential(plot, state, found, velocity) {
   const picture = new Picture(), xs = linspace(...state.box[0], 401), V = potential(velocity, xs);
   const at = x => V[Math.round(Math.min(Math.max((x - xs[0]) / (xs[400] - xs[0]), 0), 1) * 400)];
   plot.fit([[xs, V]]);
-  picture.curve(xs, V, COLORS.curve);
+  picture.curve(xs, V, COLORS.dark);
   markEquilibria(picture, found, x => [x[0], at(x[0])]);
   for (const start of state.starts) picture.point(start[0], at(start[0]), {marker: "square", fill: COLORS.curve, line: "#ffffff"}, 9);
   plot.show(picture);
@@ -203,7 +215,8 @@ function drawSeries(plot, state, runs) {
   const picture = new Picture(), run = runs[state.selected];
   const parts = run ? [run.backward, run.forward].filter(Boolean) : [], curves = [];
   for (const part of parts) {
-    part.x.slice(0, COLORS.components.length).forEach((x, c) => {
+    part.x.forEach((x, c) => {
+      if (!isSeries(state, c)) return;
       const color = COLORS.components[orderOf(state, c)];
       curves.push([part.t, x]);
       picture.curve(part.t, x, color, MODEL.isMap ? 1 : 1.8);
@@ -212,6 +225,11 @@ function drawSeries(plot, state, runs) {
   }
   plot.fit(curves);
   plot.show(picture);
+}
+
+// Whether a component is drawn against time.
+function isSeries(state, c) {
+  return state.series < 0 ? orderOf(state, c) < COLORS.components.length : state.series === c;
 }
 
 // The place of a component among the colours: those of the plane come first.
@@ -253,7 +271,7 @@ function* drawDiagram(plot, state) {
     values[state.swept] = low + (high - low) * (n < SWEPT ? n : 2 * SWEPT - 1 - n) / (SWEPT - 1);
     const now = {...state, values}, put = value => picture.dot(values[state.swept], turned(value, component, state.box[component][0]), COLORS.selected);
     if (!MODEL.forced && n < SWEPT) {
-      before = findEquilibria(now, before);
+      before = findEquilibria(now, before, SIZE === 1 ? 41 : 5);
       for (const one of before) picture.dot(values[state.swept], one.x[component], COLORS.kinds[one.kind]);
     }
     if (!x.every(Number.isFinite)) x = first;

@@ -2,6 +2,12 @@
 const MODEL = {...PAGE.system, field, jacobian};
 const SIZE = MODEL.names.length;
 
+// Whether the components are of one size, so that one axis can show all of them.
+function comparable() {
+  const sizes = MODEL.box.map(([low, high]) => high - low);
+  return Math.max(...sizes) <= 20 * Math.min(...sizes);
+}
+
 function initialState() {
   return {
     values: MODEL.parameters.map(one => one.value),
@@ -15,10 +21,11 @@ function initialState() {
     time: 0,
     backwards: false,
     field: true,
-    nullclines: true,
+    nullclines: !MODEL.isMap,
     separatrices: SIZE === 2 && !MODEL.isMap,
     forcing: {...MODEL.forcing},
-    swept: 0,
+    swept: MODEL.swept,
+    series: comparable() ? -1 : MODEL.plane[0],
   };
 }
 
@@ -34,7 +41,7 @@ function spelled(state) {
   });
   if (!same(state.axes, first.axes)) found.set("plane", state.axes.map(k => MODEL.names[k]));
   if (!same(state.starts, first.starts)) found.set("starts", state.starts.map(start => start.join(" ")).join(";"));
-  for (const key of ["selected", "horizon", "time", "swept"]) if (!same(state[key], first[key])) found.set(key, state[key]);
+  for (const key of ["selected", "horizon", "time", "swept", "series"]) if (!same(state[key], first[key])) found.set(key, state[key]);
   for (const key of ["backwards", "field", "nullclines", "separatrices"]) {
     if (state[key] !== first[key]) found.set(key, +state[key]);
   }
@@ -74,6 +81,7 @@ function read(text) {
   put("horizon", word => { state.horizon = Math.max(numbers(word, 1)?.[0] ?? 0, 0) || state.horizon; });
   put("time", word => { state.time = numbers(word, 1)?.[0] ?? state.time; });
   put("swept", word => { if (Number(word) in MODEL.parameters) state.swept = Number(word); });
+  put("series", word => { if (Number(word) === -1 || Number(word) in MODEL.names) state.series = Number(word); });
   put("selected", word => { state.selected = Number(word); });
   if (!(state.selected in state.starts)) state.selected = Math.max(state.starts.length - 1, 0);
   for (const key of ["backwards", "field", "nullclines", "separatrices"]) put(key, word => { state[key] = word === "1"; });
@@ -150,7 +158,7 @@ function python(state) {
   lines.push(`run = ds.simulate(system, ${start}, np.linspace(${state.time}, ${state.time + state.horizon}, 2001))`, "print(run)");
   lines.push('run.plot().save("run.png")');
   if (SIZE === 1) {
-    lines.push(`print(ad.find_equilibria(system, ${list(viewWindow(state))}))`);
+    lines.push(`print(ad.equilibria(system, np.linspace(${viewWindow(state).join(", ")}, 101)[:, None]))`);
     return lines.join("\n");
   }
   const options = SIZE > 2 ? [`axes=(${state.axes.join(", ")})`, `at=${list(state.at)}`] : [];

@@ -2,8 +2,9 @@
 const NEAR = 14; // pixels from a start at which it is taken
 const PAUSE = 150; // milliseconds without a change after which slow pictures are drawn
 const SLICE = 10; // milliseconds of a slow picture between two events
+const TOLD = 120; // milliseconds between two changes of the lists while a slider moves
 const plots = {}, views = {}, shows = [];
-let state = read(location.hash.slice(1)), found = [], runs = [], velocity = null, waiting = false, pause = 0;
+let state = read(location.hash.slice(1)), found = [], runs = [], velocity = null, waiting = false, pause = 0, told = 0;
 const slow = {section: null, diagram: null};
 
 // Redraw at the next frame; `slowly` also draws anew what takes longer.
@@ -28,14 +29,21 @@ function draw() {
   else drawPlane(plots.main, state, runs, found);
   drawSeries(plots.series, state, runs);
   if (plots.potential) drawPotential(plots.potential, state, found, velocity);
-  shows.forEach(show => show());
-  listEquilibria();
-  caption();
+  if (began - told > TOLD) tell();
   page.frames.push(performance.now() - began);
   if (page.frames.length > 600) page.frames.shift();
 }
 
+// Sliders and lists, which are slower to lay out than plots are to draw.
+function tell() {
+  told = performance.now();
+  shows.forEach(show => show());
+  listEquilibria();
+  caption();
+}
+
 function settled(slowly) {
+  tell();
   const spelledNow = spelled(state);
   try {
     history.replaceState(null, "", `#${spelledNow}`);
@@ -78,11 +86,22 @@ function listEquilibria() {
 }
 
 function caption() {
-  const names = MODEL.labels.map((name, c) => {
-    const order = orderOf(state, c), color = COLORS.components[order];
-    return c < COLORS.components.length ? element("span", {style: `color: ${color}`}, `${name} `) : "";
+  const names = MODEL.labels.filter((_, c) => isSeries(state, c)).map(name => {
+    const color = COLORS.components[orderOf(state, MODEL.labels.indexOf(name))];
+    return element("span", {style: `color: ${color}`}, `${name} `);
   });
   document.getElementById("caption-series").replaceChildren(...names);
+  const signs = Object.entries(MARKERS).filter(([kind]) => found.some(one => one.kind === kind));
+  const lines = [];
+  if (SIZE > 1 && state.nullclines) {
+    state.axes.forEach((k, c) => lines.push([COLORS.components[c], "—", MODEL.isMap ? `${MODEL.labels[k]} unchanged` : `${MODEL.labels[k]}′ = 0`]));
+  }
+  if (state.separatrices && !MODEL.forced && found.some(one => one.kind === "saddle")) {
+    lines.push([COLORS.separatrix, "—", "unstable separatrix"], [COLORS.separatrix, "┄", "stable separatrix"]);
+  }
+  lines.push(...signs.map(([kind, {sign}]) => [COLORS.dark, sign, kind]));
+  document.getElementById("legend").replaceChildren(
+    ...lines.map(([color, sign, text]) => element("span", {}, element("span", {style: `color: ${color}`}, sign), ` ${text}`)));
   const stopped = {escaped: "A trajectory escapes.", singular: "A trajectory meets a singularity.",
                    steps: "A trajectory needs too many steps: the system is stiff."};
   const ends = runs.flatMap(one => [one.forward, one.backward]).map(one => one && stopped[one.end]).filter(Boolean);
@@ -108,9 +127,14 @@ function labels() {
 // Where a point of the main plot lies in the space of states.
 function lifted(x, y) {
   const found = [...state.at];
-  found[state.axes[0]] = x;
-  if (SIZE > 1) found[state.axes[1]] = y;
+  shownComponents().forEach((k, c) => { found[k] = rounded([x, y][c], state.box[k]); });
   return found;
+}
+
+// A number with as many digits as a window of this size shows.
+function rounded(value, [low, high]) {
+  const unit = 10 ** (Math.floor(Math.log10(high - low)) - 3);
+  return Number((Math.round(value / unit) * unit).toPrecision(12));
 }
 
 function nearestStart({x, y}) {
@@ -136,7 +160,7 @@ function panned(dx, dy) {
 function zoomed(factor) {
   for (const k of shownComponents()) {
     const [low, high] = state.box[k], middle = (low + high) / 2;
-    state.box[k] = [low, high].map(end => middle + factor * (end - middle));
+    state.box[k] = [low, high].map(end => rounded(middle + factor * (end - middle), [low, high]));
   }
   changed();
 }
@@ -183,13 +207,14 @@ function followMouse() {
   });
   model.on_event("panend", () => {
     held = null;
+    for (const k of shownComponents()) state.box[k] = state.box[k].map(end => rounded(end, state.box[k]));
     changed();
   });
   model.on_event("rangesupdate", ({x0, x1, y0, y1}) => { // after a turn of the wheel or a pinch
     const ends = [[x0, x1], [y0, y1]], close = (a, b) => abs(a - b) <= 1e-9 * abs(x1 - x0 + y1 - y0);
     shownComponents().forEach((k, c) => {
       if (!state.box[k].every((end, side) => close(end, ends[c][side]))) {
-        state.box[k] = ends[c];
+        state.box[k] = ends[c].map(end => rounded(end, ends[c]));
         changed();
       }
     });
@@ -276,6 +301,11 @@ function buildControls() {
     });
     document.getElementById("tools-section").prepend(by.row, period);
     shows.push(by.show, () => { if (document.activeElement !== period) period.value = shortened(forcingPeriod(state), 8); });
+  }
+  if (SIZE > 1) {
+    const series = choice("show", ["all", ...MODEL.labels], () => state.series + 1, k => { state.series = k - 1; changed(false); });
+    document.getElementById("tools-series").prepend(series.row);
+    shows.push(series.show);
   }
   if (plots.diagram) {
     const swept = choice("against", MODEL.parameters.map(one => one.label), () => state.swept, k => {
