@@ -47,8 +47,8 @@ def main(words: Sequence[str]) -> int:
     check_outputs(o.force, out=o.out, out_endings=(".html",))
     ranges = {made.name: made.bounds for made in (named_range(word, "range", ascending=True) for word in o.range)}
     from dynsim.cli.building.systems import found
-    from figures.explore.model import component_names
     from dynsim.systems.base import FunctionFlow, FunctionMap
+    from figures.explore.model import component_names
     from figures.explore.page import page
 
     made = found(o, "explore")

@@ -99,7 +99,8 @@ def page(
         "file": re.sub(r"[^\w-]+", "-", title).strip("-")[:40] or "system",
     }
     parts = [methods(), made.script, *(text(f"{name}.js") for name in VIEW)]
-    script = "\n".join([f"(() => {{\nconst PAGE = {json.dumps(data, allow_nan=False)};", *parts, "})();"])
+    numbers = json.dumps(data, allow_nan=False).replace("<", "\\u003c")  # no name can end the script
+    script = "\n".join([f"(() => {{\nconst PAGE = {numbers};", *parts, "})();"])
     return Page(title, _document(title, _description(system), shown, script, made.described))
 
 
@@ -163,7 +164,8 @@ def _document(title: str, description: str, shown: Mapping[str, str], script: st
         '<section><h2>View</h2><div id="options"></div><div id="message" role="status"></div></section>',
     ]
     texts = [
-        f'<section class="text"><div class="head"><h2>{what}</h2><button type="button" id="copy-{name}">Copy</button></div>'
+        f'<section class="text"><div class="head"><h2>{what}</h2>'
+        f'<button type="button" id="copy-{name}">Copy</button></div>'
         f'<textarea id="{name}" readonly aria-label="{what}"></textarea></section>'
         for name, what in (("command", "On the command line"), ("python", "In Python"))
     ]
@@ -182,13 +184,8 @@ def _document(title: str, description: str, shown: Mapping[str, str], script: st
         f'<div id="middle">{_figure("main", shown["main"])}',
         f'<section id="rests"><h2>{rests}</h2><ul id="equilibria"></ul></section>{"".join(texts)}</div>',
         f'<div id="side">{side}{description}</div></main>',
-        f"<script>{_inline(plots.library())}</script>",
-        f"<script>{_inline(script)}</script>",
+        f"<script>{plots.library()}</script>",
+        f"<script>{script}</script>",
         "</body></html>",
         "",
     ])  # fmt: skip
-
-
-def _inline(script: str) -> str:
-    """A script as it may stand in HTML."""
-    return re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)

@@ -1,6 +1,7 @@
 """The plots of a page as standalone documents of Bokeh: axes with empty layers, which the page's script fills."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +32,8 @@ def library() -> str:
     """BokehJS itself, without widgets, to be written into a page."""
     from bokeh.resources import Resources
 
-    return "\n".join(Resources(mode="inline", components=["bokeh"], minified=True).js_raw)
+    text = "\n".join(Resources(mode="inline", components=["bokeh"], minified=True, log_level="error").js_raw)
+    return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
 
 def documents(plots: Mapping[str, tuple[str, str]]) -> dict[str, Any]:

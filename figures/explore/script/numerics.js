@@ -181,7 +181,9 @@ function equilibria(model, t, p, starts, scale, inside, most = 60) {
     found.push({x: Array.from(x, a => abs(a) < 1e-14 * scale[0] ? 0 : a), J, ...nameOf(model, Array.from(J), n)});
     if (found.length === most) break;
   }
-  return found.sort((a, b) => a.x[0] - b.x[0] || (a.x[1] || 0) - (b.x[1] || 0));
+  const order = one => one.x.slice(0, 2).map((a, i) => Math.round(a / (1e-6 * scale[i]))); // as they are told apart
+  const before = ([a, b = 0], [c, d = 0]) => a - c || b - d;
+  return found.sort((one, other) => before(order(one), order(other)));
 }
 
 function nameOf(model, J, n) {
