@@ -33,7 +33,7 @@ function eigenvalues(A, n) {
   if (n === 1) return [[A[0], 0]];
   if (n === 2) return planarEigenvalues(A[0], A[1], A[2], A[3]);
   const found = complexEigenvalues(A, n), size = Math.max(...A.map(abs)) || 1;
-  return found.map(([re, im]) => [re, abs(im) <= 1e-12 * size ? 0 : im]);
+  return found.map(pair => pair.map(a => abs(a) <= 1e-12 * size ? 0 : a));
 }
 
 function planarEigenvalues(a, b, c, d) {
