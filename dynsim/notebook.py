@@ -56,7 +56,8 @@ def explore(
 
     Example:
         >>> import dynsim as ds
-        >>> page = ds.explore(ds.catalogue.VanDerPol(), mu=(0.0, 4.0))  # doctest: +SKIP
-        >>> page.save("van-der-pol.html")  # doctest: +SKIP
+        >>> page = ds.explore(ds.catalogue.VanDerPol(), mu=(0.0, 4.0))
+        >>> page.title, page.html.startswith("<!DOCTYPE html>")
+        ('van-der-pol', True)
     """
     return sibling(EXPLORING).page(system, start, ranges, plane, horizon)

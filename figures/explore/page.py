@@ -93,7 +93,7 @@ def page(
     data = {
         "system": made.described,
         "source": (source or source_of(system))._asdict(),
-        "plots": plots.documents(dict.fromkeys(shown, ("", ""))),
+        "plots": plots.documents(shown),
         "layers": plots.LAYERS,
         "colors": _colours(),
         "file": re.sub(r"[^\w-]+", "-", title).strip("-")[:40] or "system",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from dynsim.errors import ArgumentError
@@ -36,21 +36,20 @@ def library() -> str:
     return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
 
-def documents(plots: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
-    """Documents of Bokeh by the name of their plot, given its axis labels; the same on every call."""
-    return {name: _document(name, *labels) for name, labels in plots.items()}
+def documents(names: Iterable[str]) -> dict[str, Any]:
+    """Documents of Bokeh by the names of their plots; the same on every call."""
+    return {name: _document(name) for name in names}
 
 
-def _document(name: str, x_label: str, y_label: str) -> Any:
+def _document(name: str) -> Any:
     from bokeh.embed import json_item
     from bokeh.models import ColumnDataSource, Range1d, WheelZoomTool
     from bokeh.plotting import figure
 
     zoom = WheelZoomTool()
     plot = figure(
-        name=name, x_range=Range1d(0, 1), y_range=Range1d(0, 1), tools=[zoom], toolbar_location=None,
-        active_scroll=zoom, sizing_mode="stretch_both", x_axis_label=x_label, y_axis_label=y_label,
-        min_border_right=12, min_border_top=8, output_backend="canvas", lod_threshold=None,
+        name=name, x_range=Range1d(start=0, end=1), y_range=Range1d(start=0, end=1), tools=[zoom], active_scroll=zoom,
+        toolbar_location=None, sizing_mode="stretch_both", min_border_right=12, min_border_top=8, lod_threshold=None,
     )  # fmt: skip
     layer = {key: ColumnDataSource({c: [] for c in columns}, name=key) for key, columns in LAYERS.items()}
     plot.multi_line("xs", "ys", source=layer["thin"], line_color="color", line_alpha="alpha")
@@ -62,7 +61,7 @@ def _document(name: str, x_label: str, y_label: str) -> Any:
         line_width=1.5,
     )  # fmt: skip
     _style(plot)
-    return _numbered(json_item(plot, f"plot-{name}"))
+    return _numbered({**json_item(plot), "target_id": f"plot-{name}"})
 
 
 def _style(plot: Any) -> None:

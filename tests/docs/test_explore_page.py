@@ -136,7 +136,7 @@ def test_sliders_move_equilibria_and_the_address_brings_the_view_back(browser, f
     assert found[0][0] != before
     assert found[0][1] == "stable focus"
     assert "stable focus" in one.page.inner_text("#equilibria")
-    assert "--current 0.1 " in one.page.input_value("#command")
+    assert "--parameters current=0.1 a=0.7" in one.page.input_value("#command")
     assert "current=0.1" in one.page.input_value("#python")
     address = one.page.evaluate("location.hash")
     assert address == "#p.current=0.1"

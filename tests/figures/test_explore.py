@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import sys
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -30,6 +31,13 @@ def pages():
     """The page of a text, made twice."""
     pytest.importorskip("bokeh")
     return [explore(system(OSCILLATOR)) for _ in range(2)]
+
+
+class Pair(NamedTuple):
+    """A number and a vector."""
+
+    a: Any
+    b: Any
 
 
 def without_library(html):
@@ -80,6 +88,8 @@ def test_ranges_windows_and_order_come_from_the_text_and_from_the_caller():
     made = model(twin, [1.0, 2.0], {"x1": (-2.0, 0.5), "x1(0)": (0.0, 7.0)}).described
     assert made["parameters"][0]["range"] == [-2.0, 0.5]
     assert made["box"][0] == [0.0, 7.0]
+    pair = FunctionMap(lambda k, x: Pair(x.a / 2, x.b / 2))
+    assert model(pair, Pair(1.0, [2.0, 3.0]), {"b_2": (0, 9)}).described["names"] == ["a", "b_1", "b_2"]
     assert [label(name) for name in ("lambda", "Omega_1", "theta", "mass")] == ["λ", "Ω_1", "θ", "mass"]
 
 

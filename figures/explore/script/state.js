@@ -123,7 +123,8 @@ function command(state) {
   const {words} = PAGE.source;
   if (!words) return "";
   const found = ["dynsim", MODEL.isMap ? "section" : "portrait", words];
-  for (const [name, value] of grouped(state)) found.push(`--${name.replaceAll("_", "-")} ${[value].flat().join(",")}`);
+  const values = [...grouped(state)].map(([name, value]) => `${name}=${[value].flat().join(",")}`);
+  if (values.length) found.push(`--parameters ${values.join(" ")}`); // also for names that options have
   const box = viewWindow(state).join(" "), start = state.starts[state.selected] ?? state.at;
   if (MODEL.isMap) {
     found.push(`--start ${start.join(" ")}`, `--count ${Math.max(2, Math.round(state.horizon))}`, "--transient 0");

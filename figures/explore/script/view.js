@@ -368,7 +368,7 @@ async function image(name, ending) {
   const original = document.getElementById(`plot-${name}`);
   [host.style.width, host.style.height] = [`${original.clientWidth}px`, `${original.clientHeight}px`];
   document.body.append(host);
-  const item = JSON.parse(JSON.stringify(PAGE.plots[name]).replace('"output_backend":"canvas"', '"output_backend":"svg"'));
+  const item = structuredClone(PAGE.plots[name]);
   item.doc.roots[0].attributes.output_backend = "svg";
   const manager = await Bokeh.embed.embed_item(item, host.id);
   const view = [...manager][0], copy = new Plot(view.model.document);
