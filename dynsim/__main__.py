@@ -17,6 +17,7 @@ COMMANDS = {
     "simulate": "simulate a system from one initial state or many, with options from flags or a TOML file",
     "sweep": "evaluate a function of yours, or measure runs of a system, on a grid of parameters",
     "portrait": "draw the phase portrait of a system of the catalogue, of a paper, or of your own",
+    "explore": "write a page with sliders that explores a system in a browser",
     "lyapunov": "compute Lyapunov exponents of a system, for one parameter value or many",
     "section": "draw the Poincare section of a flow, or the orbit diagram or cobweb of a map",
     "basins": "find the attractors of a system, and draw their basins or compute basin fractions",
