@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.exponents import lyapunov_ensemble
+from analysis.dynamics.exponents import lyapunov_ensemble, lyapunov_spectra
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from dynsim.integrators import Diffrax
 from dynsim.spaces import Sphere
@@ -33,6 +33,35 @@ def test_linear_flows_have_their_rates():
     np.testing.assert_allclose(found.exponents, EXACT, atol=1e-6)
     assert (found.errors < 1e-6).all()
     assert str(found) == "largest Lyapunov exponents of 3 trajectories from 0.1 to 0.3; 0 failed"
+
+
+def test_spectra_in_lanes_are_those_of_each_system():
+    found = lyapunov_spectra(FLOWS, STARTS[0], 20.0, **OPTIONS)
+    assert found.solved == "in lanes, in JAX"
+    alone = lyapunov_spectrum(FLOWS[1], STARTS[0], 20.0, **OPTIONS)
+    both = found.spectra[1], alone
+    assert {(one.converged, one.resolved, one.running.shape) for one in both} == {(True, (True, True), (40, 2))}
+    for name in ("exponents", "errors", "times", "running"):
+        np.testing.assert_allclose(getattr(both[0], name), getattr(alone, name), atol=2e-7)
+    assert [str(one) for one in found.spectra] == str(found).splitlines()
+    np.testing.assert_allclose([one.exponents for one in found.spectra], EXACT, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_spectra_that_lanes_leave_to_others():
+    flows = [FunctionFlow(saddle, parameters={"k": k}) for k in (0.1, 6.0)]  # exp(-12) is near the tolerance
+    found = lyapunov_spectra(flows, STARTS[0], 40.0, count=1, rtol=1e-6)
+    assert found.solved == "in lanes, in JAX"
+    assert len(found.spectra[1].times) == len(found.spectra[0].times)
+    deep = lyapunov_spectra(flows, STARTS[0], 40.0, rtol=1e-6)
+    assert len(deep.spectra[1].times) >= 4 * len(deep.spectra[0].times)
+    np.testing.assert_allclose(deep.spectra[1].exponents, [6.0, -12.0], atol=1e-5)
+    square = lambda t, x, k: k * x**2
+    escaping = [FunctionFlow(square, parameters={"k": k}) for k in (-1.0, 1.0)]
+    found = lyapunov_spectra([*escaping, FunctionFlow(lambda t, x: -x)], [1.0], 40.0)
+    assert found.spectra[0] is not None
+    assert found.spectra[1] is None or np.isnan(found.spectra[1].exponents).all()
+    assert found.solved.startswith("1 in lanes, in JAX; others not in lanes, because ")
 
 
 @pytest.mark.slow
