@@ -19,6 +19,7 @@ from analysis.dynamics.lyapunov import (
     SHORTER,
     LyapunovSpectrum,
     SpectrumPlan,
+    logs_of_maps,
     lyapunov_spectrum,
     planned,
     spectrum_of,
@@ -31,6 +32,7 @@ from dynsim._runtime.cores import in_parts
 from dynsim._runtime.progress import tracked
 from dynsim.errors import ArgumentError, IntegrationError
 from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.integrators.base import stacked
 from dynsim.integrators.in_lanes import Ways, restarted, ways
 from dynsim.integrators.switched_field import may_leave_out, switched_field
 from dynsim.simulation.checks import as_double, as_state, check_flow, check_start
@@ -203,10 +205,10 @@ def lyapunov_spectra(
 ) -> LyapunovSpectra:
     """Compute the Lyapunov spectra of several systems from one start, such as one system along values of a parameter.
 
-    Small flows that differ in numbers only are followed together in lanes, as by `ensemble`. `lyapunov_spectrum` solves
-    the others, one after another: maps, stiff and large flows, and flows of which a stretching factor may be lost in
-    rounding. Both have the same tolerances, so that exponents of chaotic motion differ within their standard errors,
-    and others by the tolerance.
+    Systems that differ in numbers only are followed together: small flows in lanes, as by `ensemble`, and maps.
+    `lyapunov_spectrum` solves the others, one after another: stiff and large flows, and systems of which a stretching
+    factor may be lost in rounding. Both have the same tolerances, so that exponents of chaotic motion differ within
+    their standard errors, and others by the tolerance.
 
     Args:
         systems: flows or maps in JAX.
@@ -239,10 +241,15 @@ def lyapunov_spectra(
     found: list[LyapunovSpectrum | None] = [None] * len(plans)
     how, why = "", "a factor may be lost in rounding, or the trajectory escapes"
     for part in _grouped(plans):
-        lanes = _lanes_of([plans[k] for k in part])
-        if isinstance(lanes, Ways):
+        some = [plans[k] for k in part]
+        lanes = _lanes_of(some)
+        if lanes is None:
+            how = "in lanes, in JAX"
+            for k, spectrum in zip(part, _of_maps(some), strict=True):
+                found[k] = spectrum
+        elif isinstance(lanes, Ways):
             how = f"{lanes!r}"
-            _fill(found, lanes, dict(zip(part, (plans[k] for k in part), strict=True)))
+            _fill(found, lanes, dict(zip(part, some, strict=True)))
         else:
             why = lanes
     left = [k for k, one in enumerate(found) if one is None]
@@ -289,34 +296,57 @@ def _solver(plan: SpectrumPlan) -> Diffrax:
     return Diffrax(rtol=plan.rtol, atol=plan.rtol / 100 if plan.atol is None else plan.atol)
 
 
-def _lanes_of(plans: Sequence[SpectrumPlan]) -> Ways | str:
-    """Find out how the systems of plans are followed in lanes, or say why not."""
-    first = plans[0]
-    flows = [plan.units.system for plan in plans]
-    if not isinstance(flows[0], AbstractFlow):
-        return "a map is iterated by itself"
+def _lanes_of(plans: Sequence[SpectrumPlan]) -> Ways | str | None:
+    """Find out how the systems of plans are followed in lanes, or say why not; None for maps that are iterated so."""
+    first, flow = plans[0], plans[0].units.system
     if len(plans) == 1:
-        return "no other flow differs from it in numbers only"
+        return "no other system differs from it in numbers only"
+    if not isinstance(flow, AbstractFlow):
+        return None if isinstance(flow.space, Euclidean) else f"the states lie on {type(flow.space).__name__}"
     if first.solver is not None:
         return f"{type(first.solver).__name__} is no explicit Runge-Kutta method with one tableau"
     x = _rescaled(first)
-    if any(may_leave_out(flow, x) for flow in flows[:1]):
+    if may_leave_out(flow, x):
         return "the field may jump on a surface of states"
-    size = ravel_pytree(x)[0].size
-    k = size if first.count is None else integer("count", first.count, least=1)
-    if k > size:
-        raise ArgumentError("count", f"be at most the dimension, {size}", f"is {k}")
+    k = _count(first)
     y0s = jax.tree.map(lambda y: y[None], x)
     end = first.t0 + (first.warm + first.samples) * first.every
+    flows = [plan.units.system for plan in plans]
     return _lanes(flows, _solver(first), y0s, x, k, np.array([first.t0, end]) / first.units.time)
+
+
+def _count(plan: SpectrumPlan) -> int:
+    """Number of exponents of a system on Euclidean space."""
+    size = ravel_pytree(plan.start)[0].size
+    k = size if plan.count is None else integer("count", plan.count, least=1)
+    if k > size:
+        raise ArgumentError("count", f"be at most the dimension, {size}", f"is {k}")
+    return k
+
+
+def _of_maps(plans: Sequence[SpectrumPlan]) -> list[LyapunovSpectrum | None]:
+    """Compute the spectra of maps that differ in numbers; None where a factor may be lost."""
+    first, k = plans[0], _count(plans[0])
+    x0s = [ravel_pytree(_rescaled(plan))[0] for plan in plans]
+    frame = _frames(x0s[0][None], k)[0]
+
+    def solved(part: np.ndarray) -> Any:
+        system, axes = stacked([plans[j].units.system for j in part])
+        logs, last = logs_of_maps([plans[j] for j in part], system, axes, jnp.stack([x0s[j] for j in part]), frame)
+        return logs, np.asarray(last)
+
+    together = int(np.clip(KEPT_LOGS // (first.samples * k), 1, TOGETHER))
+    found = []
+    for part, (logs, last) in in_parts(solved, np.arange(len(plans)), together):
+        found += [spectrum_of_logs(plans[k], logs[j], jnp.asarray(last[j])) for j, k in enumerate(part)]
+    return found
 
 
 def _in_lanes(lanes: Ways, plans: Sequence[SpectrumPlan]) -> list[tuple[np.ndarray, State, bool]]:
     """Follow systems together: logarithms of factors in the run, the last state, and whether the run is whole."""
-    first, unit = plans[0], plans[0].units.time
+    first, unit, k = plans[0], plans[0].units.time, _count(plans[0])
     x0s = [_rescaled(plan) for plan in plans]
-    blocks, size = first.warm + first.samples, ravel_pytree(x0s[0])[0].size
-    k = size if first.count is None else first.count
+    blocks = first.warm + first.samples
 
     def solved(part: np.ndarray) -> Any:
         some = [Tangents(plans[j].units.system) for j in part]  # pyright: ignore[reportCallIssue]

@@ -1,7 +1,7 @@
 """Compute Lyapunov spectra of flows and maps on any state space, with errors, and the Kaplan-Yorke dimension."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -295,7 +295,7 @@ def in_given_time(found: LyapunovSpectrum, units: Units) -> LyapunovSpectrum:
 
 
 def spectrum_of_logs(plan: SpectrumPlan, logs: np.ndarray, last: State) -> LyapunovSpectrum | None:
-    """Compute the spectrum of a flow from the logarithms of stretching factors (samples, k) in rescaled units.
+    """Compute a spectrum from the logarithms of stretching factors (samples, k) in rescaled units.
 
     It is None if some of them may be lost in rounding or in the tolerance of the solver, which `spectrum_of` tests.
 
@@ -304,17 +304,38 @@ def spectrum_of_logs(plan: SpectrumPlan, logs: np.ndarray, last: State) -> Lyapu
         logs: of each interval, from vectors that were orthonormal before it.
         last: the last state, in rescaled units.
     """
-    flat, every = ravel_pytree(last)[0], plan.every / plan.units.time
-    least = math.log(KEPT * max(plan.rtol, 100 * (plan.atol or 0.0)))
-    if not np.all(np.isfinite(logs)) or np.any(logs < np.maximum(_parallel(logs[:, :1], flat), max(least, TINY))):
+    system, flat, every = plan.units.system, ravel_pytree(last)[0], plan.every / plan.units.time
+    is_map = isinstance(system, AbstractMap)
+    least = TINY if is_map else max(TINY, math.log(KEPT * max(plan.rtol, 100 * (plan.atol or 0.0))))
+    if np.any(logs < np.maximum(_parallel(logs[:, :1], flat), least)):
         return None
-    end = plan.t0 / plan.units.time + (plan.warm + plan.samples) * every
-    spectrum = _spectrum(logs, every, np.ones(logs.shape[1], bool))._replace(bounded_by=ABSOLUTE)
-    if logs.shape[1] == flat.size:
-        system = plan.units.system
+    spectrum = _spectrum(logs, every, np.ones(logs.shape[1], bool))
+    if not is_map and logs.shape[1] == flat.size:
+        end = plan.t0 / plan.units.time + (plan.warm + plan.samples) * every
         velocity = lambda: ravel_pytree(system.vector_field(jnp.asarray(end, flat.dtype), last))[0]
         spectrum = _doubted(spectrum, system, plan.units.rescaled(plan.start), flat, velocity)
     return in_given_time(spectrum, plan.units)
+
+
+def logs_of_maps(
+    plans: Sequence[SpectrumPlan], system: Any, axes: Any, xs: Array, frame: Array
+) -> tuple[np.ndarray, Array]:
+    """Iterate maps that differ in numbers together: logarithms of factors (members, samples, k), and last states.
+
+    Args:
+        plans: their plans, with equal numbers of steps.
+        system: the maps as one, with a leading axis of members in some arrays.
+        axes: 0 for these arrays, None for the others.
+        xs: flat starts in rescaled units, (members, d).
+        frame: orthonormal vectors of all members, (d, k).
+    """
+    first = plans[0]
+    pair = Linearised(first.units.system, first.units.rescaled(first.start))
+    over = partial(_advance_maps, pair, axes, jnp.asarray(first.every, xs.dtype), room_for(first.samples))
+    begin = jnp.asarray(float(first.t0), xs.dtype)
+    xs, frames, _ = over(system, xs, jnp.broadcast_to(frame, (len(xs), *frame.shape)), begin, jnp.asarray(first.warm))
+    xs, _, logs = over(system, xs, frames, begin + first.warm * first.every, jnp.asarray(first.samples))
+    return np.asarray(logs, float)[:, : first.samples], xs
 
 
 def _run(
@@ -487,6 +508,20 @@ def _advance_map(
 
     x, V, logs = jax.lax.fori_loop(0, samples, once, (x, V, jnp.zeros((room, V.shape[1]), V.dtype)))
     return x, V, logs, jnp.ones(room), jnp.asarray(False)
+
+
+@eqx.filter_jit
+def _advance_maps(
+    pair: Linearised, axes: Any, every: Array, room: int, system: Any, xs: Array, frames: Array, t: Array,
+    samples: Array,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Advance states and vectors of several maps, as `_advance_map` does for one."""
+
+    def one(system: Any, x: Array, V: Array) -> tuple[Array, Array, Array]:
+        own = eqx.tree_at(lambda pair: pair.system, pair, system)
+        return _advance_map(own, every, every, room, x, V, t, samples)[:3]
+
+    return eqx.filter_vmap(one, in_axes=(axes, 0, 0))(system, xs, frames)
 
 
 def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovSpectrum:

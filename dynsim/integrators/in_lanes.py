@@ -236,7 +236,8 @@ def restarted(
         sums, carry = _restarted(ways, system, axes, carry, tuple(map(jnp.asarray, times)), settings, between)
         found.append(jax.tree.map(lambda a, some=some: np.asarray(a)[:some], sums))
     joined = jax.tree.map(lambda *parts: np.moveaxis(np.concatenate(parts), 0, 1), *found)
-    return joined, *carry
+    y0s, whole = carry
+    return joined, y0s, whole
 
 
 @eqx.filter_jit

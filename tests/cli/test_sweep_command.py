@@ -175,7 +175,7 @@ def test_points_of_a_flow_are_solved_in_lanes(here, capsys):
     points = sweep(made, rows, shown=False)
     assert points["status"].values.tolist() == ["ok", "failed", "ok"]
     assert points["cause"].values[1].startswith("IntegrationError: ")
-    assert Built(Sweep(system="mine.py:map"), (("rate", 1.0),)).solved.startswith("not in lanes, because a map")
+    assert Built(Sweep(system="logistic"), (("r", 3.0),)).solved.startswith("not in lanes, because a map")
 
 
 @pytest.mark.slow

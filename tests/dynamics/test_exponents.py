@@ -10,6 +10,7 @@ from dynsim.integrators import Diffrax
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.maps import Logistic
 from tests.support.as_if_kernels import as_if_kernels
 from tests.support.cuda_on_host import COMPILER, WHY_NOT
 
@@ -45,6 +46,21 @@ def test_spectra_in_lanes_are_those_of_each_system():
         np.testing.assert_allclose(getattr(both[0], name), getattr(alone, name), atol=2e-7)
     assert [str(one) for one in found.spectra] == str(found).splitlines()
     np.testing.assert_allclose([one.exponents for one in found.spectra], EXACT, atol=1e-6)
+
+
+def test_spectra_of_maps_that_are_iterated_together():
+    """One has a period, one is chaotic, one is superstable and left to itself, and one escapes."""
+    maps = [Logistic(r) for r in (2.5, 3.9, 2.0, 4.5)]
+    found = lyapunov_spectra(maps, [0.3], 1000)
+    assert found.solved == (
+        "3 in lanes, in JAX; others not in lanes, because a factor may be lost in rounding, or the trajectory escapes"
+    )
+    for k, one in enumerate(found.spectra):
+        alone = lyapunov_spectrum(maps[k], [0.3], 1000)
+        assert (one.converged, one.reason, one.resolved) == (alone.converged, alone.reason, alone.resolved)
+        np.testing.assert_allclose(one.exponents, alone.exponents, atol=3 * float(np.nan_to_num(alone.errors[0])))
+    np.testing.assert_allclose(found.spectra[0].exponents, np.log(0.5), atol=1e-9)
+    assert found.spectra[2].resolved == (False,)
 
 
 @pytest.mark.slow
