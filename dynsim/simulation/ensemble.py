@@ -265,7 +265,9 @@ class Ensemble(eqx.Module):
             return report(self)
         outcomes, failed = np.asarray(self.stats.outcome), np.flatnonzero(~np.asarray(self.stats.succeeded))
         done = f"{len(outcomes) - len(failed)} of {len(outcomes)} members finished"
-        named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}" for k in failed[:5])
+        cap = getattr(self.integrator, "max_steps", None)
+        spent = lambda k: f" (max_steps={cap})" if outcomes[k] == Outcome.MAX_STEPS and cap is not None else ""
+        named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}{spent(k)}" for k in failed[:5])
         more = f", and so on for {len(failed) - 5} more" if len(failed) > 5 else ""
         twice = ""
         if self.stats.error is not None:
