@@ -25,6 +25,7 @@ from analysis.dynamics.lyapunov import (
     spectrum_of,
     spectrum_of_logs,
 )
+from dynsim._core.placement import on_host_by_default, placed
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim._core.validation import integer, number
@@ -190,6 +191,7 @@ def lyapunov_ensemble(
     return LyapunovEnsemble(sort(exponents), sort(errors), f"{lanes!r}")
 
 
+@on_host_by_default
 def lyapunov_spectra(
     systems: Sequence[Any],
     start: State,
@@ -242,14 +244,16 @@ def lyapunov_spectra(
     how, why = "", "a factor may be lost in rounding, or the trajectory escapes"
     for part in _grouped(plans):
         some = [plans[k] for k in part]
-        lanes = _lanes_of(some)
+        numbers = len(some) * (1 + _count(some[0])) * ravel_pytree(some[0].start)[0].size
+        with placed(numbers, None):
+            lanes = _lanes_of(some)
         if lanes is None:
             how = "in lanes, in JAX"
-            for k, spectrum in zip(part, _of_maps(some), strict=True):
+            for k, spectrum in zip(part, _of_maps(some, numbers), strict=True):
                 found[k] = spectrum
         elif isinstance(lanes, Ways):
             how = f"{lanes!r}"
-            _fill(found, lanes, dict(zip(part, some, strict=True)))
+            _fill(found, lanes, dict(zip(part, some, strict=True)), numbers)
         else:
             why = lanes
     left = [k for k, one in enumerate(found) if one is None]
@@ -272,11 +276,14 @@ def _grouped(plans: Sequence[SpectrumPlan]) -> list[list[int]]:
     return groups
 
 
-def _fill(found: list[LyapunovSpectrum | None], lanes: Ways, plans: dict[int, SpectrumPlan]) -> None:
-    """Fill in the spectra of plans, with shorter intervals where a factor may be lost."""
+def _fill(found: list[LyapunovSpectrum | None], lanes: Ways, plans: dict[int, SpectrumPlan], numbers: int) -> None:
+    """Fill in the spectra of plans, with shorter intervals where a factor may be lost; `numbers` chooses the device."""
     for again in range(1 + SHORTENED):
         left = {}
-        for (k, plan), (logs, last, whole) in zip(plans.items(), _in_lanes(lanes, list(plans.values())), strict=True):
+        with placed(numbers, None):
+            runs = _in_lanes(lanes, list(plans.values()))
+        for (k, plan), (logs, last, whole) in zip(plans.items(), runs, strict=True):
+            last = jax.tree.map(jnp.asarray, last)
             found[k] = spectrum_of_logs(plan, logs, last) if whole else None
             if whole and found[k] is None and plan.refines and again < SHORTENED:
                 left[k] = plan._replace(
@@ -324,7 +331,7 @@ def _count(plan: SpectrumPlan) -> int:
     return k
 
 
-def _of_maps(plans: Sequence[SpectrumPlan]) -> list[LyapunovSpectrum | None]:
+def _of_maps(plans: Sequence[SpectrumPlan], numbers: int) -> list[LyapunovSpectrum | None]:
     """Compute the spectra of maps that differ in numbers; None where a factor may be lost."""
     first, k = plans[0], _count(plans[0])
     x0s = [ravel_pytree(_rescaled(plan))[0] for plan in plans]
@@ -337,7 +344,9 @@ def _of_maps(plans: Sequence[SpectrumPlan]) -> list[LyapunovSpectrum | None]:
 
     together = int(np.clip(KEPT_LOGS // (first.samples * k), 1, TOGETHER))
     found = []
-    for part, (logs, last) in in_parts(solved, np.arange(len(plans)), together):
+    with placed(numbers, None):
+        runs = in_parts(solved, np.arange(len(plans)), together)
+    for part, (logs, last) in runs:
         found += [spectrum_of_logs(plans[k], logs[j], jnp.asarray(last[j])) for j, k in enumerate(part)]
     return found
 
@@ -360,7 +369,7 @@ def _in_lanes(lanes: Ways, plans: Sequence[SpectrumPlan]) -> list[tuple[np.ndarr
     together = int(np.clip(KEPT_LOGS // (blocks * k), 1, TOGETHER))
     found = []
     for part, (logs, last, whole) in in_parts(solved, np.arange(len(plans)), together):
-        end = lambda j, last=last: jax.tree.map(lambda y: jnp.asarray(y[j]), last)
+        end = lambda j, last=last: jax.tree.map(lambda y: y[j], last)
         found += [(logs[j], end(j), bool(whole[j])) for j in range(len(part))]
     return found
 

@@ -327,3 +327,11 @@ def test_the_kernel_is_lowered_for_cuda(monkeypatch):
     given = (1e-6, 1e-8, np.inf, np.int32(100))
     run = lambda y0s: in_lanes._observed.__wrapped__(lanes, flow, axes, y0s, jnp.asarray(TS), given, state)[0]
     assert "dynsim_lanes_" in jax.jit(run).trace(STARTS).lower(lowering_platforms=("cuda",)).as_text()
+    interval = tuple(map(jnp.asarray, (0.0, 0.1, 0, 3, 1)))
+    carry = jnp.asarray(STARTS), jnp.ones(len(STARTS), bool)
+    again = lambda carry: in_lanes._restarted.__wrapped__(lanes, flow, axes, carry, interval, given, kept)
+    assert "dynsim_lanes_" in jax.jit(again).trace(carry).lower(lowering_platforms=("cuda",)).as_text()
+
+
+def kept(flow, x):
+    return x, x[0]
