@@ -58,7 +58,7 @@ def nothing_runs(tmp_path, monkeypatch):
         "analysis.dynamics.equilibria.search.find_equilibria",
         "analysis.dynamics.diagrams.bifurcation_diagram",
         "analysis.dynamics.portraits.plane.phase_plane",
-        "analysis.dynamics.poincare.orbit_diagram",
+        "analysis.dynamics.orbit_diagrams.orbit_diagram",
         "analysis.dynamics.poincare.poincare_section",
     ):
         module, _, function = name.rpartition(".")
