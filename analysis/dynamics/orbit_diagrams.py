@@ -317,8 +317,9 @@ def _task(
         raise ArgumentError("values", must, f"go from {np.min(places):g} to {np.max(places):g}")
     x = as_state("start", start)
     if coordinate is None:
-        coordinate = surface.place(system, x) if isinstance(surface, Maxima) else 0
-    seen, component, unit = coordinate, "", ""
+        coordinate = surface.place(system, x) if isinstance(surface, Maxima) else 0  # pyright: ignore[reportArgumentType]
+    seen: Any = coordinate
+    component, unit = "", ""
     if not callable(coordinate):
         known = components(system, x)
         place = known.place(coordinate, "coordinate")

@@ -40,7 +40,7 @@ def power_spectrum(
         ax.set_xscale("log")
     ax.set_yscale("log")
     ax.plot(x, shown, color=COLOURS["first"] if colour is None else colour, linewidth=thick(0.6))
-    ax.set_xlim(*(bounds or (x[0], x[np.flatnonzero(np.isfinite(shown))[-1]])))
+    ax.set_xlim(*(bounds or (float(x[0]), float(x[np.flatnonzero(np.isfinite(shown))[-1]]))))
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
 

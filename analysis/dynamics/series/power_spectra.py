@@ -129,7 +129,7 @@ def power_spectrum(
     if length > len(values):
         raise ArgumentError("segment", f"be at most the number of times, {len(values)}", f"is {length}")
     try:
-        shape = get_window(window, length)
+        shape: Any = get_window(window, length)
     except (ValueError, TypeError):
         raise ArgumentError("window", "be a window of `scipy.signal.get_window`", f"is {window!r}") from None
     frequencies, densities = welch(values, 1 / one.spacing, window=shape, detrend=detrend)
