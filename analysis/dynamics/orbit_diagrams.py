@@ -270,6 +270,15 @@ def hysteresis_diagram(
     return HysteresisDiagram(task.diagram(parameter, np.asarray(up)), task.diagram(parameter, np.asarray(down)[::-1]))
 
 
+class _Entry(eqx.Module):
+    """An entry of a flattened state; equal entries share a program."""
+
+    place: int = eqx.field(static=True)
+
+    def __call__(self, x: State) -> Scalar:
+        return ravel_pytree(x)[0][self.place]
+
+
 class _Task(NamedTuple):
     """What is kept of the orbits along a parameter; `seen` is a coordinate of a state."""
 
@@ -323,7 +332,7 @@ def _task(
     if not callable(coordinate):
         known = components(system, x)
         place = known.place(coordinate, "coordinate")
-        seen, component, unit = lambda x: ravel_pytree(x)[0][place], known.names[place], known.units[place]
+        seen, component, unit = _Entry(place), known.names[place], known.units[place]
     check_number("coordinate", seen, x)
     late = number("transient", transient) if is_flow and transient else float(transient)
     end = number("longest", longest)

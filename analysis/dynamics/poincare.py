@@ -167,6 +167,8 @@ class Crossing(NamedTuple):
     direction: int
     what: str = "at a crossing"
 
+    __repr__ = one_line
+
 
 def crossing_of(surface: Surface, flow: AbstractFlow, x: State, direction: int) -> Crossing:
     """Get the function of a surface for a flow."""

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from analysis.dynamics.scaling.flat import flat_state, flat_states
+from dynsim._core.printing import one_line
 from dynsim._core.validation import number, reals
 from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory
@@ -28,6 +29,8 @@ class Signal(NamedTuple):
     time_unit: str
     angles: Float[np.ndarray, " components"]
     is_map: bool
+
+    __repr__ = one_line
 
     @property
     def times(self) -> Float[np.ndarray, " times"]:
