@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,14 +17,15 @@ from dynsim.errors import ArgumentError, check_positive, reason
 class Draw:
     """Draw a stored result again: dynsim draw run.npz --size nature --ylim -1 1.
 
-    FILE is what `--out` of `simulate`, `continue`, `basins` or `sweep` wrote, or `dynsim.save` or `save_diagram` in
-    Python. Nothing is computed again, except the curve between the saved times of a run.
+    FILE is what `--out` of `simulate`, `continue`, `basins`, `sweep`, `portrait`, `section`, `lyapunov`, `spectrum`,
+    `recurrence` or `chaos` wrote (the file ends in .npz, of a sweep in .nc), or `dynsim.save`, `save_diagram` or
+    `save_result` in Python. Nothing is computed again, except the curve between the saved times of a run.
     """
 
     file: Annotated[Path, tyro.conf.Positional]
     """the file of the result"""
     components: tuple[str, ...] = ()
-    """names of the components of a run, or of the one of a diagram; names of the results of a sweep"""
+    """names of the components of a run, of the two of a section or the one of a diagram; results of a sweep"""
     path: bool = False
     """of a run, draw only the path in state space"""
     series: bool = False
@@ -70,11 +71,11 @@ def main(words: Sequence[str]) -> int:
 
     one = page_of(o)
     with typed_as(path="file"):
-        result = stored(o.file, o.trust)
+        result, drawing = with_drawing(o.file, o.trust)
     say(str(result).splitlines()[0] if not hasattr(result, "data_vars") else f"sweep of {', '.join(result.data_vars)}")
     with warnings.catch_warnings(record=True) as told, page(one), typed_as(run="file", diagram="file"):
         warnings.simplefilter("always")
-        drawn = picture(o, result)
+        drawn = picture(o, result, drawing)
         adjust(o, drawn)
         check_room(drawn.figure)
         drawn.save(o.figure, o.title or o.file.stem)
@@ -123,34 +124,44 @@ def page_of(o: Draw) -> Any:
 
 
 def stored(file: Path, trust: Sequence[str]) -> Any:
-    """Read the result in a file.
+    """Read the result in a file; see `with_drawing`."""
+    return with_drawing(file, trust)[0]
+
+
+def with_drawing(file: Path, trust: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """Read the result in a file, and the options with which its command drew it.
 
     Raises:
         ValueError: if the file cannot be read, or is not one of results.
     """
-    must = "be a file of results: of `simulate`, `continue`, `basins` or `sweep` with `--out`"
+    must = "be a file of results: what `--out` of a command wrote (.npz, of `sweep` .nc)"
     if not file.is_file():
         raise ArgumentError("path", must, f"`{file}` is no file")
     if file.suffix == ".nc":
-        return _dataset(file, must)
+        return _dataset(file, must), {}
     from dynsim.io.npz import read_arrays
 
     try:
-        kind = json.loads(str(read_arrays(file)["header"])).get("format")
+        header = json.loads(str(read_arrays(file)["header"]))
+        kind = "dynsim result" if "result" in header else header.get("format")
     except (KeyError, ValueError, AttributeError, ArgumentError):
         kind = None
+    if kind == "dynsim result":
+        from analysis.stored_results import load_with_drawing
+
+        return load_with_drawing(file)
     if kind == "dynsim run":
         from dynsim.simulation.run_files import load
 
-        return load(file, trust=trust)
+        return load(file, trust=trust), {}
     if kind == "dynsim diagram":
         from analysis.dynamics.diagrams import load_diagram
 
-        return load_diagram(file, trust=trust)
+        return load_diagram(file, trust=trust), {}
     if kind == "dynsim basins":
         from analysis.dynamics.attractors.basin_files import load_basins
 
-        return load_basins(file)
+        return load_basins(file), {}
     raise ArgumentError("path", must, f"`{file}` is of another kind")
 
 
@@ -170,8 +181,8 @@ def _dataset(file: Path, must: str) -> Any:
     return found
 
 
-def picture(o: Draw, result: Any) -> Any:
-    """Draw the result into a figure of the requested size."""
+def picture(o: Draw, result: Any, drawing: Mapping[str, Any] = {}) -> Any:
+    """Draw the result into a figure of the requested size; `drawing` are options with which it was drawn before."""
     from dynsim.simulation.hybrid_trajectory import HybridTrajectory
     from dynsim.simulation.trajectory import Trajectory
     from figures.plotting import drawing_of, plot
@@ -183,9 +194,10 @@ def picture(o: Draw, result: Any) -> Any:
     for name, fits in (("path", is_run), ("series", is_run), ("plane", kind == "Diagram")):
         if getattr(o, name) and not fits:
             raise ArgumentError(name, f"be left out for {kind}", "is given")
-    if o.components and not (is_run or kind in ("Diagram", "Dataset")):
+    if o.components and not (is_run or kind in ("Diagram", "Dataset", "Section")):
         raise ArgumentError("components", f"be left out for {kind}", f"is {', '.join(o.components)}")
-    how: dict[str, Any] = {"title": o.title} | ({} if o.legend else {"legend": False})
+    how: dict[str, Any] = dict(drawing) | ({"title": o.title} if o.title else {})
+    how |= {} if o.legend else {"legend": False}
     if is_run:
         how |= {"path": True if o.path else False if o.series else None, "components": o.components or None}
     elif kind == "Diagram" and o.plane:
@@ -194,6 +206,8 @@ def picture(o: Draw, result: Any) -> Any:
         if len(o.components) > 1:
             raise ArgumentError("components", "name one component of a diagram", f"names {len(o.components)}")
         how["component"] = "".join(o.components)
+    elif kind == "Section" and o.components:
+        how["components"] = o.components
     elif kind == "Dataset":
         how["quantities"] = o.components
     return plot(result, **how)

@@ -77,6 +77,7 @@ class Computed(NamedTuple):
     said: str
     speeds: tuple[float, float] = (0.0, 0.0)
     result: Any = None
+    drawing: dict[str, Any] = {}
 
 
 def main(words: Sequence[str]) -> int:
@@ -102,7 +103,7 @@ def main(words: Sequence[str]) -> int:
     with without_compiling():
         one = portrait(o, found)
     say(one.said)
-    write_out(o.out, one.result)
+    write_out(o.out, one.result, drawing=one.drawing)
     one.draw().save(o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")
     if o.movie is not None:
@@ -238,7 +239,7 @@ def in_plane(
     told = f"{plan}{note}" if regions is None else f"{plan}\n{regions}"
     regions = as_before(regions, along)
     draw = lambda **how: plan.plot(title=title, basins=regions, **how)
-    return Computed(draw, told, speed_range(plan.velocity), plan)
+    return Computed(draw, told, speed_range(plan.velocity), plan, {"title": title})
 
 
 def basins_of(
@@ -322,7 +323,9 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     speeds = ends(np.linalg.norm(np.asarray(found.field, float), axis=-1))
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
     said = "; ".join([_rests(found.equilibrium_points, found.types, found.families), *orbits])
-    return Computed(lambda **how: found.plot(names=names, title=title, **how), said, speeds, found)
+    return Computed(
+        lambda **how: found.plot(names=names, title=title, **how), said, speeds, found, {"names": names, "title": title}
+    )
 
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:

@@ -92,6 +92,7 @@ class Shown(NamedTuple):
     words: str
     draw: "Callable[[float], Artists]"
     result: Any
+    drawing: dict[str, Any] = {}
 
 
 def main(words: Sequence[str]) -> int:
@@ -120,7 +121,7 @@ def main(words: Sequence[str]) -> int:
     with without_compiling():
         shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
     say(shown.words)
-    write_out(o.out, shown.result)
+    write_out(o.out, shown.result, drawing=shown.drawing)
     write(o, shown, f"section of {made.name}")
     return 0
 
@@ -163,13 +164,16 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     )  # fmt: skip
     found = found._replace(names=known.names, units=known.units)
     shown = found.return_map(chosen[0]) if o.returns else found
-    draw = lambda until: shown.plot(until=until, **({} if o.returns else {"components": chosen}))
+    drawing: dict[str, Any] = {} if o.returns else {"components": chosen}
+    draw = lambda until: shown.plot(until=until, **drawing)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
     short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count} crossings"
     back = found.period()
     said = "a fixed point of the return map" if back == 1 else f"which closes after {back} crossings"
     orbit = f"; a periodic orbit, {said}" if back else ""
-    return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw, shown)
+    return Shown(
+        f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw, shown, drawing
+    )
 
 
 def _surface(o: Section, made: "Found", known: Any) -> tuple[Any, int | None]:

@@ -75,7 +75,7 @@ def trajectory(o: SeriesOptions, command: str) -> tuple["Trajectory", str]:
 def finish(o: SeriesOptions, result: Any, title: str, **drawing: Any) -> int:
     """Print a result, and write the requested table and figure."""
     say(str(result))
-    write_out(o.out, result)
+    write_out(o.out, result, drawing=drawing)
     if o.figure is not None:
         result.plot(**drawing).save(o.figure, title)
         say(f"figure {o.figure}")
