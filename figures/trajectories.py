@@ -10,12 +10,13 @@ import numpy as np
 from matplotlib.colors import is_color_like
 from scipy.spatial.distance import pdist
 
-from analysis.dynamics.scaling.flat import flat_states
+from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.tokens.consensus import diameter
 from dynsim.errors import ArgumentError
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Simplex, Sphere
+from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import Components, listed
 from dynsim.systems.named import components as components_of
@@ -77,6 +78,7 @@ def trajectory(
     start: Part = True,
     end: Part = True,
     smooth: bool = True,
+    reduced: bool = False,
     colour: Any = None,
     legend: Part | None = None,
     labels: bool = True,
@@ -91,6 +93,7 @@ def trajectory(
         must = "have as its states real numbers or vectors, named tuples of these, or tokens, with at least one entry"
         raise ArgumentError("run", must, f"is {run!r}")
     found = pieces(run, smooth=smooth)
+    found = in_period(found, run) if reduced else found
     found = found if components is None else found.chosen(_which(components, found.known.names))
     in_space = _in_space(found)
     alone = ax is not None
@@ -159,6 +162,29 @@ def pieces(run: Trajectory | HybridTrajectory, *, smooth: bool = True) -> Pieces
         errors = None if any(e is None for e in kept) else tuple(flat_states(e).astype(float) for e in kept)
     ts = tuple(np.asarray(part.ts, float) for part in parts)
     return Pieces(ts, tuple(ys), errors, known, isinstance(first.system, AbstractMap), first.system.space, tokens)
+
+
+def in_period(found: Pieces, run: Trajectory | HybridTrajectory) -> Pieces:
+    """Reduce the angles of a run to the interval around 0 of one period; lines are broken where an angle jumps.
+
+    Raises:
+        ValueError: for a run of a system without angles.
+    """
+    first = run.phases[0] if isinstance(run, HybridTrajectory) else run
+    angles = flat_state(first.system.space.periods(first.initial))
+    if found.tokens is not None or not np.any(np.isfinite(angles)):
+        raise ArgumentError("reduced", "be left out for a system without angles", "is True")
+    ts, ys, errors = [], [], []
+    for t, y, e in zip(found.ts, found.ys, found.errors or found.ys, strict=True):
+        turned = nearest(y, angles)
+        jumps = np.abs(np.diff(turned, axis=0)) > angles / 2
+        at = np.flatnonzero(jumps.any(axis=1))
+        middle = (turned[at] + turned[at + 1]) / 2  # so that the lines of the other components go on
+        middle[jumps[at]] = np.nan
+        ts.append(np.insert(t, at + 1, (t[at] + t[at + 1]) / 2))
+        ys.append(np.insert(turned, at + 1, middle, axis=0))
+        errors.append(np.insert(e, at + 1, (e[at] + e[at + 1]) / 2, axis=0))
+    return found._replace(ts=tuple(ts), ys=tuple(ys), errors=None if found.errors is None else tuple(errors))
 
 
 def _which(components: Any, names: Sequence[str]) -> list[int]:

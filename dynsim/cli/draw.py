@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -46,6 +46,14 @@ class Draw:
     """label of the horizontal axis; formulas between dollar signs, as in LaTeX"""
     ylabel: str = ""
     """label of the vertical axis"""
+    names: tuple[str, ...] = ()
+    """labels of components and parameters: 'x=$\\xi$' 'rho=Rayleigh number'"""
+    units: tuple[str, ...] = ()
+    """units of components and parameters: x=mV"""
+    decimal: Literal["point", "comma"] = "point"
+    """how numbers are written"""
+    reduced: bool = False
+    """of a run, draw angles between minus half a period and half a period"""
     title: str = ""
     """title of the figure"""
     legend: bool = True
@@ -67,15 +75,19 @@ def main(words: Sequence[str]) -> int:
     o = parse(Draw, words, "draw")
     check_options(o)
     check_outputs(o.force, figure=o.figure)
+    from figures.panels.labels import relabelled
     from figures.style import page
 
     one = page_of(o)
     with typed_as(path="file"):
         result, drawing = with_drawing(o.file, o.trust)
     say(str(result).splitlines()[0] if not hasattr(result, "data_vars") else f"sweep of {', '.join(result.data_vars)}")
+    labels, units = by_name("names", o.names), by_name("units", o.units)
     with warnings.catch_warnings(record=True) as told, page(one), typed_as(run="file", diagram="file"):
         warnings.simplefilter("always")
-        drawn = picture(o, result, drawing)
+        with relabelled(labels, units) as used:
+            drawn = picture(o, result, drawing)
+        check_names(labels, units, used)
         adjust(o, drawn)
         check_room(drawn.figure)
         drawn.save(o.figure, o.title or o.file.stem)
@@ -97,6 +109,29 @@ def check_options(o: Draw) -> None:
     if o.path and o.series:
         raise ArgumentError("series", "be left out with `--path`", "is given")
     check_positive(font_size=o.font_size)
+
+
+def by_name(argument: str, words: Sequence[str]) -> dict[str, str]:
+    """Parse NAME=TEXT; raise `ValueError` for another form."""
+    pairs = [word.partition("=") for word in words]
+    for word, (name, equals, text) in zip(words, pairs, strict=True):
+        if not (name and equals and text):
+            raise ArgumentError(argument, "be NAME=TEXT of a component or a parameter", f"is `{word}`")
+    return {name: text for name, _, text in pairs}
+
+
+def check_names(labels: Mapping[str, str], units: Mapping[str, str], used: set[str]) -> None:
+    """Raise `ValueError` for a name that the figure does not have."""
+    from dynsim.errors import nearest
+    from dynsim.systems.named import listed
+
+    for argument, given in (("names", labels), ("units", units)):
+        wrong = next((name for name in given if name not in used), None)
+        if wrong is not None:
+            known = sorted(used)
+            raise ArgumentError(
+                argument, f"name what the figure shows, {listed(known)}", f"name `{wrong}`{nearest(wrong, known)}"
+            )
 
 
 def page_of(o: Draw) -> Any:
@@ -191,7 +226,7 @@ def picture(o: Draw, result: Any, drawing: Mapping[str, Any] = {}) -> Any:
         raise ArgumentError("file", "hold a result that has a picture", f"holds {type(result).__name__}")
     kind = type(result).__name__
     is_run = isinstance(result, Trajectory | HybridTrajectory)
-    for name, fits in (("path", is_run), ("series", is_run), ("plane", kind == "Diagram")):
+    for name, fits in (("path", is_run), ("series", is_run), ("reduced", is_run), ("plane", kind == "Diagram")):
         if getattr(o, name) and not fits:
             raise ArgumentError(name, f"be left out for {kind}", "is given")
     if o.components and not (is_run or kind in ("Diagram", "Dataset", "Section")):
@@ -199,6 +234,7 @@ def picture(o: Draw, result: Any, drawing: Mapping[str, Any] = {}) -> Any:
     how: dict[str, Any] = dict(drawing) | ({"title": o.title} if o.title else {})
     how |= {} if o.legend else {"legend": False}
     if is_run:
+        how |= {"reduced": True} if o.reduced else {}
         how |= {"path": True if o.path else False if o.series else None, "components": o.components or None}
     elif kind == "Diagram" and o.plane:
         how["picture"] = "plane"
@@ -234,6 +270,10 @@ def adjust(o: Draw, drawn: Any) -> None:
         axes[0].set_ylabel(parsed(o.ylabel))
     with settings():
         fitted(drawn.figure)
+    if o.decimal == "comma":
+        from figures.decimals import comma
+
+        comma(drawn.figure, [text for text in (o.xlabel, o.ylabel, o.title) if text])
 
 
 def check_room(figure: Any) -> None:
