@@ -50,6 +50,8 @@ class Draw:
     """labels of components and parameters: 'x=$\\xi$' 'rho=Rayleigh number'"""
     units: tuple[str, ...] = ()
     """units of components and parameters: x=mV"""
+    types: bool = False
+    """of a portrait in the plane, name the types of equilibria in the legend: node, focus, centre, saddle"""
     decimal: Literal["point", "comma"] = "point"
     """how numbers are written"""
     reduced: bool = False
@@ -89,7 +91,7 @@ def main(words: Sequence[str]) -> int:
             drawn = picture(o, result, drawing)
         check_names(labels, units, used)
         adjust(o, drawn)
-        check_room(drawn.figure)
+        check_room(drawn)
         drawn.save(o.figure, o.title or o.file.stem)
     for text in dict.fromkeys(str(warning.message) for warning in told if warning.category is UserWarning):
         say(text)
@@ -226,12 +228,19 @@ def picture(o: Draw, result: Any, drawing: Mapping[str, Any] = {}) -> Any:
         raise ArgumentError("file", "hold a result that has a picture", f"holds {type(result).__name__}")
     kind = type(result).__name__
     is_run = isinstance(result, Trajectory | HybridTrajectory)
-    for name, fits in (("path", is_run), ("series", is_run), ("reduced", is_run), ("plane", kind == "Diagram")):
+    for name, fits in (
+        ("path", is_run),
+        ("series", is_run),
+        ("reduced", is_run),
+        ("plane", kind == "Diagram"),
+        ("types", kind == "PhasePlane"),
+    ):
         if getattr(o, name) and not fits:
             raise ArgumentError(name, f"be left out for {kind}", "is given")
     if o.components and not (is_run or kind in ("Diagram", "Dataset", "Section")):
         raise ArgumentError("components", f"be left out for {kind}", f"is {', '.join(o.components)}")
     how: dict[str, Any] = dict(drawing) | ({"title": o.title} if o.title else {})
+    how |= {"types": True} if o.types else {}
     how |= {} if o.legend else {"legend": False}
     if is_run:
         how |= {"reduced": True} if o.reduced else {}
@@ -276,14 +285,15 @@ def adjust(o: Draw, drawn: Any) -> None:
         comma(drawn.figure, [text for text in (o.xlabel, o.ylabel, o.title) if text])
 
 
-def check_room(figure: Any) -> None:
+def check_room(drawn: Any) -> None:
     """Raise `ValueError` if labels leave no room for the axes."""
     from figures.style import settings
 
+    figure = drawn.figure
     with warnings.catch_warnings(record=True) as told, settings():
         warnings.simplefilter("always")
         figure.draw_without_rendering()
-    small = min(min(ax.get_window_extent().size) for ax in figure.axes if ax.get_visible()) / figure.dpi
+    small = min(min(ax.get_window_extent().size) for ax in drawn.axes if ax.get_visible()) / figure.dpi
     if small < LEAST or any("collapsed" in str(one.message) for one in told):
         width, height = 25.4 * figure.get_size_inches()
         must = "leave room for the axes beside labels and legend"

@@ -60,6 +60,8 @@ class Portrait(SystemOptions):
     """number of grid points per side of the window"""
     out: Path | None = None
     """a table (.csv, .parquet or .npz) to write: equilibria with types and eigenvalues, and limit cycles"""
+    types: bool = False
+    """in the plane, name the types of equilibria in the legend: node, focus, centre, saddle"""
     figure: Path = Path("portrait.png")
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
@@ -166,7 +168,9 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
     curved = isinstance(space, Sphere | Simplex)
     if curved or len(state) == 1:
         unused = (
-            ("plane", "through", "trajectories") + ("grid",) * curved + ("horizon",) * (not isinstance(space, Sphere))
+            ("plane", "through", "trajectories", "types")
+            + ("grid",) * curved
+            + ("horizon",) * (not isinstance(space, Sphere))
         )
         refuse_unused(o, unused, f"on the {type(space).__name__.lower() if curved else 'line'}")
     if isinstance(space, Sphere):
@@ -238,8 +242,9 @@ def in_plane(
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
     told = f"{plan}{note}" if regions is None else f"{plan}\n{regions}"
     regions = as_before(regions, along)
-    draw = lambda **how: plan.plot(title=title, basins=regions, **how)
-    return Computed(draw, told, speed_range(plan.velocity), plan, {"title": title})
+    drawing = {"title": title, "types": o.types}
+    draw = lambda **how: plan.plot(basins=regions, **drawing, **how)
+    return Computed(draw, told, speed_range(plan.velocity), plan, drawing)
 
 
 def basins_of(

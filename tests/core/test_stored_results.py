@@ -62,6 +62,18 @@ def test_a_stored_result_is_drawn_by_the_command_with_its_options(tmp_path, caps
     assert words(draw.Draw(tmp_path / "a.npz", components=("x", "y"))) == "$x$ (mV)"
 
 
+def test_a_portrait_with_a_colour_bar_is_drawn_in_the_width_of_a_column_with_its_types(tmp_path, capsys):
+    plane = phase_plane()
+    (rest,) = plane.equilibria
+    plane = plane._replace(equilibria=(rest._replace(spectrum=rest.spectrum._replace(description="weak focus")),))
+    save_result(tmp_path / "a.npz", plane)
+    figure = tmp_path / "a.svg"
+    answer(capsys, "draw", tmp_path / "a.npz", "--figure", figure, "--width", "85mm", "--types")
+    assert ">weak focus<" in figure.read_text()
+    (drawn,) = plane.plot(types=True).equilibria
+    assert drawn.get_marker() == "D"  # undecided
+
+
 def test_what_cannot_be_stored_or_read_is_one_sentence(tmp_path):
     file = tmp_path / "a.npz"
     with pytest.raises(ValueError, match="Argument `result` must be one of .*Section.*, but is int"):

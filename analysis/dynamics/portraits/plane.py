@@ -248,7 +248,8 @@ class PhasePlane(NamedTuple):
             options: the parts `streamlines`, `nullclines`, `equilibria`, `cycles`, `separatrices`, `trajectories`,
                 `families` and `surfaces`. A part is left out by False, and styled by properties of matplotlib,
                 `equilibria={"markersize": 8}`. Also `colour`, `legend`, `colourbar`, `labels`, `limits` and `title`,
-                which may all be switched off; `basins`, a result of `basins` to draw behind.
+                which may all be switched off; `types=True` for node, focus, centre and saddle in the legend;
+                `basins`, a result of `basins` to draw behind.
 
         Returns:
             The artists of each part by name, such as `drawn.equilibria`.
