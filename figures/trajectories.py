@@ -24,6 +24,7 @@ from figures.artists import Artists, Part, set_properties, sheet
 from figures.movie import growing, write_movie
 from figures.panels.attractors import AZIMUTH, attractor, ends, space_axes, time_series
 from figures.panels.growing import head_colours
+from figures.panels.hulls import plane_axes
 from figures.panels.labels import axis_labels, of_many, time_label
 from figures.panels.shown import is_logarithmic
 from figures.panels.simplices import in_triangle, outline
@@ -197,10 +198,12 @@ def _which(components: Any, names: Sequence[str]) -> list[int]:
 
 
 def _in_space(found: Pieces) -> str | None:
-    """How a path is shown: in the `plane`, in `3d`, on the `sphere` or the `simplex`; None if it cannot be."""
+    """How a path is shown: in the `plane`, in `3d`, on the `sphere` or the `simplex`, or as `tokens`; None if not."""
     d = found.ys[0].shape[1]
     if found.tokens is not None:
         count, d = found.tokens.shape[1:]
+        if d == 2 and count <= TOKENS and not isinstance(found.space, Sphere | Simplex):
+            return "tokens"
         return "sphere" if isinstance(found.space, Sphere) and d == 3 and count <= TOKENS else None
     if d == 3 and isinstance(found.space, Sphere | Simplex):
         return "sphere" if isinstance(found.space, Sphere) else "simplex"
@@ -324,6 +327,8 @@ def _path(
         paths = shown[:, None] if found.tokens is None else found.tokens[: len(shown)]
         drawn.draw("sphere", True, surface, ax=ax)
         drawn.draw("lines", lines, token_paths, paths, colour=tint if tint and not drawn.own else None, ax=ax)
+    elif kind == "tokens":
+        _tokens(drawn, ax, found.tokens[: len(shown)], parts, tint)  # pyright: ignore[reportOptionalSubscript]
     elif kind == "3d":
         drawn.draw("lines", lines, attractor, ys, labels=labels, azimuth=azimuth, until=until, dots=dots, ax=ax,
                    own=drawn.own, colour=None if drawn.own else tint)  # fmt: skip
@@ -340,6 +345,23 @@ def _path(
             ax.set(xlim=padded(ys[:, 0]), ylim=padded(ys[:, 1]), xlabel=labels[0], ylabel=labels[1])
     if style:
         set_properties("style", drawn["lines"], style)
+
+
+def _tokens(drawn: Artists, ax: Any, tokens: np.ndarray, parts: Sequence[Part], tint: Any) -> None:
+    """Draw the paths of tokens in the plane, (times, tokens, 2), on axes with equal units, with their ends."""
+    lines, start, end = parts
+    plane_axes(ax, tokens.reshape(-1, 2))
+    drawn.draw("lines", lines, _curves, tokens, tint, ax=ax)
+    drawn.draw("start", start, _end, tokens[0].T, "start", ax=ax)
+    drawn.draw("end", end, _end, tokens[-1].T, "end", ax=ax)
+    ax.set(**dict(zip(("xlabel", "ylabel"), axis_labels(("x_1", "x_2"), ("", "")), strict=True)))
+
+
+def _curves(ax: Any, tokens: np.ndarray, tint: Any) -> None:
+    """Draw a line for each token, all of one colour."""
+    for path in np.moveaxis(tokens, 1, 0):
+        (line,) = ax.plot(*path.T, color=tint, linewidth=thick(0.5))
+        tint = line.get_color()
 
 
 def _curve(ax: Any, points: np.ndarray, tint: Any, dots: bool) -> None:

@@ -331,3 +331,11 @@ def test_nullclines_of_a_plane_are_contours_of_its_field(ax):
     assert isinstance(first, ContourSet)
     np.testing.assert_allclose(first.get_paths()[0].vertices[:, 1], 0.0, atol=1e-12)
     np.testing.assert_allclose(second.get_paths()[0].vertices[:, 0], 0.0, atol=1e-12)
+
+
+def test_tokens_in_the_plane_are_drawn_as_paths_with_their_ends():
+    tokens = np.stack([CYCLE, -CYCLE], axis=1)
+    drawn = run(tokens, FunctionFlow(lambda t, x: x)).plot(path=True, smooth=False)
+    assert [line.get_xydata().tolist() for line in drawn.lines] == [CYCLE.tolist(), (-CYCLE).tolist()]
+    assert drawn.start[0].get_xydata().tolist() == tokens[0].tolist()
+    assert drawn.axes[0].get_aspect() == 1.0
