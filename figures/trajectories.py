@@ -230,8 +230,6 @@ def _panels(found: Pieces, in_space: str | None, series: bool) -> tuple[Any, lis
             return canvas(aspect=0.85 if d > MOST else 0.75)
         drawn = OwnFigure(figsize=(PAGE, PAGE * max(0.42, 0.14 * rows)), layout="constrained")
         return drawn, list(drawn.subplots(rows, 1, squeeze=False, gridspec_kw={"hspace": 0.08}).flat)
-    if in_space == "tokens" and not rows:
-        return canvas(aspect=0.9)  # axes with equal units, without room around them
     width, height = (PAGE, PAGE * max(0.42, 0.14 * rows)) if rows else (COLUMN, 0.85 * COLUMN)
     drawn = OwnFigure(figsize=(width, height), layout="constrained")
     grid = drawn.add_gridspec(max(rows, 1), 2 if rows else 1, width_ratios=(1.0, 1.25) if rows else (1.0,))
