@@ -328,7 +328,8 @@ def _path(
         drawn.draw("sphere", True, surface, ax=ax)
         drawn.draw("lines", lines, token_paths, paths, colour=tint if tint and not drawn.own else None, ax=ax)
     elif kind == "tokens":
-        _tokens(drawn, ax, found.tokens[: len(shown)], parts, tint)  # pyright: ignore[reportOptionalSubscript]
+        names = ("first layer", "last layer") if found.is_map else ("start", "end")
+        _tokens(drawn, ax, found.tokens[: len(shown)], parts, tint, names)  # pyright: ignore[reportOptionalSubscript]
     elif kind == "3d":
         drawn.draw("lines", lines, attractor, ys, labels=labels, azimuth=azimuth, until=until, dots=dots, ax=ax,
                    own=drawn.own, colour=None if drawn.own else tint)  # fmt: skip
@@ -347,13 +348,15 @@ def _path(
         set_properties("style", drawn["lines"], style)
 
 
-def _tokens(drawn: Artists, ax: Any, tokens: np.ndarray, parts: Sequence[Part], tint: Any) -> None:
+def _tokens(
+    drawn: Artists, ax: Any, tokens: np.ndarray, parts: Sequence[Part], tint: Any, names: tuple[str, str]
+) -> None:
     """Draw the paths of tokens in the plane, (times, tokens, 2), on axes with equal units, with their ends."""
     lines, start, end = parts
     plane_axes(ax, tokens.reshape(-1, 2))
     drawn.draw("lines", lines, _curves, tokens, tint, ax=ax)
-    drawn.draw("start", start, _end, tokens[0].T, "start", ax=ax)
-    drawn.draw("end", end, _end, tokens[-1].T, "end", ax=ax)
+    drawn.draw("start", start, _end, tokens[0].T, "start", names[0], ax=ax)
+    drawn.draw("end", end, _end, tokens[-1].T, "end", names[1], ax=ax)
     ax.set(**dict(zip(("xlabel", "ylabel"), axis_labels(("x_1", "x_2"), ("", "")), strict=True)))
 
 
@@ -370,10 +373,10 @@ def _curve(ax: Any, points: np.ndarray, tint: Any, dots: bool) -> None:
     ax.plot(*points.T, color=tint, **(marks if dots else {"linewidth": thick(0.7)}))
 
 
-def _end(ax: Any, point: np.ndarray, role: str) -> None:
-    """Mark an end of a path."""
+def _end(ax: Any, point: np.ndarray, role: str, name: str = "") -> None:
+    """Mark an end of a path, named by its role or otherwise."""
     fill = {"fillstyle": "none"} if role == "start" else {}
-    ax.plot(*point, marker="o", linestyle="none", color=COLOURS[role], label=role, **fill)
+    ax.plot(*point, marker="o", linestyle="none", color=COLOURS[role], label=name or role, **fill)
 
 
 def padded(values: np.ndarray) -> tuple[float, float]:
