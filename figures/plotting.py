@@ -21,12 +21,13 @@ from analysis.dynamics.series.chaos_test import ZeroOneTest
 from analysis.dynamics.series.power_spectra import PowerSpectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot
 from analysis.dynamics.series.return_maps import ReturnMap
+from analysis.theorems.conditions import Conditions
 from dynsim.errors import ArgumentError, nearest, shown
 from dynsim.simulation.ensemble import Ensemble
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.named import listed
-from figures import basins, diagrams, measures, portraits, series
+from figures import basins, diagrams, measures, portraits, series, theorems
 from figures.artists import Artists
 from figures.ensembles import ensemble
 from figures.sweeps import sweep
@@ -53,6 +54,7 @@ DRAWINGS: dict[type, Callable[..., Artists]] = {
     ZeroOneTest: series.zero_one_test,
     LyapunovSpectrum: measures.exponents,
     PeriodicOrbit: measures.multipliers,
+    Conditions: theorems.conditions,
 }
 OTHERS: dict[str, Callable[..., Artists]] = {"plane": diagrams.plane}
 """Further pictures of a result, by name."""
