@@ -11,3 +11,5 @@ from . import prototypes as prototypes
 from . import report as report
 from . import theorems as theorems
 from . import tokens as tokens
+from .stored_results import load_result as load_result
+from .stored_results import save_result as save_result

@@ -24,11 +24,16 @@ from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.equilibria.newton import Equilibrium
 from analysis.dynamics.equilibria.search import AllEquilibria
 from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
-from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from analysis.dynamics.scaling.flat import flat_state, flat_states
+from analysis.dynamics.series.chaos_test import ZeroOneTest
+from analysis.dynamics.series.power_spectra import PowerSpectrum
+from analysis.dynamics.series.recurrence import RecurrencePlot
+from analysis.dynamics.series.return_maps import ReturnMap
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.io.tables import Table
@@ -395,10 +400,49 @@ def _section(found: Section) -> Table:
 def _orbit_diagram(found: OrbitDiagram) -> Table:
     """List the kept values of an orbit diagram for each value of the parameter."""
     count, kept = found.values.shape
-    return Table({
-        found.name: np.repeat(found.parameters, kept), "step": np.tile(np.arange(kept), count),
-        "value": found.values.ravel(),
-    })  # fmt: skip
+    value = found.component or "value"
+    columns: Columns = {found.name: np.repeat(found.parameters, kept), "step": np.tile(np.arange(kept), count)}
+    return Table(columns | {value: found.values.ravel()}, {found.name: found.unit, value: found.component_unit})
+
+
+@_table.register
+def _hysteresis_diagram(found: HysteresisDiagram) -> Table:
+    """List the kept values of both directions below each other, with the direction, 1 or -1."""
+    both = [table(one) for one in found]
+    ways = np.repeat([1, -1], [len(one) for one in both])
+    stacked = {name: np.concatenate([one[name] for one in both]) for name in both[0].names}
+    return Table({"direction": ways} | stacked, both[0].units)
+
+
+@_table.register
+def _return_map(found: ReturnMap) -> Table:
+    """List each value with the next one."""
+    after = f"{found.name}_next"
+    columns = {found.name: found.pairs[:, 0], after: found.pairs[:, 1]}
+    return Table(columns, dict.fromkeys(columns, found.unit))
+
+
+@_table.register
+def _power_spectrum(found: PowerSpectrum) -> Table:
+    """List frequencies with power densities."""
+    density = f"{found.unit}^2" if found.unit else ""
+    density += f"{' ' if density else ''}{found.time_unit}"
+    units = {"frequency": _of_time(found.time_unit)["frequency"], "density": density}
+    return Table({"frequency": found.frequencies, "density": found.densities}, units)
+
+
+@_table.register
+def _recurrence_plot(found: RecurrencePlot) -> Table:
+    """List the pairs of times at which the states recur."""
+    first, second = np.nonzero(found.recurrences)
+    columns = {"t": found.times[first], "t_recurrent": found.times[second]}
+    return Table(columns, dict.fromkeys(columns, found.time_unit))
+
+
+@_table.register
+def _zero_one_test(found: ZeroOneTest) -> Table:
+    """List the correlation for each frequency c, with their median."""
+    return Table({"c": found.frequencies, "K_c": found.correlations, "K": np.full(len(found.frequencies), found.K)})
 
 
 def _limit_sets(found: Sequence[LimitSet]) -> Table:

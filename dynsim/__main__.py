@@ -19,7 +19,10 @@ COMMANDS = {
     "portrait": "draw the phase portrait of a system of the catalogue, of a paper, or of your own",
     "explore": "write a page with sliders that explores a system in a browser",
     "lyapunov": "compute Lyapunov exponents of a system, for one parameter value or many",
-    "section": "draw the Poincare section of a flow, or the orbit diagram or cobweb of a map",
+    "section": "draw a Poincare section, a return map, an orbit diagram in one direction or both, or a cobweb",
+    "spectrum": "estimate the power spectrum of a trajectory",
+    "recurrence": "draw the recurrence plot of a trajectory, with determinism, laminarity and other measures",
+    "chaos": "test a trajectory for chaos by the 0-1 test",
     "basins": "find the attractors of a system, and draw their basins or compute basin fractions",
     "continue": "continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram",
     "theorem": "check the conditions of a classical theorem for a system",
@@ -40,6 +43,9 @@ MODULES = {
     "basins": "basins.command",
     "continue": "continuation.command",
     "sweep": "sweep.command",
+    "spectrum": "series.spectrum",
+    "recurrence": "series.recurrence",
+    "chaos": "series.chaos_test",
 }
 """Modules in `dynsim.cli` of the commands whose module has another name."""
 

@@ -1,4 +1,4 @@
-"""Sections, orbit diagrams, Lyapunov exponents and Floquet multipliers in axes."""
+"""Sections, Lyapunov exponents and Floquet multipliers in axes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,14 +7,14 @@ import numpy as np
 
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
-from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.poincare import Section
 from analysis.dynamics.scaling.flat import flat_states
 from dynsim.errors import ArgumentError
-from dynsim.systems.named import Components, listed
+from dynsim.systems.named import Components
 from figures.artists import Artists, Part, set_properties, sheet
 from figures.panels import exponents as estimates
 from figures.panels import maps
-from figures.panels.labels import axis_label, axis_labels, time_label
+from figures.panels.labels import axis_labels, time_label
 from figures.panels.spectra import multipliers as multiplier_marks
 from figures.panels.spectra import unit_circle
 from figures.style import COLUMN, canvas
@@ -25,7 +25,6 @@ def section(
     ax: Any = None,
     *,
     components: Sequence[str | int] = (0, 1),
-    returns: str | int | None = None,
     points: Part = True,
     directions: bool = True,
     colour: Any = None,
@@ -36,61 +35,20 @@ def section(
     until: float = 1.0,
     **style: Any,
 ) -> Artists:
-    """Draw a Poincare section or its return map; see `Section.plot`."""
+    """Draw a Poincare section; see `Section.plot`."""
     states = flat_states(found.states) if len(found.times) else np.empty((0, 0))
     count = states.shape[1]
     names = found.names or tuple(f"x_{k + 1}" for k in range(count))
     words = axis_labels(names, found.units or ("",) * count)
     size = float(np.max(np.abs(states), initial=0.0))
     with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
-        if returns is not None:
-            k = _component(returns, names, "returns")
-            same = lambda sign: states[found.directions == sign, k]
-            pairs = [np.stack([rows[:-1], rows[1:]], axis=1) for rows in map(same, (1, -1))]
-            drawn.draw("points", points, maps.return_map, np.concatenate(pairs), label=words[k], until=until, size=size,
-                       colour=colour)  # fmt: skip
-        else:
-            if len(tuple(components)) != 2 or count < 2:
-                must = "name two components of states that have two or more"
-                raise ArgumentError("components", must, f"names {len(tuple(components))} of {count}")
-            first, second = (_component(one, names, "components") for one in components)
-            drawn.draw("points", points, maps.section, states[:, [first, second]], labels=(words[first], words[second]),
-                       directions=found.directions if directions else None, until=until, size=size,
-                       colour=colour)  # fmt: skip
-        if style:
-            set_properties("style", drawn["points"], style)
-    return drawn
-
-
-def _component(one: str | int, names: Sequence[str], argument: str) -> int:
-    """Index of a component by name or number."""
-    if isinstance(one, str):
-        return Components(tuple(names), ()).index(one, argument)
-    if not 0 <= one < len(names):
-        raise ArgumentError(argument, f"be from 0 to {len(names) - 1}, or of {listed(names)}", f"is {one}")
-    return one
-
-
-def orbit_diagram(
-    found: OrbitDiagram,
-    ax: Any = None,
-    *,
-    points: Part = True,
-    label: str = "state",
-    colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    until: float = 1.0,
-    **style: Any,
-) -> Artists:
-    """Draw an orbit diagram; see `OrbitDiagram.plot`."""
-    if not np.any(np.isfinite(found.values)):
-        raise ArgumentError("diagram", "have a finite value", "has none")
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
-        words = axis_label(found.name), label
-        drawn.draw("points", points, maps.orbit_diagram, found.parameters, found.values, labels=words, until=until,
+        if len(tuple(components)) != 2 or count < 2:
+            must = "name two components of states that have two or more"
+            raise ArgumentError("components", must, f"names {len(tuple(components))} of {count}")
+        known = Components(tuple(names), ())
+        first, second = (known.place(one, "components") for one in components)
+        drawn.draw("points", points, maps.section, states[:, [first, second]], labels=(words[first], words[second]),
+                   directions=found.directions if directions else None, until=until, size=size,
                    colour=colour)  # fmt: skip
         if style:
             set_properties("style", drawn["points"], style)

@@ -12,17 +12,22 @@ from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
-from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
+from analysis.dynamics.series.chaos_test import ZeroOneTest
+from analysis.dynamics.series.power_spectra import PowerSpectrum
+from analysis.dynamics.series.recurrence import RecurrencePlot
+from analysis.dynamics.series.return_maps import ReturnMap
 from analysis.theorems.conditions import Conditions
 from dynsim.errors import ArgumentError, nearest, shown
 from dynsim.simulation.ensemble import Ensemble
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.named import listed
-from figures import basins, diagrams, measures, portraits, theorems
+from figures import basins, diagrams, measures, portraits, series, theorems
 from figures.artists import Artists
 from figures.ensembles import ensemble
 from figures.sweeps import sweep
@@ -41,7 +46,12 @@ DRAWINGS: dict[type, Callable[..., Artists]] = {
     Basins: basins.basins,
     FractionCurves: basins.shares,
     Section: measures.section,
-    OrbitDiagram: measures.orbit_diagram,
+    OrbitDiagram: series.orbit_diagram,
+    HysteresisDiagram: series.hysteresis,
+    ReturnMap: series.return_map,
+    PowerSpectrum: series.power_spectrum,
+    RecurrencePlot: series.recurrence,
+    ZeroOneTest: series.zero_one_test,
     LyapunovSpectrum: measures.exponents,
     PeriodicOrbit: measures.multipliers,
     Conditions: theorems.conditions,

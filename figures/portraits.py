@@ -52,6 +52,7 @@ def plane(
     labels: bool = True,
     limits: bool = True,
     title: str = "",
+    types: bool = False,
     speeds: Range = None,
 ) -> Artists:
     """Draw a phase plane; see `PhasePlane.plot`."""
@@ -72,7 +73,8 @@ def plane(
             drawn.bar(lines.lines, size or "speed", wanted)
         drawn.draw("nullclines", nullclines, phase.nullclines, *field, labels=(first, second), hidden=found.poles,
                    touching=found.touching)  # fmt: skip
-        drawn.draw("equilibria", equilibria, phase.equilibria, found.points, [e.kind for e in found.equilibria])
+        drawn.draw("equilibria", equilibria, phase.equilibria, found.points, [e.kind for e in found.equilibria],
+                   types=[e.description for e in found.equilibria] if types else None)  # fmt: skip
         resting = [(e.state, e.last) for e in found.pseudo_equilibria]
         drawn.draw("surfaces", surfaces, curved.jumps, found.surfaces, found.sliding, resting)
         drawn.draw("trajectories", trajectories, curved.paths, found.trajectories)

@@ -10,12 +10,13 @@ import numpy as np
 from matplotlib.colors import is_color_like
 from scipy.spatial.distance import pdist
 
-from analysis.dynamics.scaling.flat import flat_states
+from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.tokens.consensus import diameter
 from dynsim.errors import ArgumentError
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Simplex, Sphere
+from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import Components, listed
 from dynsim.systems.named import components as components_of
@@ -23,6 +24,7 @@ from figures.artists import Artists, Part, set_properties, sheet
 from figures.movie import growing, write_movie
 from figures.panels.attractors import AZIMUTH, attractor, ends, space_axes, time_series
 from figures.panels.growing import head_colours
+from figures.panels.hulls import plane_axes
 from figures.panels.labels import axis_labels, of_many, time_label
 from figures.panels.shown import is_logarithmic
 from figures.panels.simplices import in_triangle, outline
@@ -77,6 +79,7 @@ def trajectory(
     start: Part = True,
     end: Part = True,
     smooth: bool = True,
+    reduced: bool = False,
     colour: Any = None,
     legend: Part | None = None,
     labels: bool = True,
@@ -91,6 +94,7 @@ def trajectory(
         must = "have as its states real numbers or vectors, named tuples of these, or tokens, with at least one entry"
         raise ArgumentError("run", must, f"is {run!r}")
     found = pieces(run, smooth=smooth)
+    found = in_period(found, run) if reduced else found
     found = found if components is None else found.chosen(_which(components, found.known.names))
     in_space = _in_space(found)
     alone = ax is not None
@@ -161,6 +165,29 @@ def pieces(run: Trajectory | HybridTrajectory, *, smooth: bool = True) -> Pieces
     return Pieces(ts, tuple(ys), errors, known, isinstance(first.system, AbstractMap), first.system.space, tokens)
 
 
+def in_period(found: Pieces, run: Trajectory | HybridTrajectory) -> Pieces:
+    """Reduce the angles of a run to the interval around 0 of one period; lines are broken where an angle jumps.
+
+    Raises:
+        ValueError: for a run of a system without angles.
+    """
+    first = run.phases[0] if isinstance(run, HybridTrajectory) else run
+    angles = flat_state(first.system.space.periods(first.initial))
+    if found.tokens is not None or not np.any(np.isfinite(angles)):
+        raise ArgumentError("reduced", "be left out for a system without angles", "is True")
+    ts, ys, errors = [], [], []
+    for t, y, e in zip(found.ts, found.ys, found.errors or found.ys, strict=True):
+        turned = nearest(y, angles)
+        jumps = np.abs(np.diff(turned, axis=0)) > angles / 2
+        at = np.flatnonzero(jumps.any(axis=1))
+        middle = (turned[at] + turned[at + 1]) / 2  # so that the lines of the other components go on
+        middle[jumps[at]] = np.nan
+        ts.append(np.insert(t, at + 1, (t[at] + t[at + 1]) / 2))
+        ys.append(np.insert(turned, at + 1, middle, axis=0))
+        errors.append(np.insert(e, at + 1, (e[at] + e[at + 1]) / 2, axis=0))
+    return found._replace(ts=tuple(ts), ys=tuple(ys), errors=None if found.errors is None else tuple(errors))
+
+
 def _which(components: Any, names: Sequence[str]) -> list[int]:
     """Indices of the components that are named or numbered."""
     given = [components] if isinstance(components, str | int) else list(components)
@@ -171,10 +198,12 @@ def _which(components: Any, names: Sequence[str]) -> list[int]:
 
 
 def _in_space(found: Pieces) -> str | None:
-    """How a path is shown: in the `plane`, in `3d`, on the `sphere` or the `simplex`; None if it cannot be."""
+    """How a path is shown: in the `plane`, in `3d`, on the `sphere` or the `simplex`, or as `tokens`; None if not."""
     d = found.ys[0].shape[1]
     if found.tokens is not None:
         count, d = found.tokens.shape[1:]
+        if d == 2 and count <= TOKENS and not isinstance(found.space, Sphere | Simplex):
+            return "tokens"
         return "sphere" if isinstance(found.space, Sphere) and d == 3 and count <= TOKENS else None
     if d == 3 and isinstance(found.space, Sphere | Simplex):
         return "sphere" if isinstance(found.space, Sphere) else "simplex"
@@ -298,6 +327,9 @@ def _path(
         paths = shown[:, None] if found.tokens is None else found.tokens[: len(shown)]
         drawn.draw("sphere", True, surface, ax=ax)
         drawn.draw("lines", lines, token_paths, paths, colour=tint if tint and not drawn.own else None, ax=ax)
+    elif kind == "tokens":
+        names = ("first layer", "last layer") if found.is_map else ("start", "end")
+        _tokens(drawn, ax, found.tokens[: len(shown)], parts, tint, names)  # pyright: ignore[reportOptionalSubscript]
     elif kind == "3d":
         drawn.draw("lines", lines, attractor, ys, labels=labels, azimuth=azimuth, until=until, dots=dots, ax=ax,
                    own=drawn.own, colour=None if drawn.own else tint)  # fmt: skip
@@ -316,16 +348,35 @@ def _path(
         set_properties("style", drawn["lines"], style)
 
 
+def _tokens(
+    drawn: Artists, ax: Any, tokens: np.ndarray, parts: Sequence[Part], tint: Any, names: tuple[str, str]
+) -> None:
+    """Draw the paths of tokens in the plane, (times, tokens, 2), on axes with equal units, with their ends."""
+    lines, start, end = parts
+    plane_axes(ax, tokens.reshape(-1, 2))
+    drawn.draw("lines", lines, _curves, tokens, tint, ax=ax)
+    drawn.draw("start", start, _end, tokens[0].T, "start", names[0], ax=ax)
+    drawn.draw("end", end, _end, tokens[-1].T, "end", names[1], ax=ax)
+    ax.set(**dict(zip(("xlabel", "ylabel"), axis_labels(("x_1", "x_2"), ("", "")), strict=True)))
+
+
+def _curves(ax: Any, tokens: np.ndarray, tint: Any) -> None:
+    """Draw a line for each token, all of one colour."""
+    for path in np.moveaxis(tokens, 1, 0):
+        (line,) = ax.plot(*path.T, color=tint, linewidth=thick(0.5))
+        tint = line.get_color()
+
+
 def _curve(ax: Any, points: np.ndarray, tint: Any, dots: bool) -> None:
     """Draw a path in the plane; the steps of a map, and few states, are points."""
     marks = {"linestyle": "none", "marker": "."} | ({"markersize": 1.0} if len(points) > NAMED else {})
     ax.plot(*points.T, color=tint, **(marks if dots else {"linewidth": thick(0.7)}))
 
 
-def _end(ax: Any, point: np.ndarray, role: str) -> None:
-    """Mark an end of a path."""
+def _end(ax: Any, point: np.ndarray, role: str, name: str = "") -> None:
+    """Mark an end of a path, named by its role or otherwise."""
     fill = {"fillstyle": "none"} if role == "start" else {}
-    ax.plot(*point, marker="o", linestyle="none", color=COLOURS[role], label=role, **fill)
+    ax.plot(*point, marker="o", linestyle="none", color=COLOURS[role], label=name or role, **fill)
 
 
 def padded(values: np.ndarray) -> tuple[float, float]:

@@ -2,10 +2,10 @@
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -17,14 +17,15 @@ from dynsim.errors import ArgumentError, check_positive, reason
 class Draw:
     """Draw a stored result again: dynsim draw run.npz --size nature --ylim -1 1.
 
-    FILE is what `--out` of `simulate`, `continue`, `basins` or `sweep` wrote, or `dynsim.save` or `save_diagram` in
-    Python. Nothing is computed again, except the curve between the saved times of a run.
+    FILE is what `--out` of `simulate`, `continue`, `basins`, `sweep`, `portrait`, `section`, `lyapunov`, `spectrum`,
+    `recurrence` or `chaos` wrote (the file ends in .npz, of a sweep in .nc), or `dynsim.save`, `save_diagram` or
+    `save_result` in Python. Nothing is computed again, except the curve between the saved times of a run.
     """
 
     file: Annotated[Path, tyro.conf.Positional]
     """the file of the result"""
     components: tuple[str, ...] = ()
-    """names of the components of a run, or of the one of a diagram; names of the results of a sweep"""
+    """names of the components of a run, of the two of a section or the one of a diagram; results of a sweep"""
     path: bool = False
     """of a run, draw only the path in state space"""
     series: bool = False
@@ -45,6 +46,16 @@ class Draw:
     """label of the horizontal axis; formulas between dollar signs, as in LaTeX"""
     ylabel: str = ""
     """label of the vertical axis"""
+    names: tuple[str, ...] = ()
+    """labels of components and parameters: 'x=$\\xi$' 'rho=Rayleigh number'"""
+    units: tuple[str, ...] = ()
+    """units of components and parameters: x=mV"""
+    types: bool = False
+    """of a portrait in the plane, name the types of equilibria in the legend: node, focus, centre, saddle"""
+    decimal: Literal["point", "comma"] = "point"
+    """how numbers are written"""
+    reduced: bool = False
+    """of a run, draw angles between minus half a period and half a period"""
     title: str = ""
     """title of the figure"""
     legend: bool = True
@@ -66,17 +77,21 @@ def main(words: Sequence[str]) -> int:
     o = parse(Draw, words, "draw")
     check_options(o)
     check_outputs(o.force, figure=o.figure)
+    from figures.panels.labels import relabelled
     from figures.style import page
 
     one = page_of(o)
     with typed_as(path="file"):
-        result = stored(o.file, o.trust)
+        result, drawing = with_drawing(o.file, o.trust)
     say(str(result).splitlines()[0] if not hasattr(result, "data_vars") else f"sweep of {', '.join(result.data_vars)}")
+    labels, units = by_name("names", o.names), by_name("units", o.units)
     with warnings.catch_warnings(record=True) as told, page(one), typed_as(run="file", diagram="file"):
         warnings.simplefilter("always")
-        drawn = picture(o, result)
+        with relabelled(labels, units) as used:
+            drawn = picture(o, result, drawing)
+        check_names(labels, units, used)
         adjust(o, drawn)
-        check_room(drawn.figure)
+        check_room(drawn)
         drawn.save(o.figure, o.title or o.file.stem)
     for text in dict.fromkeys(str(warning.message) for warning in told if warning.category is UserWarning):
         say(text)
@@ -96,6 +111,29 @@ def check_options(o: Draw) -> None:
     if o.path and o.series:
         raise ArgumentError("series", "be left out with `--path`", "is given")
     check_positive(font_size=o.font_size)
+
+
+def by_name(argument: str, words: Sequence[str]) -> dict[str, str]:
+    """Parse NAME=TEXT; raise `ValueError` for another form."""
+    pairs = [word.partition("=") for word in words]
+    for word, (name, equals, text) in zip(words, pairs, strict=True):
+        if not (name and equals and text):
+            raise ArgumentError(argument, "be NAME=TEXT of a component or a parameter", f"is `{word}`")
+    return {name: text for name, _, text in pairs}
+
+
+def check_names(labels: Mapping[str, str], units: Mapping[str, str], used: set[str]) -> None:
+    """Raise `ValueError` for a name that the figure does not have."""
+    from dynsim.errors import nearest
+    from dynsim.systems.named import listed
+
+    for argument, given in (("names", labels), ("units", units)):
+        wrong = next((name for name in given if name not in used), None)
+        if wrong is not None:
+            known = sorted(used)
+            raise ArgumentError(
+                argument, f"name what the figure shows, {listed(known)}", f"name `{wrong}`{nearest(wrong, known)}"
+            )
 
 
 def page_of(o: Draw) -> Any:
@@ -123,34 +161,44 @@ def page_of(o: Draw) -> Any:
 
 
 def stored(file: Path, trust: Sequence[str]) -> Any:
-    """Read the result in a file.
+    """Read the result in a file; see `with_drawing`."""
+    return with_drawing(file, trust)[0]
+
+
+def with_drawing(file: Path, trust: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """Read the result in a file, and the options with which its command drew it.
 
     Raises:
         ValueError: if the file cannot be read, or is not one of results.
     """
-    must = "be a file of results: of `simulate`, `continue`, `basins` or `sweep` with `--out`"
+    must = "be a file of results: what `--out` of a command wrote (.npz, of `sweep` .nc)"
     if not file.is_file():
         raise ArgumentError("path", must, f"`{file}` is no file")
     if file.suffix == ".nc":
-        return _dataset(file, must)
+        return _dataset(file, must), {}
     from dynsim.io.npz import read_arrays
 
     try:
-        kind = json.loads(str(read_arrays(file)["header"])).get("format")
+        header = json.loads(str(read_arrays(file)["header"]))
+        kind = "dynsim result" if "result" in header else header.get("format")
     except (KeyError, ValueError, AttributeError, ArgumentError):
         kind = None
+    if kind == "dynsim result":
+        from analysis.stored_results import load_with_drawing
+
+        return load_with_drawing(file)
     if kind == "dynsim run":
         from dynsim.simulation.run_files import load
 
-        return load(file, trust=trust)
+        return load(file, trust=trust), {}
     if kind == "dynsim diagram":
         from analysis.dynamics.diagrams import load_diagram
 
-        return load_diagram(file, trust=trust)
+        return load_diagram(file, trust=trust), {}
     if kind == "dynsim basins":
         from analysis.dynamics.attractors.basin_files import load_basins
 
-        return load_basins(file)
+        return load_basins(file), {}
     raise ArgumentError("path", must, f"`{file}` is of another kind")
 
 
@@ -170,8 +218,8 @@ def _dataset(file: Path, must: str) -> Any:
     return found
 
 
-def picture(o: Draw, result: Any) -> Any:
-    """Draw the result into a figure of the requested size."""
+def picture(o: Draw, result: Any, drawing: Mapping[str, Any] = {}) -> Any:
+    """Draw the result into a figure of the requested size; `drawing` are options with which it was drawn before."""
     from dynsim.simulation.hybrid_trajectory import HybridTrajectory
     from dynsim.simulation.trajectory import Trajectory
     from figures.plotting import drawing_of, plot
@@ -180,13 +228,22 @@ def picture(o: Draw, result: Any) -> Any:
         raise ArgumentError("file", "hold a result that has a picture", f"holds {type(result).__name__}")
     kind = type(result).__name__
     is_run = isinstance(result, Trajectory | HybridTrajectory)
-    for name, fits in (("path", is_run), ("series", is_run), ("plane", kind == "Diagram")):
+    for name, fits in (
+        ("path", is_run),
+        ("series", is_run),
+        ("reduced", is_run),
+        ("plane", kind == "Diagram"),
+        ("types", kind == "PhasePlane"),
+    ):
         if getattr(o, name) and not fits:
             raise ArgumentError(name, f"be left out for {kind}", "is given")
-    if o.components and not (is_run or kind in ("Diagram", "Dataset")):
+    if o.components and not (is_run or kind in ("Diagram", "Dataset", "Section")):
         raise ArgumentError("components", f"be left out for {kind}", f"is {', '.join(o.components)}")
-    how: dict[str, Any] = {"title": o.title} | ({} if o.legend else {"legend": False})
+    how: dict[str, Any] = dict(drawing) | ({"title": o.title} if o.title else {})
+    how |= {"types": True} if o.types else {}
+    how |= {} if o.legend else {"legend": False}
     if is_run:
+        how |= {"reduced": True} if o.reduced else {}
         how |= {"path": True if o.path else False if o.series else None, "components": o.components or None}
     elif kind == "Diagram" and o.plane:
         how["picture"] = "plane"
@@ -194,6 +251,8 @@ def picture(o: Draw, result: Any) -> Any:
         if len(o.components) > 1:
             raise ArgumentError("components", "name one component of a diagram", f"names {len(o.components)}")
         how["component"] = "".join(o.components)
+    elif kind == "Section" and o.components:
+        how["components"] = o.components
     elif kind == "Dataset":
         how["quantities"] = o.components
     return plot(result, **how)
@@ -220,16 +279,21 @@ def adjust(o: Draw, drawn: Any) -> None:
         axes[0].set_ylabel(parsed(o.ylabel))
     with settings():
         fitted(drawn.figure)
+    if o.decimal == "comma":
+        from figures.decimals import comma
+
+        comma(drawn.figure, [text for text in (o.xlabel, o.ylabel, o.title) if text])
 
 
-def check_room(figure: Any) -> None:
+def check_room(drawn: Any) -> None:
     """Raise `ValueError` if labels leave no room for the axes."""
     from figures.style import settings
 
+    figure = drawn.figure
     with warnings.catch_warnings(record=True) as told, settings():
         warnings.simplefilter("always")
         figure.draw_without_rendering()
-    small = min(min(ax.get_window_extent().size) for ax in figure.axes if ax.get_visible()) / figure.dpi
+    small = min(min(ax.get_window_extent().size) for ax in drawn.axes if ax.get_visible()) / figure.dpi
     if small < LEAST or any("collapsed" in str(one.message) for one in told):
         width, height = 25.4 * figure.get_size_inches()
         must = "leave room for the axes beside labels and legend"

@@ -93,14 +93,14 @@ def single(o: Lyapunov, made: "Found") -> int:
     if not found.converged:
         longer = "; take a longer `--duration`" if not np.any(np.isnan(found.exponents)) else ""
         say(f"not converged: {found.reason}{longer}")
-    write_out(o.out, found)
-    if o.figure is not None or o.movie is not None:
+    if o.out is not None or o.figure is not None or o.movie is not None:
         from dynsim.systems.base import AbstractMap
         from figures.panels.labels import time_label
 
         is_map = isinstance(made.system, AbstractMap)
         words = {"xlabel": "step $k$" if is_map else time_label(made.system.time_unit)}
         words["ylabel"] = _exponents_label(made.system)
+        write_out(o.out, found, drawing=words)
         _draw(o, lambda until: found.plot(until=until, **words), f"Lyapunov exponents of {made.name}")
     return 0 if found.converged else 1
 

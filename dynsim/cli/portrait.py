@@ -60,6 +60,8 @@ class Portrait(SystemOptions):
     """number of grid points per side of the window"""
     out: Path | None = None
     """a table (.csv, .parquet or .npz) to write: equilibria with types and eigenvalues, and limit cycles"""
+    types: bool = False
+    """in the plane, name the types of equilibria in the legend: node, focus, centre, saddle"""
     figure: Path = Path("portrait.png")
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
@@ -77,6 +79,7 @@ class Computed(NamedTuple):
     said: str
     speeds: tuple[float, float] = (0.0, 0.0)
     result: Any = None
+    drawing: dict[str, Any] = {}
 
 
 def main(words: Sequence[str]) -> int:
@@ -102,7 +105,7 @@ def main(words: Sequence[str]) -> int:
     with without_compiling():
         one = portrait(o, found)
     say(one.said)
-    write_out(o.out, one.result)
+    write_out(o.out, one.result, drawing=one.drawing)
     one.draw().save(o.figure, f"phase portrait of {found.name}")
     say(f"figure {o.figure}")
     if o.movie is not None:
@@ -165,7 +168,9 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
     curved = isinstance(space, Sphere | Simplex)
     if curved or len(state) == 1:
         unused = (
-            ("plane", "through", "trajectories") + ("grid",) * curved + ("horizon",) * (not isinstance(space, Sphere))
+            ("plane", "through", "trajectories", "types")
+            + ("grid",) * curved
+            + ("horizon",) * (not isinstance(space, Sphere))
         )
         refuse_unused(o, unused, f"on the {type(space).__name__.lower() if curved else 'line'}")
     if isinstance(space, Sphere):
@@ -237,8 +242,9 @@ def in_plane(
     title = ", ".join(part for part in (title, cut, f"t = {o.time:g}" if plan.forced else "") if part)
     told = f"{plan}{note}" if regions is None else f"{plan}\n{regions}"
     regions = as_before(regions, along)
-    draw = lambda **how: plan.plot(title=title, basins=regions, **how)
-    return Computed(draw, told, speed_range(plan.velocity), plan)
+    drawing = {"title": title, "types": o.types}
+    draw = lambda **how: plan.plot(basins=regions, **drawing, **how)
+    return Computed(draw, told, speed_range(plan.velocity), plan, drawing)
 
 
 def basins_of(
@@ -322,7 +328,9 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     speeds = ends(np.linalg.norm(np.asarray(found.field, float), axis=-1))
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
     said = "; ".join([_rests(found.equilibrium_points, found.types, found.families), *orbits])
-    return Computed(lambda **how: found.plot(names=names, title=title, **how), said, speeds, found)
+    return Computed(
+        lambda **how: found.plot(names=names, title=title, **how), said, speeds, found, {"names": names, "title": title}
+    )
 
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:

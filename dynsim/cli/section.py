@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dynsim.cli.building.systems import Found
     from figures.artists import Artists
 
-OF_FLOWS = ("surface", "strobe", "direction", "spacing", "longest", "returns", "rtol", "atol", "integrator",
+OF_FLOWS = ("surface", "maxima", "strobe", "direction", "spacing", "longest", "returns", "rtol", "atol", "integrator",
             "max_steps")  # fmt: skip
 OF_MAPS = ("orbits",)
 COPIES = 4  # copies of the states that exist at the same time
@@ -30,10 +30,10 @@ VALUES = 600  # default number of parameter values of an orbit diagram, about on
 class Section(SystemOptions):
     """Draw the Poincare section of a flow or the orbits of a map: dynsim section lorenz --surface z=27.
 
-    `--strobe 6.2832` samples a forced flow at multiples of its period; `--returns x` draws the return map of a
-    component. `--against r=2.5:4` draws the orbit diagram of a map, or that of the crossings of a flow. Without it, a
-    map of one component is drawn as a cobweb, and a map of several components as orbits from starting points in the
-    window.
+    `--maxima z` takes the maxima of a component, `--strobe 6.2832` samples a forced flow at multiples of its period;
+    `--returns x` draws the return map of a component. `--against r=2.5:4` draws the orbit diagram of a map, or that of
+    the crossings of a flow, and with `--both-ways` follows an attractor upwards and downwards. Without it, a map of one
+    component is drawn as a cobweb, and a map of several components as orbits from starting points in the window.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
     of its own.
@@ -41,18 +41,23 @@ class Section(SystemOptions):
 
     surface: str = ""
     """the surface of section: NAME=VALUE of a component; for an angle each turn counts"""
-    strobe: float | None = None
-    """period of the forcing: sample the state at its multiples (stroboscopic map) instead of on a surface"""
+    maxima: str = ""
+    """instead of a surface: the maxima of this component, its minima with `--direction down`"""
+    strobe: str = ""
+    """period of the forcing: sample the state at its multiples (stroboscopic map) instead of on a surface; or the name
+    of the parameter that is the angular frequency of the forcing, such as omega"""
     direction: Literal["up", "down", "both"] = "up"
     """direction of the crossings that are kept"""
     plane: tuple[str, ...] = ()
     """names of two components to draw; by default the first two other than the surface's"""
     component: str = ""
-    """the component that an orbit diagram draws; by default the first, of a flow the first other than the surface's"""
+    """component of an orbit diagram; by default that of `--maxima`, or the first other than the surface's"""
     returns: str = ""
     """draw the return map of this component"""
     against: str = ""
     """draw the orbit diagram against a parameter: NAME=LOW:HIGH (600 values) or NAME=LOW:HIGH:COUNT"""
+    both_ways: bool = False
+    """with `--against`, follow the attractor upwards and then downwards, from value to value, to show hysteresis"""
     orbits: int = 12
     """number of orbits of a map of several components"""
     count: int = 500
@@ -87,6 +92,7 @@ class Shown(NamedTuple):
     words: str
     draw: "Callable[[float], Artists]"
     result: Any
+    drawing: dict[str, Any] = {}
 
 
 def main(words: Sequence[str]) -> int:
@@ -104,7 +110,7 @@ def main(words: Sequence[str]) -> int:
     made = found(o, "section")
     is_map = isinstance(made.system, AbstractMap)
     refuse_unused(o, OF_FLOWS if is_map else OF_MAPS, f"for a {'map' if is_map else 'flow'}")
-    refuse_unused(o, () if o.against else ("component",), "without `--against`")
+    refuse_unused(o, () if o.against else ("component", "both_ways"), "without `--against`")
     state = made.begun(None)
     if np.ndim(state) != 1:
         raise ArgumentError(
@@ -115,7 +121,7 @@ def main(words: Sequence[str]) -> int:
     with without_compiling():
         shown = of_map(o, made, known) if is_map else of_flow(o, made, known)
     say(shown.words)
-    write_out(o.out, shown.result)
+    write_out(o.out, shown.result, drawing=shown.drawing)
     write(o, shown, f"section of {made.name}")
     return 0
 
@@ -135,48 +141,54 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     """Compute the Poincare section or the return map of a flow."""
     import jax.numpy as jnp
 
-    from analysis.dynamics.poincare import poincare_section
+    from analysis.dynamics.poincare import Maxima, poincare_section
     from dynsim.cli.parsing.solvers import integrator
 
-    surface, where = _surface(o, known)
+    surface, where = _surface(o, made, known)
     solver = integrator(o.integrator, o.rtol, o.max_steps, o.atol)
-    direction = 0 if o.strobe is not None else {"up": 1, "down": -1, "both": 0}[o.direction]
+    direction = {"up": 1, "down": -1, "both": 0}[o.direction]
     if o.against:
         refuse_unused(o, ("returns", "spacing"), "with `--against`")
         options = {"surface": surface, "direction": direction, "longest": o.longest, "integrator": solver}
-        return _diagram(o, made, known, 1 if where == 0 else 0, transient=o.transient, **options)
+        first = where if o.maxima else 1 if where == 0 else 0
+        return _diagram(o, made, known, first or 0, transient=o.transient, **options)
     if o.returns:
         refuse_unused(o, ("plane",), "with `--returns`")
-    first, second = (_returning(o, known, where),) * 2 if o.returns else _plotted(o, known, where)
-    period = math.inf if where is None else float(np.asarray(made.system.space.periods(made.begun()))[where])
+    fixed = None if isinstance(surface, Maxima) else where
+    chosen = (_returning(o, known, fixed),) if o.returns else _plotted(o, known, fixed)
+    period = math.inf if fixed is None else float(np.asarray(made.system.space.periods(made.begun()))[fixed])
     found = poincare_section(
         made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction,
         modulo=period if math.isfinite(period) else None,
         spacing=o.spacing, transient=o.transient, longest=o.longest, integrator=solver,
     )  # fmt: skip
     found = found._replace(names=known.names, units=known.units)
-    if o.strobe is not None:
-        found = found._replace(directions=np.ones(len(found.times)))  # the surface has no sides
-    which: dict[str, Any] = {"returns": first} if o.returns else {"components": (first, second)}
-    draw = lambda until: found.plot(until=until, **which)
+    shown = found.return_map(chosen[0]) if o.returns else found
+    drawing: dict[str, Any] = {} if o.returns else {"components": chosen}
+    draw = lambda until: shown.plot(until=until, **drawing)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
     short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count} crossings"
     back = found.period()
     said = "a fixed point of the return map" if back == 1 else f"which closes after {back} crossings"
     orbit = f"; a periodic orbit, {said}" if back else ""
-    return Shown(f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw, found)
+    return Shown(
+        f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw, shown, drawing
+    )
 
 
-def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
-    """Build the function whose zeros define the surface of section, and get the index of its component."""
-    import jax.numpy as jnp
+def _surface(o: Section, made: "Found", known: Any) -> tuple[Any, int | None]:
+    """Build the surface of section, and get the index of its component."""
+    from analysis.dynamics.poincare import Maxima
 
-    if o.strobe is not None:
-        if o.surface:
-            raise ArgumentError("surface", "be left out with `--strobe`", f"is `{o.surface}`")
-        check_positive(strobe=o.strobe)
-        rate = math.pi / o.strobe
-        return (lambda t, x: jnp.sin(rate * t)), None
+    given = {name: value for name in ("surface", "maxima", "strobe") if (value := getattr(o, name))}
+    if len(given) > 1:
+        first, second = list(given)[-1], list(given)[0]
+        raise ArgumentError(second, f"be left out with `--{first}`", f"is `{given[second]}`")
+    if o.strobe:
+        return _stroboscope(o, made), None
+    if o.maxima:
+        k = known.index(o.maxima, "maxima")
+        return Maxima(k), k
     name, equals, value = o.surface.partition("=")
     try:
         level = float(value)
@@ -187,6 +199,23 @@ def _surface(o: Section, known: Any) -> tuple[Any, int | None]:
         raise ArgumentError("surface", f"be NAME=VALUE with one of {names}", f"is `{o.surface}`")
     k = known.index(name, "surface")
     return (lambda t, x: x[k] - level), k
+
+
+def _stroboscope(o: Section, made: "Found") -> Any:
+    """Build the surface at multiples of the period of the forcing: a number, or from the parameter of its frequency."""
+    import jax.numpy as jnp
+
+    from analysis.dynamics.poincare import Stroboscope
+    from dynsim.systems.named import where
+
+    refuse_unused(o, ("direction",), "with `--strobe`")
+    try:
+        period = float(o.strobe)
+    except ValueError:
+        take = where(made.system, o.strobe, "strobe")
+        return Stroboscope(lambda flow: 2 * jnp.pi / take(flow))
+    check_positive(strobe=period)
+    return Stroboscope(period)
 
 
 def _returning(o: Section, known: Any, where: int | None) -> int:
@@ -232,20 +261,21 @@ def _diagram(o: Section, made: "Found", known: Any, default: int, **options: Any
     """Compute the orbit diagram of one component, of a map or of the crossings of a flow."""
     import jax.numpy as jnp
 
-    from analysis.dynamics.poincare import orbit_diagram
+    from analysis.dynamics.orbit_diagrams import hysteresis_diagram, orbit_diagram
     from dynsim.systems.parameter import Parameter
-    from figures.panels.labels import axis_labels
 
     name, some = parameter_values(o.against, VALUES, made.system, "against")
     values = np.asarray(some)
     refuse_unused(o, ("plane",), "with `--against`, which draws one `--component`")
     k = known.index(o.component) if o.component else default
-    found = orbit_diagram(
+    compute = hysteresis_diagram if o.both_ways else orbit_diagram
+    found: Any = compute(
         Parameter(made.system, name, float(np.min(values)), float(np.nextafter(np.max(values), np.inf))),
-        values, jnp.asarray(made.begun()), coordinate=lambda x: x[k], kept=o.count, **options,
+        values, jnp.asarray(made.begun()), coordinate=k, kept=o.count, **options,
     )  # fmt: skip
-    label = axis_labels(known.names, known.units)[k]
-    draw = lambda until: found.plot(label=label, until=until)
+    draw = lambda until: found.plot(until=until)
+    if o.both_ways:
+        return Shown(str(found), draw, found)
     escaped = int(np.sum(~np.all(np.isfinite(found.values), axis=1)))
     periods = found.periods()
     shown = ", ".join(f"{p} at {int(np.sum(periods == p))}" for p in np.unique(periods[periods > 0])[:6])

@@ -169,15 +169,16 @@ def crossings(
     begin: float,
     end: float,
     fn: Callable[[Time, State], Any],
-    event: Event,
+    events: Sequence[Event],
     count: int,
 ) -> Any:
-    """Evaluate `fn(t, x)` at the first `count` occurrences of an event for each member, (members, count, ...).
+    """Evaluate `fn(t, x)` at the first `count` occurrences of each member's event, (members, count, ...).
 
-    Each member restarts at its event, so that no member waits for its time. NaN after the last occurrence before `end`.
+    Events may differ in numbers, such as the parameters of a flow. Each member restarts at its event, so that no member
+    waits for its time. NaN after the last occurrence before `end`.
     """
-    watch = EventWatch(shared((event,)))
-    system, axes = stacked([System(program_form(flow), watch) for flow in flows])
+    each = zip(flows, events, strict=True)
+    system, axes = stacked([System(program_form(flow), EventWatch(shared((event,)))) for flow, event in each])
     settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
     return _crossings(ways, system, axes, y0s, jnp.asarray(begin), jnp.asarray(end), settings, fn, count)
 

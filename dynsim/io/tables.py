@@ -157,9 +157,8 @@ def write_table(path: str | Path, table: Table) -> None:
     path = Path(path)
     check_table_file("path", path)
     if path.suffix == ".npz":
-        columns = {name: _plain(values) for name, values in table.columns.items()}
         header = json.dumps({"format": FORMAT, "columns": table.names, "units": table.units})
-        write_arrays(path, {"header": np.array(header), **columns})
+        write_arrays(path, {"header": np.array(header), **arrays_of(table)})
         return
     try:
         with whole_file(path, path.suffix) as part:
@@ -169,6 +168,11 @@ def write_table(path: str | Path, table: Table) -> None:
                 _write_parquet(part, table)
     except OSError as error:
         raise ArgumentError("path", "be a file that can be written", f"`{path}` is not ({reason(error)})") from None
+
+
+def arrays_of(table: Table) -> dict[str, np.ndarray]:
+    """The columns of a table as an npz file holds them: objects, such as exact fractions, as words."""
+    return {name: _plain(values) for name, values in table.columns.items()}
 
 
 def _csv(table: Table) -> str:

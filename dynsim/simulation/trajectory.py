@@ -52,7 +52,8 @@ class Trajectory(eqx.Module):
                 properties of matplotlib, `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and
                 `title`, which may all be switched off; `components` by name or index; `path=True` for the path in the
                 plane, in axes of three dimensions, or on the sphere or the simplex; `smooth=False` for the saved
-                times only; properties of the lines, `linewidth=2`.
+                times only; `reduced=True` for angles between minus half a period and half a period; properties of the
+                lines, `linewidth=2`.
 
         Returns:
             The artists of each part by name, such as `drawn.lines`.
@@ -71,6 +72,17 @@ class Trajectory(eqx.Module):
     def final(self) -> State:
         """The final state."""
         return _at(self.ys, len(jax.tree.leaves(self.ys)[0]) - 1)
+
+    def reduced(self) -> "Trajectory":
+        """The same run with its angles between minus half a period and half a period, for tables and measures.
+
+        Example:
+            >>> import dynsim as ds
+            >>> turn = ds.FunctionMap(lambda k, x: x + 1.0, periods={"x": 4.0}, names=("x",))
+            >>> ds.iterate(turn, [0.0], 4).reduced().ys[:, 0].tolist()
+            [0.0, 1.0, 2.0, -1.0, 0.0]
+        """
+        return eqx.tree_at(lambda run: run.ys, self, self.system.space.reduced(self.ys))
 
     def __str__(self) -> str:
         """Describe the run in a line: system, times, shape of the state, and how the integration ended."""

@@ -31,6 +31,16 @@ class Components(NamedTuple):
             raise ArgumentError(argument, must, f"is `{name}`{nearest(name, self.names)}")
         return self.names.index(name)
 
+    def place(self, one: str | int, argument: str = "component") -> int:
+        """Index of a component that is given by its name or its index; raise `ValueError` if there is none."""
+        if isinstance(one, str):
+            return self.index(one, argument)
+        if not 0 <= one < len(self.names):
+            raise ArgumentError(
+                argument, f"be from 0 to {len(self.names) - 1}, or of {listed(self.names)}", f"is {one}"
+            )
+        return one
+
 
 def heading(name: str, unit: str) -> str:
     """A name with its unit in brackets, if it has one."""

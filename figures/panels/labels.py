@@ -1,13 +1,41 @@
 """Make axis labels from the names and units that a system declares."""
 
+import contextlib
+import contextvars
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from dynsim.equations.functions import GREEK
 
+_GIVEN: contextvars.ContextVar["Given | None"] = contextvars.ContextVar("given", default=None)
 NO_BREAK = "\N{NO-BREAK SPACE}"  # prevents a line break
 FEW = 4  # a label lists the values of at most this many components
+
+
+class Given(NamedTuple):
+    """Labels and units of a user's by the names of components and parameters, and the names that were looked up."""
+
+    labels: Mapping[str, str]
+    units: Mapping[str, str]
+    used: set[str]
+
+
+@contextlib.contextmanager
+def relabelled(labels: Mapping[str, str], units: Mapping[str, str]) -> Iterator[set[str]]:
+    """Label components and parameters otherwise within this context; gives the names that figures look up.
+
+    Args:
+        labels: labels by name, with formulas between dollar signs.
+        units: units by name.
+    """
+    given = Given(labels, units, set())
+    token = _GIVEN.set(given)
+    try:
+        yield given.used
+    finally:
+        _GIVEN.reset(token)
 
 
 def parsed(text: str) -> str:
@@ -29,6 +57,11 @@ def symbol(name: str) -> str:
 
     A name that contains a dollar sign is left as it is.
     """
+    given = _GIVEN.get()
+    if given is not None:
+        given.used.add(name)
+        if name in given.labels:
+            return parsed(given.labels[name])
     found = re.fullmatch(r"(" + "|".join(GREEK) + r"|[A-Za-z])(_[\w,]+|\d*)('*)", name)
     if "$" in name or found is None:
         return parsed(name) if "$" in name else name.replace("_", " ")
@@ -65,7 +98,14 @@ def size_label(labels: Sequence[str], units: Sequence[str], time_unit: str = "")
 
 def axis_label(name: str, unit: str = "") -> str:
     """Axis label: the symbol of a name, with its unit in brackets if it has one."""
+    unit = _unit(name, unit)
     return f"{symbol(name)} ({unit})" if unit else symbol(name)
+
+
+def _unit(name: str, unit: str) -> str:
+    """The unit of a name, as the user gives it or else as declared."""
+    given = _GIVEN.get()
+    return unit if given is None else given.units.get(name, unit)
 
 
 def axis_labels(names: Sequence[str], units: Sequence[str]) -> list[str]:
@@ -87,8 +127,11 @@ def shared_unit(units: Sequence[str]) -> str:
 
 def of_many(what: str, names: Sequence[str], units: Sequence[str]) -> tuple[list[str], str]:
     """Labels of several curves and of their common axis, which carries the unit if they share one."""
+    units = [_unit(name, unit) for name, unit in zip(names, units, strict=True)]
     unit = shared_unit(units)
-    return axis_labels(names, [""] * len(names) if unit else units), axis_label(what, unit)
+    if unit:
+        return [symbol(name) for name in names], axis_label(what, unit)
+    return axis_labels(names, units), axis_label(what)
 
 
 def slice_label(names: Sequence[str], values: Sequence[float], units: Sequence[str] = ()) -> str:

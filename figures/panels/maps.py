@@ -97,22 +97,26 @@ def orbits(ax: Axes, points: ArrayLike, *, labels: tuple[str, str], until: float
 
 
 def return_map(
-    ax: Axes, pairs: ArrayLike, *, label: str, until: float = 1.0, size: float = 0.0, colour: Any = None
+    ax: Axes, pairs: ArrayLike, *, labels: tuple[str, str], until: float = 1.0, size: float = 0.0, colour: Any = None
 ) -> None:
-    """Draw a coordinate at each return against its value at the previous one, (returns, 2), with the diagonal.
+    """Draw a coordinate at each return against its value at the previous one, (returns, 2).
 
     Only the share `until` of the returns is drawn, on axes for all of them. Returns that coincide within errors are
     marked as a fixed point, on axes scaled to `size`, the size of the states.
     """
     found = np.asarray(pairs, float).reshape(-1, 2)
     dots(ax, *up_to(found, until).T, colour=COLOURS["first"] if colour is None else colour)
-    if _fixed_point(ax, found, size):
-        _diagonal(ax, np.array([ax.get_xlim(), ax.get_ylim()]))
-    else:
-        _diagonal(ax, found)
+    if not _fixed_point(ax, found, size):
         for_all(ax, found)
-    ax.set_xlabel(f"{label} at a crossing")
-    ax.set_ylabel(f"{label} at the next")
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+
+
+def diagonal(ax: Axes, pairs: ArrayLike) -> None:
+    """Draw the diagonal of a return map, (returns, 2), across the points, or across the axes of a fixed point."""
+    found = np.asarray(pairs, float).reshape(-1, 2)
+    single = np.max(np.ptp(found, axis=0)) <= SETTLED * np.max(np.abs(found)) if len(found) else True
+    _diagonal(ax, np.array([ax.get_xlim(), ax.get_ylim()]) if single else found)
 
 
 def cobweb(ax: Axes, xs: ArrayLike, images: ArrayLike, orbit: ArrayLike, *, label: str, until: float = 1.0) -> None:
@@ -147,10 +151,22 @@ def orbit_diagram(
     labels: tuple[str, str],
     until: float = 1.0,
     colour: Any = None,
+    label: str = "",
+    larger: float = 1.0,
 ) -> Line2D:
     """Draw the values that orbits visit, (parameters, kept), against a parameter; NaN is not drawn.
 
     Only the share `until` of the parameters is drawn, on axes for all of them.
+
+    Args:
+        ax: the axes.
+        parameters: the values of the parameter.
+        values: the values that are visited.
+        labels: labels of the axes.
+        until: the share of the parameters that is drawn.
+        colour: the colour of the points.
+        label: the entry of the points in the legend.
+        larger: factor by which the points are larger than usual.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -158,7 +174,9 @@ def orbit_diagram(
     x, y = np.asarray(parameters, float), np.asarray(values, float)
     if y.ndim != 2 or len(y) != len(x):
         raise ArgumentError("values", f"have shape ({len(x)}, kept)", f"has shape {y.shape}")
-    line = dots(ax, np.repeat(x, y.shape[1]), up_to(y, until), colour=COLOURS["first"] if colour is None else colour)
+    tint = COLOURS["first"] if colour is None else colour
+    line = dots(ax, np.repeat(x, y.shape[1]), up_to(y, until), colour=tint, label=label)
+    line.set_markersize(larger * line.get_markersize())
     for_all(ax, np.stack([np.repeat(x, y.shape[1]), y.ravel()], axis=1))
     ax.set_xlim(x.min(), x.max())
     ax.set_xlabel(labels[0])

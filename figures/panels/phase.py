@@ -35,17 +35,26 @@ _TINT = 0.45  # share of white in the colours of basins under arrows
 _FILLS = {"stable": "full", "unstable": "full", "saddle": "left", "undecided": "full"}
 
 
-def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: ArrayLike | None = None) -> None:
-    """Mark equilibria by their stability, each kind labelled once for a legend.
+def equilibria(
+    ax: Axes,
+    places: ArrayLike,
+    kinds: Sequence[str],
+    *,
+    pale: ArrayLike | None = None,
+    types: Sequence[str] | None = None,
+) -> None:
+    """Mark equilibria by their stability, each kind, or each type, labelled once for a legend.
 
     Args:
         ax: the axes.
         places: the positions of the equilibria, (equilibria, 2).
         kinds: their stability, words of `KINDS`.
         pale: which of them are drawn paler, as on the hidden side of a sphere, (equilibria,); none by default.
+        types: their types in words, such as `stable focus`, for the legend in place of the stability; a focus is then
+            marked by a square.
 
     Raises:
-        ValueError: for the wrong number of kinds, or an unknown kind.
+        ValueError: for the wrong number of kinds or types, or an unknown kind.
     """
     places = np.asarray(places, float).reshape(-1, 2)
     hidden = np.zeros(len(places), bool) if pale is None else np.asarray(pale)
@@ -53,14 +62,19 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
     words = [str(kind) for kind in kinds]
     if len(words) != len(places):
         raise ArgumentError("kinds", f"have one word for each of {len(places)} equilibria", f"has {len(words)}")
+    labels = words if types is None else [str(one) for one in types]
+    if len(labels) != len(places):
+        raise ArgumentError("types", f"have one word for each of {len(places)} equilibria", f"has {len(labels)}")
     for number in np.argsort(hidden, kind="stable"):  # visible ones come first, so that the legend shows them
         place, kind, behind = places[number], words[number], bool(hidden[number])
         if kind not in KINDS:
             raise ArgumentError("kinds", f"hold only {', '.join(KINDS)}", f"holds `{kind}`")
+        label = labels[number]
+        is_focus = types is not None and "focus" in label and "saddle" not in label
         tint = paler(colour(kind), HIDDEN) if behind else colour(kind)
         ax.plot(
             *place,
-            marker="D" if kind == "undecided" else "o",
+            marker="D" if kind == "undecided" else "s" if is_focus else "o",
             fillstyle=_FILLS[kind],
             color=tint,
             markerfacecolor="white" if kind == "unstable" else tint,
@@ -70,9 +84,9 @@ def equilibria(ax: Axes, places: ArrayLike, kinds: Sequence[str], *, pale: Array
             linestyle="none",
             zorder=5.0 if behind else 6.0,
             clip_on=False,
-            label=None if kind in named else kind,
+            label=None if label in named else label,
         )
-        named.add(kind)
+        named.add(label)
 
 
 def circle_portrait(

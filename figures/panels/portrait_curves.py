@@ -119,16 +119,21 @@ def separatrices(ax: Axes, stable: ArrayLike, unstable: ArrayLike) -> None:
 
 
 def paths(ax: Axes, trajectories: ArrayLike) -> None:
-    """Draw trajectories, (curves, points, 2), with a dot at each initial state."""
+    """Draw trajectories, (curves, points, 2), with a dot at each initial state, the first point that is not NaN."""
     lines = _lines(trajectories)
+    rows = np.asarray(trajectories, float)
+    starts = [row[np.flatnonzero(np.isfinite(row).all(axis=-1))[0]] for row in rows if _lines([row])]
     if lines:
         drawn = LineCollection(lines, colors=[colour("first")], linewidths=thick(0.9), zorder=2.6, label="trajectory")
         ax.add_collection(drawn, autolim=False)
-        ax.plot(*np.array([line[0] for line in lines]).T, marker="o", markersize=large(2.2), linestyle="none",
+        ax.plot(*np.array(starts).T, marker="o", markersize=large(2.2), linestyle="none",
                 color=colour("first"), zorder=2.7)  # fmt: skip
 
 
 def _lines(paths: ArrayLike) -> list[np.ndarray]:
-    """The finite parts of curves that have at least two points."""
-    found = [path[np.all(np.isfinite(path), axis=-1)] for path in np.asarray(paths, float)]
+    """The pieces of curves between points that are NaN, as far as they have at least two points."""
+    found = []
+    for path in np.asarray(paths, float):
+        whole = np.isfinite(path).all(axis=-1)
+        found += np.split(path[whole], np.flatnonzero(np.diff(np.flatnonzero(whole)) > 1) + 1)
     return [path for path in found if len(path) > 1]

@@ -15,6 +15,9 @@ from dynsim.cli.parsing.options import other_words
 from dynsim.cli.parsing.solvers import SOLVERS, advising_options, integrator
 from dynsim.cli.parsing.system import SystemOptions, parse_system, separated
 from dynsim.cli.section import Section
+from dynsim.cli.series.chaos_test import ChaosTest
+from dynsim.cli.series.recurrence import Recurrence
+from dynsim.cli.series.spectrum import Spectrum
 from dynsim.cli.simulate.fast_slow import FastSlowOptions
 from dynsim.cli.simulate.growing.options import Growing
 from dynsim.cli.simulate.prototypes.options import Prototypes
@@ -58,7 +61,7 @@ def nothing_runs(tmp_path, monkeypatch):
         "analysis.dynamics.equilibria.search.find_equilibria",
         "analysis.dynamics.diagrams.bifurcation_diagram",
         "analysis.dynamics.portraits.plane.phase_plane",
-        "analysis.dynamics.poincare.orbit_diagram",
+        "analysis.dynamics.orbit_diagrams.orbit_diagram",
         "analysis.dynamics.poincare.poincare_section",
     ):
         module, _, function = name.rpartition(".")
@@ -359,6 +362,7 @@ def test_commands_that_integrate_in_the_units_of_the_state_take_its_absolute_tol
 def test_advice_names_options_that_the_command_has():
     own = {"fast-slow": FastSlowOptions, "growing": Growing, "prototypes": Prototypes}
     tables = {"section": Section, "sweep": Sweep, "simulate": Simulate, "lyapunov": Lyapunov}
+    tables |= {"spectrum": Spectrum, "recurrence": Recurrence, "chaos": ChaosTest}
     tables |= {"basins": BasinsOptions} | {f"simulate {name}": table for name, table in own.items()}
     assert tables.keys() == SOLVERS.keys()
     for command, table in tables.items():

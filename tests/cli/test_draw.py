@@ -11,6 +11,7 @@ from analysis.dynamics import load_basins, save_basins, save_diagram
 from analysis.dynamics.diagrams import Diagram
 from dynsim import FunctionMap, iterate, save
 from dynsim.cli import draw
+from figures.decimals import with_comma
 from figures.lengths import journal_width, length
 from figures.panels.labels import parsed, symbol
 from figures.style import Page
@@ -67,6 +68,51 @@ def test_panels_of_a_run_are_chosen(files):
     one = draw.stored(files / "run.npz", ("tests.cli.test_draw:halve",))
     count = lambda **how: len(draw.picture(draw.Draw(files / "run.npz", **how), one).axes)
     assert [count(), count(path=True), count(series=True), count(components=("y",))] == [3, 1, 2, 1]
+
+
+def test_labels_units_and_a_decimal_comma_are_as_requested(files, tmp_path, capsys):
+    words = (
+        "--names",
+        r"mu=$\Omega$",
+        "v=V_m",
+        "--units",
+        "mu=s",
+        "v=kV",
+        "--decimal",
+        "comma",
+        "--title",
+        "Fig. 1.2",
+    )
+    file = tmp_path / "a.svg"
+    run(capsys, "draw", files / "diagram.npz", *words, "--figure", file)
+    told = file.read_text()
+    assert "V_m (kV)" in told
+    assert "Ω" in told
+    assert "Fig. 1.2" in told
+    assert ">0,4<" in told
+    assert "0.4<" not in told
+    said = refused(capsys, "draw", files / "diagram.npz", "--names", "w=W", "--figure", file)
+    assert "`names` must name what the figure shows" in said
+    assert "`units` must be NAME=TEXT" in refused(capsys, "draw", files / "diagram.npz", "--units", "w")
+    assert with_comma(r"1.5 and $2.5$, \$3.5") == r"1,5 and $2{,}5$, \$3,5"
+
+
+def turned(k, x):
+    return x + 1.0
+
+
+def test_angles_are_reduced_on_request(tmp_path, capsys):
+    spin = FunctionMap(turned, names=("a", "b"), periods={"a": 4.0})
+    one = iterate(spin, np.array([0.0, 0.0]), 5)
+    assert one.reduced().ys[:, 0].tolist() == [0, 1, 2, -1, 0, 1]
+    a, b = (line.get_ydata() for line in one.plot(reduced=True).lines[-2:])
+    np.testing.assert_array_equal(a, [0, 1, 2, np.nan, -1, 0, 1])
+    np.testing.assert_array_equal(b, [0, 1, 2, 2.5, 3, 4, 5])
+    save(tmp_path / "run.npz", one)
+    o = draw.Draw(tmp_path / "run.npz", reduced=True, series=True)
+    assert np.nanmax(draw.picture(o, one).lines[0].get_ydata()) == 2
+    with pytest.raises(ValueError, match="Argument `reduced` must be left out for a system without angles"):
+        iterate(FunctionMap(halve), np.array([1.0]), 3).plot(reduced=True)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.orbit_diagrams import OrbitDiagram
+from analysis.dynamics.poincare import Maxima, Section, Stroboscope
 from figures.panels import maps
 from tests.support.commands import answer, refused
 
 poincare = importlib.import_module("analysis.dynamics.poincare")
+orbit_diagrams = importlib.import_module("analysis.dynamics.orbit_diagrams")
 command = importlib.import_module("dynsim.cli.section")
 STATES = np.array([[1.0, 2.0, 27.0], [4.0, 5.0, 27.0], [-7.0, 8.0, 27.0], [0.5, 1.5, 27.0]])
 WAYS = np.array([1.0, -1.0, 1.0, 1.0])
@@ -25,7 +27,8 @@ def asked(monkeypatch):
     def section(system, start, surface, count, **options):
         found["section"] = (system, np.asarray(start), surface, count, options)
         n = found.get("crossings", 4)
-        return Section(np.array([1.0, 3.0, 4.0, 7.0])[:n], STATES[:n], WAYS[:n], 0.01, found.get("complete", True))
+        ways = np.ones(4) if isinstance(surface, Stroboscope) else WAYS
+        return Section(np.array([1.0, 3.0, 4.0, 7.0])[:n], STATES[:n], ways[:n], 0.01, found.get("complete", True))
 
     monkeypatch.setattr(poincare, "poincare_section", section)
     for name in ("section", "return_map", "orbit_diagram", "cobweb", "orbits"):
@@ -67,15 +70,35 @@ def test_returns_are_those_of_a_component_in_one_direction_or_of_all_samples(ask
     assert asked["section"][4]["spacing"] == 0.1
     assert asked["kind"] == "return_map"
     np.testing.assert_array_equal(asked["arrays"][0], [[2.0, 8.0], [8.0, 1.5]])
-    assert asked["label"] == "$y$"
+    assert asked["labels"] == ("$y$ at a crossing", "$y$ at the next")
     answer(capsys, "section", "lorenz", "--strobe", 2, "--returns", "x")
-    surface = asked["section"][2]
-    assert [float(surface(t, None)) for t in (0.0, 1.0, 2.0, 3.0)] == pytest.approx([0, 1, 0, -1], abs=1e-12)
-    assert asked["section"][4]["direction"] == 0
+    assert asked["section"][2].period == 2.0
     np.testing.assert_array_equal(asked["arrays"][0], [[1.0, 4.0], [4.0, -7.0], [-7.0, 0.5]])
     answer(capsys, "section", "lorenz", "--strobe", 2)
     assert set(asked["directions"]) == {1.0}
     assert "name a component that varies" in refused(capsys, "section", "lorenz", "--surface", "x=1", "--returns", "x")
+
+
+def test_a_section_is_at_maxima_or_samples_by_the_frequency_of_the_forcing(asked, capsys):
+    answer(capsys, "section", "lorenz", "--maxima", "z", "--returns", "z")
+    assert isinstance(asked["section"][2], Maxima)
+    np.testing.assert_array_equal(asked["arrays"][0], [[27.0, 27.0]] * 2)
+    answer(capsys, "section", "duffing", "--omega", 1.5, "--strobe", "omega", "--plane", "x", "v")
+    assert asked["section"][2].of(asked["section"][0]) == pytest.approx(2 * np.pi / 1.5)
+    assert "`maxima` must be left out with `--strobe`" in refused(
+        capsys, "section", "duffing", "--maxima", "x", "--strobe", "omega"
+    )
+    assert "`strobe` must name a parameter" in refused(capsys, "section", "duffing", "--strobe", "omeg")
+
+
+def test_an_orbit_diagram_in_both_ways_is_described_by_where_they_differ(asked, capsys, monkeypatch):
+    both = [OrbitDiagram(np.arange(3.0), np.array([[0.0], [rise], [2.0]]), "a", "", "x") for rise in (0.0, 1.0)]
+    monkeypatch.setattr(
+        orbit_diagrams, "hysteresis_diagram", lambda *given, **options: orbit_diagrams.HysteresisDiagram(*both)
+    )
+    said = answer(capsys, "section", "henon", "--against", "a=0:2:3", "--both-ways")
+    assert said == "orbits followed up and down through 3 values of a; both directions differ at 1, from 1 to 1\n"
+    assert asked["kind"] == "orbit_diagram"
 
 
 def test_a_section_says_its_period_and_where_the_search_ended(asked, capsys, monkeypatch):
@@ -99,17 +122,17 @@ def test_an_orbit_diagram_has_values_of_its_component(asked, capsys, monkeypatch
             values=values,
             transient=transient,
             kept=kept,
-            second=float(coordinate(jnp.asarray([3.0, 4.0]))),
+            component=coordinate,
         )
         rows = [np.zeros(6), np.arange(6) % 2, np.full(6, np.nan), np.arange(6) ** 2]
-        return OrbitDiagram(values, np.stack(rows).astype(float), parameter.name)
+        return OrbitDiagram(values, np.stack(rows).astype(float), parameter.name, component="y")
 
-    monkeypatch.setattr(poincare, "orbit_diagram", diagram)
+    monkeypatch.setattr(orbit_diagrams, "orbit_diagram", diagram)
     words = ("--against", "a=1:1.3:4", "--component", "y", "--transient", 50.4, "--count", 6)
     said = answer(capsys, "section", "henon", *words)
     assert said == "4 values of a: periods 1 at 1, 2 at 1; 1 orbit escapes\n"
     np.testing.assert_allclose(given["values"], [1.0, 1.1, 1.2, 1.3])
-    assert (given["transient"], given["kept"], given["second"], given["at"]) == (50, 6, 4.0, 1.2)
+    assert (given["transient"], given["kept"], given["component"], given["at"]) == (50, 6, 1, 1.2)
     assert asked["labels"] == ("$a$", "$y$")
 
 
@@ -118,17 +141,15 @@ def test_an_orbit_diagram_of_a_flow_has_values_at_its_crossings(asked, capsys, m
 
     def diagram(parameter, values, start, *, coordinate, transient, kept, surface, direction, longest, integrator):
         x = jnp.asarray([3.0, 4.0, 5.0])
-        given.update(
-            at=float(surface(0.0, x)), value=float(coordinate(x)), options=(transient, kept, direction, longest)
-        )
+        given.update(at=float(surface(0.0, x)), component=coordinate, options=(transient, kept, direction, longest))
         given.update(rtol=float(integrator.rtol))
-        return OrbitDiagram(values, np.array([[1.0, 2, 1, 2], [1.0, np.nan, np.nan, np.nan]]), parameter.name)
+        return OrbitDiagram(values, np.array([[1.0, 2, 1, 2], [1.0, np.nan, np.nan, np.nan]]), parameter.name, "", "y")
 
-    monkeypatch.setattr(poincare, "orbit_diagram", diagram)
+    monkeypatch.setattr(orbit_diagrams, "orbit_diagram", diagram)
     words = ("--surface", "x=2", "--direction", "down", "--against", "c=4:5:2", "--count", 4, "--rtol", 1e-7)
     said = answer(capsys, "section", "roessler", *words)
     assert said == "2 values of c: periods 2 at 1; 1 orbit has fewer crossings\n"
-    assert given == {"at": 1.0, "value": 4.0, "options": (100.0, 4, -1, 1e4), "rtol": 1e-7}
+    assert given == {"at": 1.0, "component": 1, "options": (100.0, 4, -1, 1e4), "rtol": 1e-7}
     assert asked["labels"] == ("$c$", "$y$")
 
 

@@ -19,8 +19,8 @@ from analysis.dynamics.flow_maps.unit_speed import typical_speed
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.normal_forms.charts import MapChart, second_derivative
+from analysis.dynamics.orbit_diagrams import orbit_diagram
 from analysis.dynamics.periodic_orbits import shooting as periodic_orbits
-from analysis.dynamics.poincare import orbit_diagram
 from analysis.dynamics.validated.equilibria import certified_equilibrium
 from dynsim.cli.building.own_code import check_function
 from dynsim.integrators import Diffrax, Scipy

@@ -13,8 +13,9 @@ from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import bifurcation_diagram
 from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.orbit_diagrams import OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
-from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from analysis.tokens.consensus import diameter

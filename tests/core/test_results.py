@@ -24,8 +24,9 @@ from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.orbit_diagrams import OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
-from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.poincare import Section
 from analysis.hardmax.certificate import certify
 from analysis.ledger.evidence import Trial, at_least
 from dynsim._core.printing import one_line

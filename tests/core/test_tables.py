@@ -17,7 +17,8 @@ from analysis.dynamics.convergence import Fit
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.lyapunov import LyapunovSpectrum
-from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.orbit_diagrams import OrbitDiagram
+from analysis.dynamics.poincare import Section
 from dynsim.io.npz import read_arrays
 from dynsim.io.tables import Table, write_table
 from dynsim.results import table, to_pandas, to_xarray

@@ -16,7 +16,7 @@ from analysis.dynamics.flow_maps.autonomy import change_in_time
 from analysis.dynamics.flow_maps.unit_speed import Paced, curves, typical_speed
 from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, limit_cycles
 from analysis.dynamics.portraits import plane as phase_planes
-from analysis.dynamics.portraits.plane import beside_poles, phase_plane
+from analysis.dynamics.portraits.plane import beside_poles, clipped, in_window, phase_plane
 from analysis.dynamics.scaling.units import made_units
 from dynsim import FunctionFlow
 from dynsim.programs import without_compiling
@@ -24,6 +24,7 @@ from dynsim.simulation import ensemble
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
 from dynsim.systems.rescaled import RescaledFlow
 from figures.panels.phase import nullclines
+from figures.panels.portrait_curves import paths
 from figures.style import canvas, settings
 from tests.core.test_compilations import count
 from tests.support.commands import answer, refused, run
@@ -327,3 +328,22 @@ def test_slow_spirals_are_left_to_compiled_code(monkeypatch):
         unit_speed.curves(spiral, np.array([[1.0, 0.0]]), 300.0, signs=[1.0])
     assert counts == [50]  # hundreds of turns would take thousands
     assert compiled == [unit_speed.TOGETHER]
+
+
+def test_a_curve_that_leaves_the_window_and_comes_back_is_drawn_in_two_pieces():
+    path = np.stack([np.linspace(0.0, 1.0, 5), np.array([0.0, 1.0, 9.0, 1.0, 0.0])], axis=1)
+    (found,) = clipped(path[None], np.zeros(2), np.ones(2))
+    assert np.isnan(found[:, 0]).tolist() == [False, False, True, False, False]
+    with settings():
+        _, (ax,) = canvas()
+        paths(ax, [found])
+        assert [len(segment) for segment in ax.collections[0].get_segments()] == [2, 2]
+        assert ax.lines[0].get_xydata().tolist() == [[0.0, 0.0]]
+
+
+def test_a_running_orbit_enters_the_window_again_after_a_turn():
+    turn = np.stack([np.linspace(3.0, 8.0, 11), np.ones(11)], axis=1)
+    found = in_window(turn, np.array([-4.0, 0.0]), np.array([4.0, 2.0]), np.array([2 * np.pi, np.inf]))
+    np.testing.assert_array_equal(found[:11], turn)
+    np.testing.assert_allclose(found[12:], turn - [2 * np.pi, 0.0])
+    assert len(found) == 23

@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.poincare import OrbitDiagram, Section, orbit_diagram, poincare_section
+from analysis.dynamics.orbit_diagrams import OrbitDiagram, orbit_diagram
+from analysis.dynamics.poincare import Section, poincare_section
 from analysis.dynamics.poincare import _crossings as _between
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Scipy, Stats
@@ -67,7 +68,7 @@ def test_a_section_goes_on_from_piece_to_piece_with_time_and_state(monkeypatch):
 
 def test_a_return_map_pairs_successive_crossings_of_one_direction():
     found = Section(np.arange(5.0), np.arange(5.0)[:, None], np.array([1, -1, 1, -1, 1]), 0.1, True)
-    assert found.return_map(lambda x: 10 * x[0]).tolist() == [[0, 20], [20, 40], [10, 30]]
+    assert found.return_map(lambda x: 10 * x[0]).pairs.tolist() == [[0, 20], [20, 40], [10, 30]]
 
 
 @pytest.mark.slow  # 150 crossings
@@ -76,7 +77,7 @@ def test_the_return_map_of_lorenz_is_his_cusp():
         return x[0] * x[1] - 8 / 3 * x[2]
 
     found = poincare_section(Lorenz(), jnp.asarray([1.0, 1.0, 20.0]), top, 150, direction=-1, transient=20.0)
-    pairs = found.return_map(lambda x: x[2])
+    pairs = found.return_map(lambda x: x[2]).pairs
     low, high = pairs[pairs[:, 0] < 38], pairs[pairs[:, 0] > 39]
     assert np.corrcoef(low.T)[0, 1] > 0.95
     assert np.corrcoef(high.T)[0, 1] < -0.95

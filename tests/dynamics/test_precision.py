@@ -11,8 +11,9 @@ from analysis.dynamics.equilibria.newton import equilibria, max_speed
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from analysis.dynamics.orbit_diagrams import orbit_diagram
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
-from analysis.dynamics.poincare import orbit_diagram, poincare_section
+from analysis.dynamics.poincare import poincare_section
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon, Logistic

@@ -124,5 +124,5 @@ def test_the_first_and_the_last_layer_of_tokens_are_named(monkeypatch, tmp_path)
     kept = []
     monkeypatch.setattr(files, "write_figure", lambda drawn, *rest: kept.append(drawn))
     draw(tmp_path / "run.png", iterate(SoftmaxMap(0.5, 0.1), jnp.asarray([[-1.0, 1.0], [0.0, 3.0], [12.0, 4.0]]), 3))
-    assert [text.get_text() for text in kept[0].legends[0].get_texts()] == ["first layer", "last layer"]
+    assert [text.get_text() for text in kept[0].axes[0].get_legend().get_texts()] == ["first layer", "last layer"]
     check_layout(kept[0])

@@ -16,7 +16,7 @@ from tests.support.commands import refused, run
 POINTS = np.stack([np.arange(10.0), np.arange(10.0) ** 2], axis=1)
 PANELS = {
     "section": lambda ax, until: maps.section(ax, POINTS, labels=("x", "y"), directions=[1, -1] * 5, until=until),
-    "returns": lambda ax, until: maps.return_map(ax, POINTS, label="x", until=until),
+    "returns": lambda ax, until: maps.return_map(ax, POINTS, labels=("x", "next x"), until=until),
     "orbits": lambda ax, until: maps.orbits(ax, POINTS[None], labels=("x", "y"), until=until),
     "diagram": lambda ax, until: maps.orbit_diagram(ax, POINTS[:, 0], POINTS, labels=("r", "x"), until=until),
     "cobweb": lambda ax, until: maps.cobweb(ax, POINTS[:, 0], POINTS[:, 0], POINTS[:5, 0], label="x", until=until),
@@ -149,7 +149,7 @@ def test_a_diagram_is_shown_up_to_a_share_of_the_parameter():
 def test_returns_of_a_periodic_orbit_are_a_fixed_point_on_axes_of_its_size():
     pairs = 1e-13 * np.stack([np.arange(10), np.arange(10) ** 2 % 7], axis=1)
     for draw in (
-        lambda ax: maps.return_map(ax, 2.0 + pairs, label="x"),
+        lambda ax: maps.return_map(ax, 2.0 + pairs, labels=("x", "next x")),
         lambda ax: maps.section(ax, pairs, labels=("x", "y"), size=2.0),
     ):
         with settings():
@@ -160,6 +160,10 @@ def test_returns_of_a_periodic_orbit_are_a_fixed_point_on_axes_of_its_size():
             assert ax.get_legend_handles_labels()[1] == ["fixed point"]
     with settings():
         _, (ax,) = canvas()
-        maps.return_map(ax, [[2.0, 2.001], [2.001, 2.0]], label="x")
+        maps.return_map(ax, 2.0 + pairs, labels=("x", "next x"))
+        maps.diagonal(ax, 2.0 + pairs)
+        np.testing.assert_allclose(ax.lines[-1].get_xdata(), [1.9, 2.1])
+        _, (ax,) = canvas()
+        maps.return_map(ax, [[2.0, 2.001], [2.001, 2.0]], labels=("x", "next x"))
         assert np.ptp(ax.get_xlim()) < 0.01
         assert ax.get_legend_handles_labels()[1] == []

@@ -19,8 +19,9 @@ from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.equilibria.newton import Equilibrium
 from analysis.dynamics.linearisation import Spectrum
 from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.orbit_diagrams import OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
-from analysis.dynamics.poincare import OrbitDiagram, Section
+from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from dynsim import (
@@ -330,3 +331,11 @@ def test_nullclines_of_a_plane_are_contours_of_its_field(ax):
     assert isinstance(first, ContourSet)
     np.testing.assert_allclose(first.get_paths()[0].vertices[:, 1], 0.0, atol=1e-12)
     np.testing.assert_allclose(second.get_paths()[0].vertices[:, 0], 0.0, atol=1e-12)
+
+
+def test_tokens_in_the_plane_are_drawn_as_paths_with_their_ends():
+    tokens = np.stack([CYCLE, -CYCLE], axis=1)
+    drawn = run(tokens, FunctionFlow(lambda t, x: x)).plot(path=True, smooth=False)
+    assert [line.get_xydata().tolist() for line in drawn.lines] == [CYCLE.tolist(), (-CYCLE).tolist()]
+    assert drawn.start[0].get_xydata().tolist() == tokens[0].tolist()
+    assert drawn.axes[0].get_aspect() == 1.0

@@ -5,18 +5,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.optimize
 import scipy.special
 
 from analysis.dynamics.linearisation import tangent_jacobian
 from dynsim.integrators import Event, Scipy
 from dynsim.simulation.hybrid import crossings
-from dynsim.simulation.simulate import simulate
+from dynsim.simulation.simulate import iterate, simulate
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz, Roessler
 from dynsim.systems.catalogue.entries import CATALOGUE
-from dynsim.systems.catalogue.maps import Henon, Ikeda, Logistic, Standard
-from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, FitzHughNagumo, Pendulum, VanDerPol
+from dynsim.systems.catalogue.maps import CircleMap, Henon, Ikeda, Logistic, Standard
+from dynsim.systems.catalogue.oscillators import (
+    DoublePendulum,
+    DoubleWell,
+    Duffing,
+    FitzHughNagumo,
+    Josephson,
+    Pendulum,
+    VanDerPol,
+)
 from dynsim.systems.catalogue.populations import Brusselator, Kuramoto, LotkaVolterra
 
 STARTS = {
@@ -25,6 +34,9 @@ STARTS = {
     Duffing: [0.7, -0.2],
     Pendulum: [1.0, 0.3],
     DoubleWell: [0.4],
+    Josephson: [1.0, 0.3],
+    DoublePendulum: [1.0, 0.3, -0.4, 0.7],
+    CircleMap: [0.3],
     Lorenz: [1.0, 2.0, 20.0],
     Roessler: [1.0, 2.0, 0.5],
     HenonHeiles: [0.1, 0.2, 0.3, -0.1],
@@ -50,6 +62,17 @@ def printed(system, t, x):
             return [x[1], -s.delta * x[1] - s.alpha * x[0] - s.beta * x[0] ** 3 + s.gamma * np.cos(s.omega * t)]
         case Pendulum():
             return [x[1], -np.sin(x[0]) - s.friction * x[1]]
+        case Josephson():
+            return [x[1], s.current - np.sin(x[0]) - s.alpha * x[1]]
+        case DoublePendulum():
+            m_1, m_2, l_1, l_2, g = (float(value) for value in jax.tree.leaves(s))
+            c, d = np.cos(x[0] - x[1]), np.sin(x[0] - x[1])
+            mass = [[(m_1 + m_2) * l_1**2, m_2 * l_1 * l_2 * c], [m_2 * l_1 * l_2 * c, m_2 * l_2**2]]
+            force = [-m_2 * l_1 * l_2 * x[3] ** 2 * d - (m_1 + m_2) * g * l_1 * np.sin(x[0]),
+                     m_2 * l_1 * l_2 * x[2] ** 2 * d - m_2 * g * l_2 * np.sin(x[1])]  # fmt: skip
+            return [x[2], x[3], *np.linalg.solve(mass, force)]
+        case CircleMap():
+            return [(x[0] + s.Omega - s.K / (2 * np.pi) * np.sin(2 * np.pi * x[0])) % 1]
         case DoubleWell():
             return [s.a * x[0] - x[0] ** 3 + s.h]
         case Lorenz():
@@ -97,6 +120,7 @@ def test_the_parameters_are_those_for_which_numbers_are_printed():
         "VanDerPol": [1.0], "FitzHughNagumo": [0.5, 0.7, 0.8, 12.5], "Duffing": [0.25, -1.0, 1.0, 0.3, 1.0],
         "Pendulum": [0.0], "DoubleWell": [1.0, 0.0], "Lorenz": [10.0, 28.0, 8 / 3], "Roessler": [0.2, 0.2, 5.7],
         "HenonHeiles": [], "LotkaVolterra": [1.0] * 4, "Brusselator": [1.0, 3.0], "Kuramoto": [-1.0, 0.0, 1.0, 1.0],
+        "Josephson": [1.2, 0.5], "DoublePendulum": [1.0] * 5, "CircleMap": [0.606661063470, 1.0],
         "Logistic": [4.0], "Henon": [1.4, 0.3], "Standard": [0.971635], "Ikeda": [0.9],
     }  # fmt: skip
 
@@ -170,6 +194,43 @@ def test_conserved_quantities_are_conserved():
         values = np.asarray(path.along(getattr(flow, quantity)))
         assert np.ptp(values) < 1e-9
         assert np.ptp(np.asarray(path.ys)[:, 0]) > 0.1
+
+
+def test_power_and_loss_of_a_running_junction_balance():
+    """Over a turn, I <v> = alpha <v^2>, because phase and velocity return."""
+    flow = Josephson(current=1.2, alpha=0.5)
+    ends = simulate(flow, jnp.asarray([0.5, 0.0]), [0.0, 60.0], integrator=Scipy(rtol=1e-10, atol=1e-12)).final
+    path = simulate(flow, ends, np.linspace(0.0, 4.0, 4001), integrator=Scipy(rtol=1e-10, atol=1e-12))
+    phase, v = np.asarray(path.ys).T
+    turn = np.searchsorted(phase, phase[0] + 2 * np.pi)
+    lost = scipy.integrate.simpson(v[:turn], x=phase[:turn]) + v[turn] * (phase[0] + 2 * np.pi - phase[turn - 1])
+    assert 0.5 * lost == pytest.approx(1.2 * 2 * np.pi, rel=1e-6)
+    assert np.allclose(flow.velocity(0.0, jnp.asarray([np.arcsin(0.7), 0.0])), [0.0, 0.5])
+
+
+def test_the_double_pendulum_has_the_frequencies_of_landau_and_lifshitz():
+    masses, lengths, g = np.array([1.3, 0.7]), np.array([0.9, 1.6]), 2.5
+    flow = DoublePendulum(*masses, *lengths, g)
+    M, L, product = masses.sum(), lengths.sum(), masses[0] * lengths.prod()
+    squares = g * (M * L + np.array([-1, 1]) * np.sqrt(M * (M * L**2 - 4 * product))) / (2 * product)
+    values = growth_rates(flow, np.zeros(4))
+    assert np.allclose(np.sort(values.imag)[2:], np.sqrt(squares))
+    x = jnp.asarray(STARTS[DoublePendulum])
+    change = jax.jvp(flow.energy, (x,), (flow.velocity(0.0, x),))[1]
+    assert float(change) == pytest.approx(0.0, abs=1e-14)
+    assert np.allclose(
+        np.sort(growth_rates(DoublePendulum(), np.zeros(4)).imag)[2:] ** 2, [2 - np.sqrt(2), 2 + np.sqrt(2)]
+    )
+
+
+def test_the_golden_circle_map_has_shenkers_ratio():
+    orbit = np.asarray(iterate(CircleMap(), jnp.asarray([0.0]), 987).ys)[:, 0]
+    apart = orbit[[89, 144, 233, 377, 610, 987]]
+    apart = np.where(apart > 0.5, apart - 1, apart)
+    assert apart[:-1] / apart[1:] == pytest.approx(-1.28857, abs=2e-3)
+    tongue = CircleMap(Omega=0.1, K=1.0)
+    x = jnp.asarray([np.arcsin(0.2 * np.pi) / (2 * np.pi)])
+    assert float(tongue.step(0, x)[0]) == pytest.approx(float(x[0]))
 
 
 def test_two_oscillators_lock_at_the_difference_of_their_frequencies():

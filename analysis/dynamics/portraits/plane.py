@@ -191,9 +191,10 @@ class PhasePlane(NamedTuple):
         cycles: points along each limit cycle; NaN between copies of it that differ by whole turns of an angle.
         cycle_kinds: stability of each limit cycle.
         periods: period of each limit cycle.
-        stable_curves: separatrices that lead to saddles; NaN after they leave the window.
+        stable_curves: separatrices that lead to saddles; NaN where they are well outside the window.
         unstable_curves: separatrices that leave saddles.
-        trajectories: trajectories from the given starts.
+        trajectories: trajectories from the given starts, with copies that differ by whole turns of an angle and enter
+            the window; NaN between them and where they are well outside.
         forced: whether the field depends on time, and is drawn at one time.
         poles: grid points beside which a component has a pole, so that its sign change is no nullcline.
         completeness: whether the equilibria found explain the field on the edge of the window.
@@ -248,7 +249,8 @@ class PhasePlane(NamedTuple):
             options: the parts `streamlines`, `nullclines`, `equilibria`, `cycles`, `separatrices`, `trajectories`,
                 `families` and `surfaces`. A part is left out by False, and styled by properties of matplotlib,
                 `equilibria={"markersize": 8}`. Also `colour`, `legend`, `colourbar`, `labels`, `limits` and `title`,
-                which may all be switched off; `basins`, a result of `basins` to draw behind.
+                which may all be switched off; `types=True` for node, focus, centre and saddle in the legend;
+                `basins`, a result of `basins` to draw behind.
 
         Returns:
             The artists of each part by name, such as `drawn.equilibria`.
@@ -516,27 +518,38 @@ def _curves(
     paths = curves(flow, points, LENGTH * size, signs=[sign for sign, *_ in begins], t=t, rtol=rtol, atol=atol)
     shown = clipped(paths[..., list(axes)], low, high)
     role = np.array([role for _, role, _ in begins], int)
-    return shown[role == -1], shown[role == 1], shown[role == 0]
+    given = paths[role == 0][..., list(axes)]
+    angles = np.asarray(flow.space.periods(starts[0]))[list(axes)] if len(starts) else np.full(2, np.inf)
+    if np.any(np.isfinite(angles)):
+        given = _stacked([in_window(path[np.all(np.isfinite(path), axis=1)], low, high, angles) for path in given])
+    return shown[role == -1], shown[role == 1], clipped(given, low, high)
+
+
+def _stacked(paths: Sequence[np.ndarray]) -> Float[np.ndarray, "paths points 2"]:
+    """Stack paths of different lengths, with NaN after the ends of the shorter ones."""
+    found = np.full((len(paths), max(map(len, paths), default=0), 2), np.nan)
+    for row, path in zip(found, paths, strict=True):
+        row[: len(path)] = path
+    return found
 
 
 def in_window(
     path: Float[np.ndarray, "points 2"], low: np.ndarray, high: np.ndarray, angles: np.ndarray
 ) -> Float[np.ndarray, "more 2"]:
-    """Join the copies of a path, by whole turns of angles, that enter a window, with NaN between them."""
+    """Join the copies of a path, by whole turns of angles, that enter a window, the nearest first, with NaN between."""
     turns = np.where(np.isfinite(angles), angles, 0.0)
     each = np.where(turns > 0, turns, 1.0)
     first = np.where(turns > 0, np.ceil((low - np.max(path, axis=0)) / each), 0).astype(int)
     last = np.where(turns > 0, np.floor((high - np.min(path, axis=0)) / each), 0).astype(int)
     shifts = turns * np.stack(np.meshgrid(*map(np.arange, first, last + 1)), axis=-1).reshape(-1, 2)
-    copies = [path + shift for shift in shifts]
+    copies = [path + shift for shift in sorted(shifts, key=np.linalg.norm)]
     entering = [copy for copy in copies if np.any(np.all((copy >= low) & (copy <= high), axis=1))]
     gap = np.full((1, 2), np.nan)
     return np.concatenate([part for copy in entering for part in (gap, copy)][1:] or [np.empty((0, 2))])
 
 
 def clipped(paths: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Replace the points of curves by NaN from the first point well outside the window on."""
+    """Replace the points of curves that are well outside the window by NaN; a curve may enter it again."""
     pad = (high - low) / 2
     outside = np.any((paths < low - pad) | (paths > high + pad) | ~np.isfinite(paths), axis=-1)
-    gone = np.cumsum(outside, axis=-1) > 0
-    return np.where(gone[..., None], np.nan, paths)
+    return np.where(outside[..., None], np.nan, paths)

@@ -82,6 +82,8 @@ class Simulate(SystemOptions):
     movie: Path | None = None
     """a movie (.gif) to write: of the density if it is kept, of a rotating trajectory for three components, else of a
     growing trajectory"""
+    reduced: bool = False
+    """in the figure and in tables, angles between minus half a period and half a period"""
     error_estimate: bool = False
     """solve again with a ten times smaller tolerance, and report the difference"""
     force: bool = False

@@ -206,7 +206,7 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
     """Write the requested run file, figure and movie; figure and movie stop before an orbit escapes."""
     from dynsim.simulation.run_files import save
 
-    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
+    write_out(o.out, path.reduced() if o.reduced else path, lambda out: save(out, path, seed=o.seed))
     part = path
     if escaped is not None and (o.figure is not None or o.movie is not None):
         if escaped < 2:
@@ -219,7 +219,8 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
         part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
     if o.figure is not None:
         what = "diameter" if np.ndim(part.ys) == 3 else "state"
-        part.plot().save(o.figure, f"{type(part.system).__name__}: {what} over time")
+        drawn = part.plot(reduced=True) if o.reduced else part.plot()
+        drawn.save(o.figure, f"{type(part.system).__name__}: {what} over time")
         say(f"figure {o.figure}")
     if o.movie is not None:
         from figures.trajectories import movie

@@ -176,20 +176,8 @@ def _leaders(map: Any, x: np.ndarray) -> None:
 
 
 def draw(path: Path, run: "Trajectory") -> None:
-    """Draw the trajectories of tokens in the plane, open circles at the first layer and filled ones at the last."""
-    from figures.files import write_figure
-    from figures.panels.hulls import plane_axes
-    from figures.style import canvas, colour, settings
+    """Draw the trajectories of tokens in the plane, in floating point."""
+    from dynsim.simulation.trajectory import Trajectory
 
-    ys = np.asarray(run.ys, float)
-    with settings():
-        drawn, (ax,) = canvas(aspect=0.9)
-        plane_axes(ax, ys.reshape(-1, 2))
-        for token in np.moveaxis(ys, 1, 0):
-            ax.plot(*token.T, color=colour("token"), linewidth=0.5)
-        ends: dict[str, Any] = {"marker": "o", "linestyle": "none"}
-        ax.plot(*ys[0].T, markerfacecolor="white", color=colour("start"), markersize=3.0, label="first layer", **ends)
-        ax.plot(*ys[-1].T, color=colour("leader"), markersize=3.5, label="last layer", **ends)
-        ax.set(xlabel="$z_1$", ylabel="$z_2$")
-        drawn.legend(loc="outside lower center", ncols=2)
-        write_figure(drawn, path, "tokens in the plane")
+    floating = Trajectory(run.ts, np.asarray(run.ys, float), run.system, run.stats)
+    floating.plot(path=True).save(path, "tokens in the plane")

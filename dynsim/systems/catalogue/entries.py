@@ -5,8 +5,16 @@ from typing import Any, NamedTuple
 
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.catalogue.chaotic import HenonHeiles, Lorenz, Roessler
-from dynsim.systems.catalogue.maps import Henon, Ikeda, Logistic, Standard
-from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, FitzHughNagumo, Pendulum, VanDerPol
+from dynsim.systems.catalogue.maps import CircleMap, Henon, Ikeda, Logistic, Standard
+from dynsim.systems.catalogue.oscillators import (
+    DoublePendulum,
+    DoubleWell,
+    Duffing,
+    FitzHughNagumo,
+    Josephson,
+    Pendulum,
+    VanDerPol,
+)
 from dynsim.systems.catalogue.populations import Brusselator, Kuramoto, LotkaVolterra
 
 
@@ -36,6 +44,8 @@ CATALOGUE: dict[str, Entry] = {
     "fitzhugh-nagumo": Entry(FitzHughNagumo, (0.5, 0.3), (-2.5, 2.5, -1.0, 2.0)),
     "duffing": Entry(Duffing, (0.7, -0.2), (-2.0, 2.0, -1.5, 1.5)),
     "pendulum": Entry(Pendulum, (1.0, 0.3), (-5.0, 5.0, -3.0, 3.0)),
+    "double-pendulum": Entry(DoublePendulum, (2.0, 1.0, 0.0, 0.0), (-3.2, 3.2, -3.2, 3.2, -3.0, 3.0, -4.0, 4.0)),
+    "josephson": Entry(Josephson, (0.5, 0.0), (-4.0, 4.0, -1.5, 4.0)),
     "double-well": Entry(DoubleWell, (0.4,), (-2.0, 2.0)),
     "lorenz": Entry(Lorenz, (1.0, 2.0, 20.0), (-20.0, 20.0, -30.0, 30.0, 0.0, 50.0)),
     "roessler": Entry(Roessler, (1.0, 2.0, 0.5), (-10.0, 12.0, -12.0, 9.0, 0.0, 24.0)),
@@ -45,6 +55,7 @@ CATALOGUE: dict[str, Entry] = {
     "kuramoto": Entry(Kuramoto, (0.1, 1.0, 2.5), (-3.2, 3.2) * 3),
     "logistic": Entry(Logistic, (0.3,), (0.0, 1.0)),
     "henon": Entry(Henon, (0.1, 0.1), (-1.5, 1.5, -0.45, 0.45)),
+    "circle": Entry(CircleMap, (0.1,), (0.0, 1.0)),
     "standard": Entry(Standard, (2.0, 1.0), (0.0, 6.283185307179586) * 2),
     "ikeda": Entry(Ikeda, (0.1, 0.1), (-0.6, 1.9, -2.4, 1.0)),
 }

@@ -69,6 +69,28 @@ class Standard(AbstractMap):
         return jnp.mod(jnp.stack([x[0] + p, p]), 2 * jnp.pi)
 
 
+class CircleMap(AbstractMap):
+    r"""Arnold's circle map, $\theta' = \theta + \Omega - \frac{K}{2 \pi} \sin 2 \pi \theta$ modulo 1; state (theta,).
+
+    It has fixed points for $|\Omega| \le K / 2 \pi$, the tongue of the rotation number 0. At K = 1 the map has a
+    critical point at 0, and for $\Omega = 0.606661063470$ the golden rotation number $(\sqrt 5 - 1) / 2$; distances of
+    the iterates at Fibonacci numbers from 0 then shrink by the factor -1.28857.
+
+    Source: V. I. Arnold, Small denominators I, Izv. Akad. Nauk SSSR 25 (1961); S. J. Shenker, Scaling behavior in a map
+    of a circle onto itself, Physica D 5 (1982).
+    """
+
+    Omega: Float[Array, ""] = parameter("Omega", 0.606661063470)
+    K: Float[Array, ""] = parameter("K", 1.0)
+    space: Torus = Torus(1, 1.0)
+    names: ClassVar[tuple[str, ...]] = ("theta",)
+
+    def step(self, k: Step, x: State) -> State:
+        """The next state, reduced to [0, 1)."""
+        del k
+        return jnp.mod(x + self.Omega - self.K / (2 * jnp.pi) * jnp.sin(2 * jnp.pi * x), 1.0)
+
+
 class Ikeda(AbstractMap):
     r"""Ikeda's map of light in a ring cavity, $z \mapsto 1 + u z e^{i \tau}$, $\tau = .4 - 6 / (1 + |z|^2)$.
 

@@ -1,4 +1,4 @@
-"""Oscillators with one degree of freedom: van der Pol, FitzHugh-Nagumo, Duffing, pendulum, and the double well."""
+"""Oscillators: van der Pol, FitzHugh-Nagumo, Duffing, pendulums, Josephson's junction, and the double well."""
 
 import math
 from typing import ClassVar
@@ -6,7 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynsim._core.types import State, Time
+from dynsim._core.types import Scalar, State, Time
 from dynsim.spaces import Cylinder, Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.catalogue.parameters import parameter
@@ -96,6 +96,68 @@ class Pendulum(AbstractFlow):
         """Right-hand side."""
         del t
         return jnp.stack([x[1], -jnp.sin(x[0]) - self.friction * x[1]])
+
+
+class Josephson(AbstractFlow):
+    r"""Josephson's junction with a shunt, $\ddot\phi + \alpha \dot\phi + \sin\phi = I$; state (phase phi, voltage v).
+
+    The phase is an angle, and v its velocity. For I > 1 the phase runs around the circle. For small alpha it may also
+    run for smaller I, down to $4 \alpha / \pi$ to leading order, where the junction may rest as well: its voltage has
+    hysteresis. Over a period of a running orbit, power and loss balance: $I \langle v \rangle = \alpha \langle v^2
+    \rangle$. Time is in units of the reciprocal plasma frequency.
+
+    Source: S. H. Strogatz, Nonlinear Dynamics and Chaos, sections 4.6 and 8.5.
+    """
+
+    current: Float[Array, ""] = parameter("current", 1.2)
+    alpha: Float[Array, ""] = parameter("alpha", 0.5)
+    space: Cylinder = Cylinder({0: 2 * math.pi})
+    names: ClassVar[tuple[str, ...]] = ("phi", "v")
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Right-hand side."""
+        del t
+        return jnp.stack([x[1], self.current - jnp.sin(x[0]) - self.alpha * x[1]])
+
+
+class DoublePendulum(AbstractFlow):
+    r"""The double pendulum in a plane: two masses on massless rods; state (theta_1, theta_2, omega_1, omega_2).
+
+    Angles are measured from the vertical, omega_1 and omega_2 are their velocities. The energy is conserved. The
+    frequencies of small oscillations are, with $M = m_1 + m_2$ and $L = l_1 + l_2$,
+    $\omega^2 = g (M L \pm \sqrt{M (M L^2 - 4 m_1 l_1 l_2)}) / (2 m_1 l_1 l_2)$, for equal masses and lengths
+    $(2 \pm \sqrt 2) g / l$.
+
+    Source: L. D. Landau and E. M. Lifshitz, Mechanics, section 5, problem 1, and section 23, problem 2.
+    """
+
+    mass_1: Float[Array, ""] = parameter("mass_1", 1.0, positive=True)
+    mass_2: Float[Array, ""] = parameter("mass_2", 1.0, positive=True)
+    length_1: Float[Array, ""] = parameter("length_1", 1.0, positive=True)
+    length_2: Float[Array, ""] = parameter("length_2", 1.0, positive=True)
+    gravity: Float[Array, ""] = parameter("gravity", 1.0)
+    space: Cylinder = Cylinder({0: 2 * math.pi, 1: 2 * math.pi})
+    names: ClassVar[tuple[str, ...]] = ("theta_1", "theta_2", "omega_1", "omega_2")
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Right-hand side: both accelerations from Lagrange's equations, by Cramer's rule."""
+        del t
+        m, l_1, l_2, g = self.mass_2 / (self.mass_1 + self.mass_2), self.length_1, self.length_2, self.gravity
+        first, second, w_1, w_2 = x[0], x[1], x[2], x[3]
+        c, s = jnp.cos(first - second), jnp.sin(first - second)
+        pull_1 = -m * l_2 * w_2**2 * s - g * jnp.sin(first)  # l_1 a_1 + m l_2 c a_2 = pull_1
+        pull_2 = l_1 * w_1**2 * s - g * jnp.sin(second)  # l_1 c a_1 + l_2 a_2 = pull_2
+        determinant = 1 - m * c**2
+        a_1 = (pull_1 - m * c * pull_2) / (l_1 * determinant)
+        a_2 = (pull_2 - c * pull_1) / (l_2 * determinant)
+        return jnp.stack([w_1, w_2, a_1, a_2])
+
+    def energy(self, x: State) -> Scalar:
+        """Compute the conserved energy, which is 0 where both pendulums are horizontal and at rest."""
+        m_1, m_2, l_1, l_2 = self.mass_1, self.mass_2, self.length_1, self.length_2
+        v_1, v_2 = l_1 * x[2], l_2 * x[3]
+        kinetic = (m_1 + m_2) * v_1**2 / 2 + m_2 * v_2**2 / 2 + m_2 * v_1 * v_2 * jnp.cos(x[0] - x[1])
+        return kinetic - self.gravity * ((m_1 + m_2) * l_1 * jnp.cos(x[0]) + m_2 * l_2 * jnp.cos(x[1]))
 
 
 class DoubleWell(AbstractFlow):

@@ -1,0 +1,1 @@
+"""Measures of time series: return maps, power spectra, recurrence plots and a test for chaos."""
