@@ -33,13 +33,14 @@ def system(
     r"""Make a flow or a map from equations as text, in the notation of textbooks.
 
     ```python
+    >>> import numpy as np
     >>> import dynsim as ds
     >>> flow = ds.system("x' = y; y' = mu*(1 - x^2)*y - x", mu=1.0)
     >>> print(flow)
     x' = y
     y' = mu*(1 - x^2)*y - x
     mu = 1
-    >>> flow.vector_field(0.0, [2.0, 1.0]).tolist()
+    >>> flow.vector_field(0.0, np.array([2.0, 1.0])).tolist()
     [1.0, -5.0]
     >>> henon = ds.system("x[n+1] = 1 - a*x^2 + y, y[n+1] = b*x, a = 1.4, b = 0.3")
     >>> henon.names
