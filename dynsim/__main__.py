@@ -22,6 +22,7 @@ COMMANDS = {
     "basins": "find the attractors of a system, and draw their basins or compute basin fractions",
     "continue": "continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram",
     "draw": "draw a stored result again, in another size, with other limits, labels and fonts",
+    "symbolic": "derive equilibria, stability conditions and bifurcation curves as formulas",
     "export": "write equations for XPPAUT, LaTeX, Python or Julia",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",

@@ -120,7 +120,7 @@ def hopf_formulas(flow: AbstractFlow, parameters: Sequence[str], *, state: Any =
     >>> from analysis import dynamics as ad
     >>> print(ad.hopf_formulas(ds.catalogue.Brusselator(), ["a", "b"]))
     Hopf curve in a, b
-      b = a^2 + 1, x = a, y = (a^2 + 1)/a, where a^2 > 0
+      b = a^2 + 1, x = a, y = a + 1/a, where a^2 > 0
     ```
 
     Args:
@@ -222,7 +222,8 @@ def _of_family(
             yield None, {}, factor
         for q, e in solved:
             moved = {s: tidied(simplified(x.subs(q, e))) for s, x in state.items() if family.root not in x.free_symbols}
-            yield p, {q: e, **_others(moved, p)}, None
+            if not any(x.has(sp.zoo, sp.nan) for x in moved.values()):
+                yield p, {q: e, **_others(moved, p)}, None
 
 
 def _others(state: Mapping[Any, Any], along: Any) -> dict[Any, Any]:

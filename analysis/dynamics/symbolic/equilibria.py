@@ -308,8 +308,8 @@ def equilibrium_formulas(
     >>> print(ad.equilibrium_formulas(ds.catalogue.Lorenz(), ["rho"]))
     equilibria (x, y, z)
       (0, 0, 0)
-      (-2*sqrt(6)*sqrt(rho - 1)/3, -2*sqrt(6)*sqrt(rho - 1)/3, rho - 1)
-      (2*sqrt(6)*sqrt(rho - 1)/3, 2*sqrt(6)*sqrt(rho - 1)/3, rho - 1)
+      (-2*sqrt(6*rho - 6)/3, -2*sqrt(6*rho - 6)/3, rho - 1)
+      (2*sqrt(6*rho - 6)/3, 2*sqrt(6*rho - 6)/3, rho - 1)
     ```
 
     The formulas hold for all parameters at which no denominator vanishes. An irreducible polynomial of a degree above

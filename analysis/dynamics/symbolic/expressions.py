@@ -52,7 +52,8 @@ def root_of(e: Any) -> Any:
     inside, outside = sp.Integer(1), sp.Integer(1)
     for part, sign in zip(sp.fraction(sp.together(e)), (1, -1), strict=True):
         c, factors = sp.factor_list(part)[:2]
-        inside *= c**sign
+        whole, rest = sp.sqrt(abs(c)).as_coeff_Mul()
+        outside, inside = outside * whole**sign, inside * (sp.sign(c) * rest**2) ** sign
         for factor, power in factors:
             outside *= factor ** (sign * (power // 2))
             inside *= factor ** (sign * (power % 2))

@@ -15,7 +15,7 @@ from dynsim._core.printing import one_line
 from dynsim.errors import ArgumentError, nearest
 from dynsim.programs.program import Program, ProgramError
 from dynsim.programs.recording import scalar_program
-from dynsim.spaces.euclidean import Euclidean
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import changed, components, listed, parameters
 
@@ -124,7 +124,7 @@ def symbolic_field(system: AbstractFlow | AbstractMap, *, state: Any = None) -> 
     ```
 
     Args:
-        system: an autonomous flow or map on Euclidean space, whose state is one vector, smooth in its state.
+        system: an autonomous flow or map on a flat space, whose state is one vector, smooth in its state.
         state: any state, for a system that does not name its components.
 
     Raises:
@@ -132,8 +132,8 @@ def symbolic_field(system: AbstractFlow | AbstractMap, *, state: Any = None) -> 
     """
     if not isinstance(system, AbstractFlow | AbstractMap):
         raise ArgumentError("system", "be a flow or a map", f"is a {type(system).__name__}")
-    if not isinstance(system.space, Euclidean):
-        raise ArgumentError("system", "be on Euclidean space", f"is on {type(system.space).__name__}")
+    if not isinstance(system.space, Flat):
+        raise ArgumentError("system", "be on a flat space", f"is on {type(system.space).__name__}")
     names = tuple(getattr(system, "names", ())) if state is None else components(system, np.asarray(state)).names
     if not names:
         raise ArgumentError("state", "be given for a system without names of its components", "is not")
@@ -225,5 +225,7 @@ def aligned(left: Sequence[str], right: Sequence[Any], relation: str = "=") -> s
     r"""Equations as an aligned display of LaTeX."""
     import sympy as sp
 
+    if not right:
+        return ""
     rows = [f"  {a} &{relation} {sp.latex(b)}" for a, b in zip(left, right, strict=True)]
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from analysis.dynamics.symbolic.expressions import root_of, simplified, tidied
+from analysis.dynamics.symbolic.expressions import simplified, tidied
 from analysis.dynamics.symbolic.fields import SymbolicField, symbolic_field, text
 from dynsim._core.printing import one_line
 from dynsim.errors import ArgumentError
@@ -30,7 +30,7 @@ class LyapunovFormula(NamedTuple):
     def __str__(self) -> str:
         """Write the coefficient and where it holds."""
         where = f"where {text(self.trace)} = 0 and {self.frequency}^2 = {text(self.squared)} > 0"
-        return f"first Lyapunov coefficient {text(self.value)}\n{where}"
+        return f"first Lyapunov coefficient of Hopf points: {text(self.value)},\n  {where}"
 
     @property
     def latex(self) -> str:
@@ -44,7 +44,7 @@ class LyapunovFormula(NamedTuple):
         import sympy as sp
 
         squared = sp.factor(self.squared.subs(values, simultaneous=True))
-        return tidied(self.value.subs(values, simultaneous=True).subs(self.frequency, root_of(squared)))
+        return tidied(self.value.subs(values, simultaneous=True).subs(self.frequency, sp.sqrt(squared)))
 
 
 def first_lyapunov_coefficient(flow: AbstractFlow, at: Sequence[Any] | None = None) -> LyapunovFormula:
@@ -63,8 +63,8 @@ def first_lyapunov_coefficient(flow: AbstractFlow, at: Sequence[Any] | None = No
     >>> import dynsim as ds
     >>> from analysis import dynamics as ad
     >>> print(ad.first_lyapunov_coefficient(ds.catalogue.VanDerPol(), [0, 0]))
-    first Lyapunov coefficient -mu/(4*omega^3)
-    where mu = 0 and omega^2 = 1 > 0
+    first Lyapunov coefficient of Hopf points: -mu/(4*omega^3),
+      where mu = 0 and omega^2 = 1 > 0
     ```
 
     Args:
