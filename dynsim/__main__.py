@@ -55,7 +55,10 @@ def usage() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 2 for invalid input, with one sentence on stderr."""
+    """Run one command and return its exit status: 2 for invalid input, with one sentence on stderr.
+
+    Below the sentence stands the line of a text of equations that is wrong, with a caret.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(words)
@@ -116,7 +119,7 @@ def _answered(command: str, rest: list[str]) -> int:
         sentence = _sentence(error)
         if not sentence:
             raise
-        return _refuse(sentence)
+        return _refuse("\n".join([sentence, *getattr(error, "__notes__", ())]))
 
 
 @contextlib.contextmanager

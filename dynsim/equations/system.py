@@ -13,7 +13,7 @@ from dynsim.equations.expressions import Span
 from dynsim.equations.files import text_of
 from dynsim.equations.flows import EquationFlow, EquationMap, EquationText, NoisyEquationFlow
 from dynsim.equations.functions import CONSTANTS
-from dynsim.equations.lines import EquationLine, bounds, is_constant, lines
+from dynsim.equations.lines import EquationLine, bounds, is_constant, lines, time_range
 from dynsim.equations.model import built, remember
 from dynsim.equations.resolving import Scope
 from dynsim.errors import ArgumentError, nearest
@@ -147,6 +147,8 @@ class _Reading:
             "parameters": chosen, "start": self.start(parts, made.spelled, chosen), "units": self.units(parts, made),
             "ranges": [(line.name, *line.range) for line in parts if line.range and line.kind != "start"],
         }  # fmt: skip
+        times = time_range(self.text)
+        found["ranges"] += [("t", *times)] if times else []
         rhs = EquationText(canonical, names)
         if made.is_map:
             return EquationMap(rhs, **found)
