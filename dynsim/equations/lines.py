@@ -136,8 +136,10 @@ def _bounded(words: list[Token], known: Mapping[str, int]) -> list[Token]:
 
 def _step(words: Sequence[Token]) -> str:
     """The index of a map whose next state a statement gives, as in `x[n+1] = ...`, or ""."""
+    depth = 0
     for k in range(len(words) - 5):
-        if words[k].text == "=":
+        depth += (words[k].text in OPEN) - (words[k].text in CLOSED)
+        if words[k].text == "=" and not depth:
             break
         one, index, plus, number, other = words[k : k + 5]
         shaped = one.text in OPEN and index.kind == "name" and plus.text == "+" and other.text in CLOSED

@@ -46,14 +46,18 @@ def from_ode(content: str) -> str:
     """The text of equations that an `.ode` file stands for.
 
     Parameters, initial values, fixed and auxiliary quantities, derived parameters, functions, tables given by a
-    formula, arrays `x[1..10]`, Wiener variables and global events are read; names are in lower case. The limits of
-    the plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges. What has no equation here is refused by its name: delays, Markov variables, boundary
+    formula, arrays `x[1..10]`, Wiener variables and global events are read; names are in lower case. The limits of the
+    plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges; the method
+    `discrete` makes a map. What has no equation here is refused by its name: delays, Markov variables, boundary
     conditions, tables from files, algebraic equations.
     """
     found = _Read([], {}, [], [], [])
     for number, line in _lines(content):
         if _read(found, number, line):
             break
+    if found.options.get("method", found.options.get("meth", "")).startswith("d"):  # discrete: x' is the next state
+        derivative = re.compile(rf"^(?:({NAME})\s*'|d({NAME})\s*/\s*dt)\s*=")
+        found.statements[:] = [derivative.sub(r"\1\2(n+1) =", one) for one in found.statements]
     found.statements.extend(_named_apart(found))
     noises = "|".join(map(re.escape, found.noises))
     body = [re.sub(rf"\b({noises})\b", r"dW_\1", one) if noises else one for one in found.statements]
@@ -183,7 +187,9 @@ def _event(number: int, line: str, rest: str) -> str:
     read = re.fullmatch(r"([-+]?[01])\s*(.+?)\s*\{([^{}]*)\}\s*", rest.strip())
     if read is None:
         must = "have events such as `global 1 v-vt {v=c;u=u+d}`"
-        raise ArgumentError("path", f"name a file whose lines {must}", f"line {number}, `{line[:40]}`, has another form")
+        raise ArgumentError(
+            "path", f"name a file whose lines {must}", f"line {number}, `{line[:40]}`, has another form"
+        )
     sign = {"1": ">", "+1": ">", "-1": "<"}.get(read[1], "==")
     guard = _equation(number, line, read[2].strip().removeprefix("{").removesuffix("}"))
     parts = [one.strip() for one in read[3].split(";") if one.strip() and not one.strip().startswith("out_put")]
@@ -202,17 +208,22 @@ def _table(number: int, line: str, rest: str) -> str:
 
 def _windows(found: _Read) -> list[str]:
     """The limits of the plotted variables, of the time, and of the first parameter in AUTO, as ranges."""
-    options, comments = found.options, []
+    options, limits = found.options, list[tuple[str, str, str]]()
     for axis in "xy":
         name = options.get(f"{axis}p", options.get(f"{axis}plot", ""))
-        low, high = (options.get(f"{axis}{end}", "") for end in ("lo", "hi"))
-        if name and name != "t" and low and high:
-            comments.append(f"# {name}: {low}..{high}")
-    first = options.get("t0", options.get("tstart", "0"))
-    if "total" in options and not any("(n+1)" in one for one in found.statements):
-        comments.append(f"# t: {first}..{float(first) + float(options['total']):g}")
-    if "parmin" in options and "parmax" in options and found.parameters:
-        comments.append(f"# {found.parameters[0]}: {options['parmin']}..{options['parmax']}")
+        limits.append((name if name != "t" else "", options.get(f"{axis}lo", ""), options.get(f"{axis}hi", "")))
+    if found.parameters:
+        limits.append((found.parameters[0], options.get("parmin", ""), options.get("parmax", "")))
+    if not any("(n+1)" in one for one in found.statements):
+        limits.append(("t", options.get("t0", "0"), options.get("total", "")))
+    comments = []
+    for name, low, high in limits:
+        try:
+            numbers = float(low), float(high)
+        except ValueError:
+            continue
+        last = sum(numbers) if name == "t" else numbers[1]
+        comments += [f"# {name}: {numbers[0]!r}..{last!r}"] if name else []
     return comments
 
 

@@ -27,7 +27,7 @@ STOP = "stop"
 
 
 class WhenStatement(NamedTuple):
-    """A statement `when(guard, name = value, ...)`: its name, direction, the names that it sets, and if it ends runs."""
+    """A statement `when(guard, name = value, ...)`: its name, direction, what it sets, and whether runs end."""
 
     name: str
     direction: int
@@ -61,7 +61,7 @@ def hybrid_system(text: str | Path, parameters: Mapping[str, Any] | None = None,
     >>> import dynsim as ds
     >>> neuron = ds.hybrid_system("v' = I - v; when(v > 1, v = 0)", I=2.0)
     >>> run = ds.simulate_hybrid(neuron.flow, [0.0], [0.0, 2.0], neuron.transitions)
-    >>> [round(float(t), 6) for t in run.transition_times]
+    >>> [round(float(jump.time), 6) for jump in run.jumps]
     [0.693147, 1.386294]
     ```
 

@@ -65,9 +65,10 @@ def test_equations_are_exported(tmp_path, capsys):
 )  # fmt: skip
 def test_bad_texts_are_refused_in_one_sentence(words, sentence, capsys):
     assert main(words) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    said, *shown = capsys.readouterr().err.splitlines()
     assert re.search(sentence, said)
+    assert len(shown) == (2 if "column" in said else 0)  # the line of the text that is wrong, and a caret below it
+    assert not shown or shown[1].strip() == "^"
 
 
 def test_formulas_of_equations_are_printed_and_written(tmp_path, capsys):
