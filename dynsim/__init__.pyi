@@ -36,6 +36,8 @@ from .simulation.ensemble import ensemble as ensemble
 from .simulation.hybrid import Transition as Transition
 from .simulation.hybrid import crossings as crossings
 from .simulation.hybrid import simulate_hybrid as simulate_hybrid
+from .simulation.hybrid_equations import HybridSystem as HybridSystem
+from .simulation.hybrid_equations import hybrid_system as hybrid_system
 from .simulation.hybrid_trajectory import HybridTrajectory as HybridTrajectory
 from .simulation.run_files import load as load
 from .simulation.run_files import rerun as rerun

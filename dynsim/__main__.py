@@ -27,6 +27,7 @@ COMMANDS = {
     "continue": "continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram",
     "theorem": "check the conditions of a classical theorem for a system",
     "draw": "draw a stored result again, in another size, with other limits, labels and fonts",
+    "symbolic": "derive equilibria, stability conditions and bifurcation curves as formulas",
     "export": "write equations for XPPAUT, LaTeX, Python or Julia",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",
@@ -62,7 +63,10 @@ def usage() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 2 for invalid input, with one sentence on stderr."""
+    """Run one command and return its exit status: 2 for invalid input, with one sentence on stderr.
+
+    Below the sentence stands the line of a text of equations that is wrong, with a caret.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(words)
@@ -123,7 +127,7 @@ def _answered(command: str, rest: list[str]) -> int:
         sentence = _sentence(error)
         if not sentence:
             raise
-        return _refuse(sentence)
+        return _refuse("\n".join([sentence, *getattr(error, "__notes__", ())]))
 
 
 @contextlib.contextmanager

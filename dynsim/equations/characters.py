@@ -24,6 +24,7 @@ DOTS = {
     "\u20db": 3,
 }  # combining dots above a letter, which say how often it is differentiated
 EXCERPT = 24  # characters of the text that an error quotes
+WIDTH = 76  # characters of the line that is shown below an error, so that it fits a terminal
 
 
 class PlainText(NamedTuple):
@@ -43,7 +44,18 @@ class PlainText(NamedTuple):
         rest = rest.encode("utf-8", "replace").decode()
         quoted = f"`{rest[:EXCERPT]}{'...' if len(rest) > EXCERPT else ''}`" if rest else "the end"
         where = f"column {column}" if "\n" not in self.text.strip() else f"line {line}, column {column}"
-        return ArgumentError(self.argument, must, f"{but} at {where}, {quoted}{near}")
+        found = ArgumentError(self.argument, must, f"{but} at {where}, {quoted}{near}")
+        found.add_note(self.pointer(place, column))
+        return found
+
+    def pointer(self, place: int, column: int) -> str:
+        """The line of a place of the text, at most `WIDTH` characters of it, with a caret below the place."""
+        line = self.text[place - column + 1 :].split("\n", 1)[0].encode("utf-8", "replace").decode()
+        line = "".join(letter if letter.isprintable() else " " for letter in line)
+        first = max(0, column - 1 - WIDTH // 2)
+        caret = sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c)
+                    for c in line[first : column - 1])  # fmt: skip
+        return f"  {line[first : first + WIDTH]}\n  {' ' * caret}^"
 
 
 def source(text: str, argument: str = "text") -> PlainText:

@@ -32,7 +32,7 @@ class EquationText(eqx.Module):
         """The operations of the text, which is read once."""
         return model(self.text, self.given)
 
-    def __call__(self, t: Time | Step, x: State, **parameters: Any) -> jax.Array:
+    def __call__(self, t: Time | Step, x: State, /, **parameters: Any) -> jax.Array:
         """Derivatives of the components, or their next values."""
         made, x = self.model, self.checked(x)
         found = values(made.graph, [k for k, _ in made.outputs], t, x, parameters)
@@ -79,8 +79,8 @@ class EquationText(eqx.Module):
 class EquationFlow(FunctionFlow):
     """A flow from equations as text; `dynsim.system` makes it, and `print` shows its equations.
 
-    `start` holds the initial values that the text gives, or is empty; `ranges` holds those of components and
-    parameters, as (name, low, high).
+    `start` holds the initial values that the text gives, or is empty; `ranges` holds those of components, of parameters
+    and of the time `t`, as (name, low, high).
     """
 
     start: tuple[float, ...] = eqx.field(static=True)
@@ -189,4 +189,5 @@ def written(system: Any, rhs: Any) -> str:
             found.append(f"# {name} = {', '.join(f'{entry:.6g}' for entry in np.asarray(value).tolist())}")
     found += [f"{one}(0) = {value:.12g}" for one, value in zip(rhs.model.spelled, system.start, strict=False)]
     unit = getattr(system, "time_unit", "")
-    return "\n".join([*found, *([f"# t [{unit}]"] if unit else [])])
+    times = " {:g}..{:g}".format(*ranges["t"]) if "t" in ranges else ""
+    return "\n".join([*found, *([f"# t [{unit}]{times}"] if unit else [f"# t:{times}"] if times else [])])

@@ -14,7 +14,7 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 RANGE = re.compile(rf"({NUMBER})\s*\.\.\s*({NUMBER})")
 DIFFERENTIATED = re.compile(r"(?<!\w)(\w+)[ ]*(?:\(t\))?'|(?<!\w)d(\w+)[ ]*(?:\(t\))?[ ]*/[ ]*dt(?!\w)")
 """The name of a state where its derivative is written."""
-TIME = re.compile(r"\s*(?:t|time)\s*\[([^\]]*)\]")
+TIME = re.compile(r"\s*(?:t|time)\s*:?\s*\[([^\]]*)\]")
 DESCRIBED = re.compile(r"\s*(\w+)\s*:(.*)")
 """A comment on a line of its own about a name."""
 FORMS = "`x' = ...`, `dx/dt = ...`, `x[n+1] = ...`, `a = ...`, `f(u) = ...` or `x(0) = ...`"
@@ -87,6 +87,16 @@ def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list
     return made, time_unit
 
 
+def time_range(text: PlainText) -> tuple[float, float] | None:
+    """The range of the time that a comment gives, as in `# t: 0..200` or `# t [s] 0..200`; None without one."""
+    for part in statements(text):
+        named = re.match(r"\s*(?:t|time)\s*(?::|\[)", part.comment)
+        found = RANGE.search(part.comment) if named else None
+        if found:
+            return float(found[1]), float(found[2])
+    return None
+
+
 def _counts(parts: Sequence[StatementTokens]) -> dict[str, int]:
     """Whole numbers that the text defines, as in `N = 20`."""
     found = {}
@@ -126,8 +136,10 @@ def _bounded(words: list[Token], known: Mapping[str, int]) -> list[Token]:
 
 def _step(words: Sequence[Token]) -> str:
     """The index of a map whose next state a statement gives, as in `x[n+1] = ...`, or ""."""
+    depth = 0
     for k in range(len(words) - 5):
-        if words[k].text == "=":
+        depth += (words[k].text in OPEN) - (words[k].text in CLOSED)
+        if words[k].text == "=" and not depth:
             break
         one, index, plus, number, other = words[k : k + 5]
         shaped = one.text in OPEN and index.kind == "name" and plus.text == "+" and other.text in CLOSED
@@ -143,6 +155,8 @@ def _line(text: PlainText, words: list[Token], comment: str, step: str, states: 
         if word.text == "=" and not depth:
             equals.append(k)
     end = words[-1].at + len(words[-1].text)
+    if words[0].text == "when" and len(words) > 1 and words[1].text == "(":
+        raise text.error(words[0].at, "be read by `hybrid_system` if it has transitions", "has one")
     if not equals:
         raise text.error(words[0].at, f"consist of equations such as {FORMS}", "has none")
     if len(equals) > 1:

@@ -8,7 +8,7 @@ from dynsim.errors import ArgumentError
 REFUSED = {
     "markov": "Markov variables", "bdry": "boundary conditions", "bndry": "boundary conditions",
     "special": "special network functions", "solv": "algebraic equations", "volterra": "Volterra equations",
-    "export": "dynamic libraries", "vector": "vectors", "global": "global events (`simulate_hybrid` takes transitions)",
+    "export": "dynamic libraries", "vector": "vectors",
 }  # fmt: skip
 """Declarations that have no equation of ours, and what they are."""
 CALLS = {
@@ -21,7 +21,8 @@ WORDS = {
     **dict.fromkeys(("p", "par", "n", "num", "number"), "par"), **dict.fromkeys(("i", "init"), "init"),
     **dict.fromkeys(("a", "aux"), "aux"), **dict.fromkeys(("w", "wiener"), "wiener"),
     **dict.fromkeys(("table", "tab"), "table"), **dict.fromkeys(("options", "option", "set", "only"), ""),
-    "mksol": "solv", "b": "bdry", "done": "done", "d": "done", **{name: name for name in REFUSED},
+    "mksol": "solv", "b": "bdry", "done": "done", "d": "done", "global": "global",
+    **{name: name for name in REFUSED},
 }  # fmt: skip
 """What the first word of a line declares; nothing of ours for some."""
 NAME = r"[a-z_]\w*"
@@ -37,25 +38,32 @@ class _Read(NamedTuple):
     statements: list[str]
     options: dict[str, str]
     noises: list[str]
+    plotted: list[tuple[str, str]]
+    parameters: list[str]
 
 
 def from_ode(content: str) -> str:
     """The text of equations that an `.ode` file stands for.
 
     Parameters, initial values, fixed and auxiliary quantities, derived parameters, functions, tables given by a
-    formula, arrays `x[1..10]` and Wiener variables are read; names are in lower case. The limits of the plot become
-    ranges. What has no equation here is refused by its name: delays, Markov variables, boundary conditions, tables
-    from files, algebraic equations, global events.
+    formula, arrays `x[1..10]`, Wiener variables and global events are read; names are in lower case. The limits of the
+    plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges; the method
+    `discrete` makes a map. What has no equation here is refused by its name: delays, Markov variables, boundary
+    conditions, tables from files, algebraic equations.
     """
-    found = _Read([], {}, [])
+    found = _Read([], {}, [], [], [])
     for number, line in _lines(content):
         if _read(found, number, line):
             break
+    if found.options.get("method", found.options.get("meth", "")).startswith("d"):  # discrete: x' is the next state
+        derivative = re.compile(rf"^(?:({NAME})\s*'|d({NAME})\s*/\s*dt)\s*=")
+        found.statements[:] = [derivative.sub(r"\1\2(n+1) =", one) for one in found.statements]
+    found.statements.extend(_named_apart(found))
     noises = "|".join(map(re.escape, found.noises))
     body = [re.sub(rf"\b({noises})\b", r"dW_\1", one) if noises else one for one in found.statements]
     if any("(n+1)" in one for one in body):
         body = [re.sub(r"\bt\b", "n", one) for one in body]
-    return "\n".join([*body, *_windows(found.options)])
+    return "\n".join([*body, *_windows(found)])
 
 
 def _lines(content: str) -> list[tuple[int, str]]:
@@ -81,9 +89,11 @@ def _lines(content: str) -> list[tuple[int, str]]:
         opened = re.fullmatch(r"%\s*\[(\d+)\.\.(\d+)\]\s*", line)
         if opened:
             span, block = (int(opened[1]), int(opened[2])), []
-        elif line == "%" and span:
+        elif line[0] == "%" and span:
             found += [(n, _entries(one, j)) for j in range(span[0], span[1] + 1) for n, one in block]
             span = None
+        elif line[0] == "%":
+            continue  # a comment
         elif span:
             block.append((number, line))
         else:
@@ -111,7 +121,7 @@ def _read(found: _Read, number: int, line: str) -> bool:
         return False
     if re.fullmatch(r"[-\d\s.,]+", line):
         raise _refused(number, line, "equations in the old format, which begins with numbers")
-    word, _, rest = line.partition(" ")
+    word, _, rest = re.sub(r"^global(?=[-+\d{])", "global ", line).partition(" ")
     word = "par" if word.startswith("par") else word
     alone = not rest.strip() or re.match(r"\s*=", rest)
     kind = WORDS.get(word) if not alone or word in ("done", "d") else None
@@ -125,18 +135,36 @@ def _read(found: _Read, number: int, line: str) -> bool:
         found.noises.extend(re.findall(NAME, rest))
     elif kind in ("par", "init"):
         start = "(0)" if kind == "init" else ""
-        found.statements.extend(f"{name}{start} = {value or '0'}" for name, value in PAIR.findall(rest))
+        pairs = PAIR.findall(rest)
+        found.statements.extend(f"{name}{start} = {value or '0'}" for name, value in pairs)
+        found.parameters.extend(name for name, _ in pairs if kind == "par")
+    elif kind == "global":
+        found.statements.append(_event(number, line, rest))
     elif kind == "table":
         found.statements.append(_table(number, line, rest))
     else:
-        text = line
-        if kind == "aux":
-            name, _, value = rest.partition("=")
-            if name.strip() == value.strip():  # the same quantity, to be plotted
-                return False
-            text = f"{re.sub(r'[^a-z0-9_]', '_', name.strip())}={value}"
-        found.statements.append(_equation(number, line, text))
+        if kind != "aux":
+            found.statements.append(_equation(number, line, line))
+            return False
+        name, _, value = rest.partition("=")
+        if name.strip() != value.strip():  # else it is the same quantity, to be plotted
+            name = re.sub(r"[^a-z0-9_]", "_", name.strip())
+            found.plotted.append((name, _equation(number, line, f"{name}={value}")))
     return False
+
+
+def _named_apart(found: _Read) -> list[str]:
+    """Auxiliary quantities; one that has the name of something else, which XPPAUT allows, is called `NAME_aux`."""
+    heads = (re.match(NAME, re.sub(rf"^d({NAME})/dt", r"\1", one)) for one in found.statements)
+    known = {match[0] for match in heads if match}
+    written = []
+    for name, text in dict.fromkeys(found.plotted):
+        own = name if name not in known else f"{name}_aux"
+        while own in known:
+            own += "_"
+        known.add(own)
+        written.append(own + text[len(name) :])
+    return written
 
 
 def _equation(number: int, line: str, text: str) -> str:
@@ -154,6 +182,21 @@ def _equation(number: int, line: str, text: str) -> str:
     return text.replace("{", "(").replace("}", ")")
 
 
+def _event(number: int, line: str, rest: str) -> str:
+    """A global event as a transition; `arret=1` ends the run, and `out_put` is ours to choose."""
+    read = re.fullmatch(r"([-+]?[01])\s*(.+?)\s*\{([^{}]*)\}\s*", rest.strip())
+    if read is None:
+        must = "have events such as `global 1 v-vt {v=c;u=u+d}`"
+        raise ArgumentError(
+            "path", f"name a file whose lines {must}", f"line {number}, `{line[:40]}`, has another form"
+        )
+    sign = {"1": ">", "+1": ">", "-1": "<"}.get(read[1], "==")
+    guard = _equation(number, line, read[2].strip().removeprefix("{").removesuffix("}"))
+    parts = [one.strip() for one in read[3].split(";") if one.strip() and not one.strip().startswith("out_put")]
+    parts = ["stop" if re.match(r"arret\s*=\s*[^0\s]", one) else _equation(number, line, one) for one in parts]
+    return f"when({', '.join([f'{guard} {sign} 0', *parts])})"
+
+
 def _table(number: int, line: str, rest: str) -> str:
     """A table given by a formula, as a function; other tables are refused."""
     formula = re.fullmatch(rf"({NAME})\s*%\s*\S+\s+\S+\s+\S+\s+(.+)", rest)
@@ -163,14 +206,25 @@ def _table(number: int, line: str, rest: str) -> str:
     return f"{formula[1]}(table_) = {body}"
 
 
-def _windows(options: dict[str, str]) -> list[str]:
-    """The limits of the plotted variables, as ranges."""
-    found = []
+def _windows(found: _Read) -> list[str]:
+    """The limits of the plotted variables, of the time, and of the first parameter in AUTO, as ranges."""
+    options, limits = found.options, list[tuple[str, str, str]]()
     for axis in "xy":
-        name, low, high = (options.get(f"{axis}{end}", "") for end in ("p", "lo", "hi"))
-        if name and name != "t" and low and high:
-            found.append(f"# {name}: {low}..{high}")
-    return found
+        name = options.get(f"{axis}p", options.get(f"{axis}plot", ""))
+        limits.append((name if name != "t" else "", options.get(f"{axis}lo", ""), options.get(f"{axis}hi", "")))
+    if found.parameters:
+        limits.append((found.parameters[0], options.get("parmin", ""), options.get("parmax", "")))
+    if not any("(n+1)" in one for one in found.statements):
+        limits.append(("t", options.get("t0", "0"), options.get("total", "")))
+    comments = []
+    for name, low, high in limits:
+        try:
+            numbers = float(low), float(high)
+        except ValueError:
+            continue
+        last = sum(numbers) if name == "t" else numbers[1]
+        comments += [f"# {name}: {numbers[0]!r}..{last!r}"] if name else []
+    return comments
 
 
 def _refused(number: int, line: str, what: str) -> ArgumentError:

@@ -13,7 +13,7 @@ from dynsim.equations.expressions import Span
 from dynsim.equations.files import text_of
 from dynsim.equations.flows import EquationFlow, EquationMap, EquationText, NoisyEquationFlow
 from dynsim.equations.functions import CONSTANTS
-from dynsim.equations.lines import EquationLine, bounds, is_constant, lines
+from dynsim.equations.lines import EquationLine, bounds, is_constant, lines, time_range
 from dynsim.equations.model import built, remember
 from dynsim.equations.resolving import Scope
 from dynsim.errors import ArgumentError, nearest
@@ -33,13 +33,14 @@ def system(
     r"""Make a flow or a map from equations as text, in the notation of textbooks.
 
     ```python
+    >>> import numpy as np
     >>> import dynsim as ds
     >>> flow = ds.system("x' = y; y' = mu*(1 - x^2)*y - x", mu=1.0)
     >>> print(flow)
     x' = y
     y' = mu*(1 - x^2)*y - x
     mu = 1
-    >>> flow.vector_field(0.0, [2.0, 1.0]).tolist()
+    >>> flow.vector_field(0.0, np.array([2.0, 1.0])).tolist()
     [1.0, -5.0]
     >>> henon = ds.system("x[n+1] = 1 - a*x^2 + y, y[n+1] = b*x, a = 1.4, b = 0.3")
     >>> henon.names
@@ -146,6 +147,8 @@ class _Reading:
             "parameters": chosen, "start": self.start(parts, made.spelled, chosen), "units": self.units(parts, made),
             "ranges": [(line.name, *line.range) for line in parts if line.range and line.kind != "start"],
         }  # fmt: skip
+        times = time_range(self.text)
+        found["ranges"] += [("t", *times)] if times else []
         rhs = EquationText(canonical, names)
         if made.is_map:
             return EquationMap(rhs, **found)

@@ -65,6 +65,25 @@ def test_equations_are_exported(tmp_path, capsys):
 )  # fmt: skip
 def test_bad_texts_are_refused_in_one_sentence(words, sentence, capsys):
     assert main(words) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    said, *shown = capsys.readouterr().err.splitlines()
     assert re.search(sentence, said)
+    assert len(shown) == (2 if "column" in said else 0)  # the line of the text that is wrong, and a caret below it
+    assert not shown or shown[1].strip() == "^"
+
+
+def test_formulas_of_equations_are_printed_and_written(tmp_path, capsys):
+    text = "x' = a - (b + 1)*x + x^2*y; y' = b*x - x^2*y; a = 1; b = 3"
+    assert main(["symbolic", text, "--curve", "a", "b", "--b", "2.5"]) == 0
+    said = capsys.readouterr().out
+    for part in (
+        "(1, 5/2): unstable", "(a, b/a)", "x' = 0: y = (-a + b*x + x)/x^2", "conserved polynomials up to degree 4",
+        "a^2 - b + 1 > 0", "first Lyapunov coefficient", "b = a^2 + 1, x = a, y = a + 1/a, where a^2 > 0",
+    ):  # fmt: skip
+        assert part in said
+    out = tmp_path / "formulas.tex"
+    assert main(["symbolic", "pendulum", "--to", "latex", "--out", str(out)]) == 0
+    assert r"\sin" in out.read_text(encoding="utf-8")
+    assert main(["symbolic", "lorenz", "--curve", "rho"]) == 2
+    assert "`curve` must name two parameters, but names 1" in capsys.readouterr().err
+    assert main(["symbolic", "lorenz", "--curve", "rho", "sigm"]) == 2
+    assert "has `sigm`, did you mean `sigma`?" in capsys.readouterr().err

@@ -39,7 +39,7 @@ def test_an_ode_file_is_read():
     flow = ds.system(from_ode(ODE))
     assert flow.names == ("v", "w", "x1", "x2", "x3", "s")
     assert flow.start == (-40.0, 0.01, 0.0, 2.0, 3.0, 0.0)
-    assert flow.ranges == (("v", -80.0, 60.0), ("w", -0.1, 1.0))
+    assert flow.ranges == (("v", -80.0, 60.0), ("w", -0.1, 1.0), ("t", 0.0, 200.0))
     assert {name: float(value) for name, value in flow.parameters.items()} == {
         "gca": 4.4, "vca": 120.0, "iapp": 90.0, "c": 20.0, "vk": -84.0, "zero": 0.0,
     }  # fmt: skip
@@ -49,6 +49,22 @@ def test_an_ode_file_is_read():
     found = flow.velocity(11.0, jnp.array([v, w, 0.5, 2.0, 3.0, 1.0]))
     assert np.asarray(found) == pytest.approx([*expected, *(x[:3] - x[1:]), 3.0], rel=1e-12)
     assert float(flow.quantity("i_ca", 0.0, [v, w, 0.5, 2.0, 3.0, 1.0])) == pytest.approx(ica)
+
+
+def test_options_become_ranges_and_comments_are_left_out():
+    text = "% a comment\npar q=2,r=1\nx'=-q*x\naux x=2*x\naux y=x\naux y=3*x\n@ total=30,t0=5,parmin=-1 parmax=.5\ndone"
+    flow = ds.system(from_ode(text))
+    assert flow.ranges == (("q", -1.0, 0.5), ("t", 5.0, 35.0))
+    assert "# t: 5..35" in str(flow)
+    assert ds.system(str(flow)).ranges == flow.ranges
+    quantities = [float(flow.quantity(name, 0.0, [7.0])) for name in ("x_aux", "y", "y_aux")]
+    assert quantities == [14.0, 7.0, 21.0]
+
+
+def test_a_discrete_method_makes_a_map():
+    logistic = ds.system(from_ode("x'=a*x*(1-x)\npar a=3.2\ninit x=.1\n@ meth=discrete,total=400\ndone"))
+    orbit = np.asarray(ds.iterate(logistic, jnp.array([0.1]), 300).ys)
+    assert sorted(orbit[-2:, 0]) == pytest.approx([0.5130445095, 0.7994554905])
 
 
 def test_maps_and_noise_of_ode_files():
@@ -61,7 +77,7 @@ def test_maps_and_noise_of_ode_files():
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("x'=delay(x,2)", "has delays"), ("global 1 x-1 {x=0}", "has global events"), ("markov z 2", "Markov"),
+        ("x'=delay(x,2)", "has delays"), ("markov z 2", "Markov"),
         ("b x-1", "has boundary conditions"), ("table h file.tab", "has tables from files"), ("0=x+y", "algebraic"),
         ("x'=int{exp(-t)#x}", "Volterra"), ("x'=ran(1)", "random numbers"), ("2 0 1 4", "old format"),
         ("special k=conv(even,101,21,w,u)", "special network functions"), ("x'=besselj(1,x)", "Bessel"),

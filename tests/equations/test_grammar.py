@@ -169,3 +169,26 @@ def test_runs_of_equations_are_stored_and_repeated(tmp_path):
     ds.save(tmp_path / "run.npz", run)
     assert np.array_equal(ds.rerun(tmp_path / "run.npz").ys, run.ys)
     assert str(ds.load(tmp_path / "run.npz").system) == str(flow)
+
+
+def test_families_of_maps_have_neighbours():
+    lattice = ds.system(
+        "x[i=1..4](n+1) = (1 - e)*f(x[i](n)) + e/2*(f(x[i-1](n)) + f(x[i+1](n))); x[0] = x[4]; x[5] = x[1];"
+        "f(u) = 1 - a*u^2",
+        a=1.7, e=0.3,
+    )  # fmt: skip
+    x = np.array([0.1, -0.4, 0.7, 0.25])
+    f = 1 - 1.7 * x**2
+    expected = 0.7 * f + 0.15 * (np.roll(f, 1) + np.roll(f, -1))
+    assert np.asarray(lattice.step(0, jnp.array(x))) == pytest.approx(expected)
+
+
+def test_an_error_shows_its_line_with_a_caret():
+    with pytest.raises(ValueError, match="at line 2, column 6") as caught:
+        ds.system("x' = y\ny' = μ*y  # no value")
+    assert caught.value.__notes__ == ["  y' = μ*y  # no value\n       ^"]
+    with pytest.raises(ValueError, match="have an operator between factors") as caught:
+        ds.system("x' = " + " + ".join(["x"] * 100) + " + 2x")
+    line, caret = caught.value.__notes__[0].split("\n")
+    assert line[caret.index("^")] == "x"
+    assert len(line) < 80

@@ -34,6 +34,20 @@ def enclosed_eigenvalues(J: Balls) -> tuple[Any, ...]:
     return tuple(found) if all(v.is_finite() for v in found) else ()
 
 
+def certified_kind(values: tuple[Any, ...], *, is_map: bool = False, normals: int = 0) -> tuple[tuple[Any, ...], str]:
+    """Enclosed eigenvalues, and the kind of an equilibrium that they prove: stable, saddle, unstable or undecided.
+
+    `normals` is the number of directions across a curved space, in which the equations attract.
+    """
+    growth = [abs(v) - 1 if is_map else v.real for v in values]
+    grow, decay = (sum(bool(g > 0) for g in growth), sum(bool(g < 0) for g in growth))
+    if not values or grow + decay < len(growth):
+        return values, "undecided"
+    if not grow:
+        return values, "stable"
+    return values, "unstable" if grow == len(growth) - normals else "saddle"
+
+
 def ball_box(low: np.ndarray, high: np.ndarray) -> Balls:
     """Convert a box to balls that contain it, with radii rounded outwards."""
     middle = (low + high) / 2

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
-from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues, ends_of, is_inside
+from analysis.dynamics.validated.enclosures import ball_box, certified_kind, enclosed_eigenvalues, ends_of, is_inside
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import BoxLike
@@ -264,13 +264,7 @@ class _Problem:
         """Enclose the eigenvalues, and classify the stability if all signs are certain."""
         J = self.exact.jacobian(X)
         values = enclosed_eigenvalues(J + (np.array(np.eye(len(J)), dtype=object) if self.is_map else 0))
-        growth = [abs(v) - 1 if self.is_map else v.real for v in values]
-        grow, decay = (sum(bool(g > 0) for g in growth), sum(bool(g < 0) for g in growth))
-        if not values or grow + decay < len(growth):
-            return values, "undecided"
-        if not grow:
-            return values, "stable"
-        return values, "unstable" if grow == len(growth) - self.normals else "saddle"
+        return certified_kind(values, is_map=self.is_map, normals=self.normals)
 
 
 class _Subdivision:

@@ -223,7 +223,10 @@ def typed_as(**options: str) -> Iterator[None]:
     except ArgumentError as error:
         if options.keys().isdisjoint(error.names):
             raise
-        raise type(error)([options.get(name, name) for name in error.names], error.must, error.but) from error
+        renamed = type(error)([options.get(name, name) for name in error.names], error.must, error.but)
+        for note in getattr(error, "__notes__", ()):
+            renamed.add_note(note)
+        raise renamed from error
 
 
 @contextlib.contextmanager

@@ -1,0 +1,1 @@
+"""Exact results for flows and maps with sympy: equilibria, nullclines, invariants, stability, bifurcation curves."""
