@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OPTIMISED := $(addprefix tests/, $(addsuffix .py, core/test_spaces simulation/test_simulate systems/test_token_flow \
 	integrators/test_symplectic dynamics/test_lyapunov dynamics/equilibria/test_equilibria))
 ONE_THREAD := --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1
-QUICK := --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false $(ONE_THREAD)
+QUICK := --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 $(ONE_THREAD)
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
 # Each module is compiled once for all processes of a run, also where the environment says otherwise.
 export PYTHONDONTWRITEBYTECODE :=

@@ -75,9 +75,11 @@ def test_the_source_distribution_has_the_documents(tmp_path):
     assert pages <= names
 
 
-def test_the_packages_work_outside_of_the_checkout(unpacked, tmp_path):
+def test_the_packages_work_outside_of_the_checkout_and_drawing_needs_no_pyplot(unpacked, tmp_path):
     code = (
-        "import dynsim, analysis.claims, figures.gallery, numpy as np\n"
+        "import sys, dynsim, analysis.claims, figures.gallery, numpy as np\n"
+        "figures.gallery.FIGURES\n"
+        "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules\n"
         "flow = dynsim.tokens.TokenFlow(query_key=np.eye(3))\n"
         "path = dynsim.simulate(flow, flow.space.sample(dynsim.random_key(0, 'x'), (4, 3)), [0.0, 1.0])\n"
         "print(dynsim.__file__, analysis.__file__, figures.__file__, len(analysis.claims.claims()) > 0, path.ys.shape)"

@@ -3,7 +3,6 @@
 import errno
 import importlib.util
 import os
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -228,11 +227,6 @@ def test_a_name_that_stands_twice_and_a_figure_without_drawing_are_refused():
         collect(SimpleNamespace(one=shown), SimpleNamespace(one=shown))
     with pytest.raises(ValueError, match="`figure` must have a drawing, but `consensus/decay` has none"):
         collect(SimpleNamespace(one=replace(shown, draw=None)))
-
-
-def test_drawing_needs_no_pyplot():
-    code = "import sys, figures.gallery as g; g.FIGURES; sys.exit('matplotlib.pyplot' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_an_unknown_format_is_one_sentence_for_all_figures(capsys, tmp_path):

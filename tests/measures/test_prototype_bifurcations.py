@@ -22,8 +22,8 @@ from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
 
-Z = jax.random.normal(random_key(15, "z"), (9, 1))
-PLANE = jax.random.normal(random_key(15, "plane"), (9, 2)) * jnp.asarray([[1.5, 0.6]])
+DRAWN = np.random.default_rng(15)
+Z, PLANE = jnp.asarray(DRAWN.normal(size=(9, 1))), jnp.asarray(DRAWN.normal(size=(9, 2)) * [[1.5, 0.6]])
 
 
 @pytest.mark.slow

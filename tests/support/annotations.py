@@ -39,22 +39,32 @@ def checked(thing: Any = None, **options: Any) -> Any:
 
 
 def _checked_function(function: Callable) -> Callable:
-    inside = typechecked(_without_unknown_names(function))
+    prepared = functools.cache(lambda: _with_types(function))  # at its first call: a run calls few of all functions
 
-    def plain(*args: Any, **kwargs: Any) -> Any:
-        return (function if config.jaxtyping_disable else inside)(*args, **kwargs)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return (function if config.jaxtyping_disable else prepared())(*args, **kwargs)
+
+    _without_file(called)
+    called.checks_types = True
+    return functools.wraps(function)(called)
+
+
+def _with_types(function: Callable) -> Callable:
+    inside = typechecked(_without_unknown_names(function))
+    if not any(_has_axes(hint) for hint in getattr(inside, "__annotations__", {}).values()):
+        return inside
 
     def with_axes(*args: Any, **kwargs: Any) -> Any:
-        if config.jaxtyping_disable:
-            return function(*args, **kwargs)
         with one_call:
             return inside(*args, **kwargs)
 
-    hints = getattr(inside, "__annotations__", {}).values()
-    called = with_axes if any(_has_axes(hint) for hint in hints) else plain
-    called.__code__ = called.__code__.replace(co_filename="<annotations>")  # no file of the user's
-    called.checks_types = True
-    return functools.wraps(function)(called)
+    _without_file(with_axes)
+    return with_axes
+
+
+def _without_file(function: Callable) -> None:
+    """Let a frame of a check lie in no file of the user's."""
+    function.__code__ = function.__code__.replace(co_filename="<annotations>")
 
 
 def _without_unknown_names(function: Callable) -> Callable:
