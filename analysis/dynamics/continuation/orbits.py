@@ -10,12 +10,14 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
-from analysis.dynamics.continuation.branches import Branch, branch, cut_at, joined
+from analysis.dynamics.continuation.branches import Branch, cut_at, joined
+from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
+from analysis.dynamics.continuation.meshes import both_ways_on_meshes, branch_of_parts, follow_on_meshes
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states
 from analysis.dynamics.continuation.scaling import hopf_units, orbit_units
-from analysis.dynamics.continuation.stepping import both_ways, departing, follow
+from analysis.dynamics.continuation.stepping import departing
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
@@ -29,7 +31,7 @@ from dynsim._core.checked import checked
 from dynsim._core.host import filled
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
-from dynsim._core.validation import function, instance, integer, number
+from dynsim._core.validation import choice, function, instance, integer, number
 from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
@@ -46,6 +48,8 @@ TOGETHER = 64
 RANGES = 1e-8
 # Default of the largest number of points of a branch in each direction.
 POINTS = 1000
+METHODS = ("shooting", "collocation")
+"""Methods by which periodic orbits are computed."""
 # Default of the number of nodes of orbits from a Hopf point; with 4, Hodgkin-Huxley's cycles need ten times the steps.
 SEGMENTS = 12
 
@@ -59,6 +63,7 @@ def continue_orbits(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    method: str = "shooting",
 ) -> Branch:
     """Continue periodic orbits in a parameter, from one of them in both directions of the curve.
 
@@ -91,14 +96,14 @@ def continue_orbits(
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
     count = len(jax.tree.leaves(given.nodes)[0])
     check_flow(parameter.system)
-    cycle = Cycle(given.nodes, np.asarray(given.period))
+    cycle = Cycle(given.nodes, np.asarray(given.period), given.times)
     units = orbit_units(parameter.system, cycle, (parameter,))
-    curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol)
+    curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol, _mesh(method, cycle))
     check_forcing(parameter.system, cycle, forcing)
     first = curve.at(curve.own(cycle), curve.value)
     if first is None:
         raise ArgumentError("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
-    return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
+    return both_ways_on_meshes(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
 @checked
@@ -111,6 +116,7 @@ def orbits_from_hopf(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    method: str = "shooting",
 ) -> Branch:
     """Continue the periodic orbits that begin at a Hopf point of a branch of equilibria.
 
@@ -138,35 +144,36 @@ def orbits_from_hopf(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
-    return families_from_hopf(parameter, at, (segments, steps, max_period, rtol))[0]
+    return families_from_hopf(parameter, at, (segments, steps, max_period, rtol, method))[0]
 
 
 def families_from_hopf(
-    parameter: Parameter, at: Bifurcation, options: tuple[int, Steps, float | None, float]
+    parameter: Parameter, at: Bifurcation, options: tuple[int, Steps, float | None, float, str]
 ) -> tuple[Branch, ...]:
     """Continue the orbits from a Hopf point, and other directions of a family that crosses a vertical one.
 
-    `options` are the segments, the steps, the longest period and the tolerance of `orbits_from_hopf`.
+    `options` are the segments, the steps, the longest period, the tolerance and the method of `orbits_from_hopf`.
     """
-    segments, steps, max_period, rtol = options
+    segments, steps, max_period, rtol, method = options
     if at.kind != "Hopf point":
         raise ArgumentError("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(parameter.system)
     check_autonomous("flow", parameter, at.state)
     count, units = integer("segments", segments, least=3), hopf_units(parameter, at)
-    curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
+    mesh = None if choice("method", method, METHODS) == "shooting" else np.linspace(0.0, 1.0, count + 1)
+    curve = curve_of_orbits(units, at.state, count, None, max_period, rtol, mesh)
     begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
     curve.at_crossings = True
-    points, end = follow(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
-    if not points:
+    parts, end = follow_on_meshes(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
+    if not parts:
         raise ArgumentError(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
-    found = branch(curve, [begin, *points], ("Hopf point", end))
+    found = branch_of_parts(parts, ("Hopf point", end))
     crossing = next((b for b in found.bifurcations if b.kind == end == "branch point"), None)
     if crossing is None:
         return (found,)
-    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol)
+    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol, method=method)
     ways = sorted(left, key=lambda way: way.beside[0] != "stable")
     if not ways:
         return (found,)
@@ -183,12 +190,35 @@ def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
 
 
 def curve_of_orbits(
-    units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
+    units: Units,
+    start: State,
+    count: int,
+    forcing: Any,
+    max_period: float | None,
+    rtol: float,
+    mesh: Float[np.ndarray, " count+1"] | None = None,
 ) -> OrbitCurve:
-    """Set up the curve of periodic orbits of a flow in scaled units, along its first parameter."""
+    """Set up the curve of periodic orbits of a flow in scaled units, along its first parameter.
+
+    With a mesh, shares of the period from 0 to 1, it is one of collocation.
+    """
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
     begin, period = units.rescaled(start), forcing_in(units, forcing)
-    return OrbitCurve(units.varied[0], begin, count, period, longest, number("rtol", rtol), units)
+    given = period, longest, number("rtol", rtol), units
+    if mesh is None:
+        return OrbitCurve(units.varied[0], begin, count, *given)
+    return CollocationCurve(units.varied[0], begin, mesh, *given)
+
+
+def _mesh(method: str, cycle: Cycle, repeats: int = 1) -> np.ndarray | None:
+    """Choose the mesh of a method for an orbit, which may be repeated: that of its nodes; None for shooting."""
+    if choice("method", method, METHODS) == "shooting":
+        if cycle.times is not None:
+            raise ArgumentError("method", "be collocation, as that of the known orbit", "is shooting")
+        return None
+    count = len(jax.tree.leaves(cycle.nodes)[0])
+    times = np.arange(count) / count if cycle.times is None else np.asarray(cycle.times)
+    return np.append(np.concatenate([(k + times) / repeats for k in range(repeats)]), 1.0)
 
 
 def forcing_in(units: Units, forcing: Any) -> Any:
@@ -236,6 +266,7 @@ def switch_orbits(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    method: str = "shooting",
 ) -> tuple[Branch, ...]:
     """Continue the periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
 
@@ -273,7 +304,8 @@ def switch_orbits(
     units, repeats = orbit_units(parameter.system, given, (parameter,), at=(at.parameter,)), 2 if doubled else 1
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
     start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), given.nodes), len(jax.tree.leaves(given.nodes)[0])
-    curve = curve_of_orbits(units, start, repeats * count, period, max_period, rtol)
+    mesh = _mesh(method, given, repeats)
+    curve = curve_of_orbits(units, start, repeats * count, period, max_period, rtol, mesh)
     within = steps.limits(curve.parameter, POINTS, curve.unit)
     at = at if curve.units is None else moved_bifurcation(units, at)
     cycle: Any = at.state
@@ -284,8 +316,8 @@ def switch_orbits(
     ways = [sign * across[0] for sign in ((1,) if doubled else (1, -1))]
     if len(across) > 1 and not doubled:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
-    left = [departing(curve, here, along, way, within) for way in ways]
-    return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
+    left = [departing(curve, here, along, way, within, follow_on_meshes) for way in ways]
+    return tuple(branch_of_parts(one[0], (at.kind, one[1])) for one in left if one is not None)
 
 
 @checked

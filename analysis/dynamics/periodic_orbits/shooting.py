@@ -75,6 +75,7 @@ class PeriodicOrbit(NamedTuple):
         gap: largest distance between the end of a segment and the next node.
         stability: `stable`, `saddle`, `unstable`, or `undecided` if no modulus exceeds one but one is within 1e-6 of
             it.
+        times: shares of the period at which an orbit computed by collocation has its nodes; None after shooting.
     """
 
     state: State
@@ -84,6 +85,7 @@ class PeriodicOrbit(NamedTuple):
     trivial_error: float
     gap: float
     stability: str
+    times: Float[np.ndarray, " nodes"] | None = None
 
     __repr__ = one_line
     _repr_png_ = picture
