@@ -18,6 +18,7 @@ from analysis.dynamics.continuation.orbit_curve import AGREED, NEAR, OF_RETURNS,
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.periodic_orbits.collocation import (
+    ACCURATE,
     CycleField,
     Intervals,
     adapted_mesh,
@@ -32,8 +33,6 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import is_flat
 
-# Error of an orbit, in units of the tolerance of a solver, above which its mesh is replaced; shooting reaches as much.
-ACCURATE = 1e3
 # Number of nodes for which steps are as long as the limits say; with more nodes their norm is larger.
 NODES = 12
 # Distance from 1 of the multiplier along the orbit up to which an orbit is resolved.
@@ -156,6 +155,11 @@ class CollocationCurve(OrbitCurve):
         N, n = self.nodes(state).shape
         k = np.arange(N) * n
         return J[k[:, None, None] + np.arange(n)[:, None], k[:, None, None] + np.arange(n)]
+
+    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
+        """Scale rows and columns to similar sizes; speeds differ from interval to interval of stiff orbits."""
+        rows = self.balanced(matrix)
+        return rows / np.maximum(np.linalg.norm(rows, axis=0), np.finfo(float).tiny)
 
     def neutral(self, point: CurvePoint) -> np.ndarray:
         """Estimate the errors of the multipliers, each relative to its own size, by that of the one along the orbit."""

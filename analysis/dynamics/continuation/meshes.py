@@ -11,12 +11,12 @@ from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.stepping import begun_inside, follow
 from analysis.dynamics.continuation.steps import Limits
+from analysis.dynamics.periodic_orbits.collocated_orbit import MOST
 from analysis.dynamics.periodic_orbits.collocation import refined_mesh
 from analysis.dynamics.scaling.flat import states_like
 from dynsim._runtime.blas import in_one_thread
+from dynsim.errors import ArgumentError
 
-MOST = 400
-"""Most intervals of a mesh."""
 # Error of an orbit on a new mesh, relative to the largest one: the mesh serves for several steps.
 NEW = 0.03
 # Largest factor by which the number of intervals grows at once, and its factor beyond what the error asks for.
@@ -119,6 +119,12 @@ def _with_times(part: Part, made: Branch, count: int) -> Branch:
 def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
     """Continue a curve of orbits from one of them in both directions; see `stepping.both_ways`."""
     first = begun_inside(first, within)
+    if isinstance(curve, CollocationCurve) and curve.unresolved(first):
+        found = remeshed(curve, first, np.append(np.zeros(len(first.tangent) - 1), 1.0))
+        if found is None:
+            must = f"be one that {MOST} intervals of a mesh resolve"
+            raise ArgumentError("orbit", must, "needs more")
+        curve, first = found
     forward, end = follow_on_meshes(curve, first, first.tangent, within)
     if end == "closed":
         return branch_of_parts(forward, ("closed", "closed"))

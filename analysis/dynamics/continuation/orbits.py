@@ -24,6 +24,7 @@ from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.rolled_solver import extremes
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
+from analysis.dynamics.periodic_orbits.collocation import METHODS
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
@@ -48,8 +49,6 @@ TOGETHER = 64
 RANGES = 1e-8
 # Default of the largest number of points of a branch in each direction.
 POINTS = 1000
-METHODS = ("shooting", "collocation")
-"""Methods by which periodic orbits are computed."""
 # Default of the number of nodes of orbits from a Hopf point; with 4, Hodgkin-Huxley's cycles need ten times the steps.
 SEGMENTS = 12
 

@@ -17,6 +17,10 @@ from dynsim.programs import NumpyEvaluator, ProgramError, scalar_program
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 
+METHODS = ("shooting", "collocation")
+"""Methods by which periodic orbits are computed."""
+ACCURATE = 1e3
+"""Largest error of an orbit by collocation, in units of the relative tolerance of a solver; shooting reaches as much."""
 # Number of Gauss points in an interval, as in AUTO by default: orbits are of order 8 at the ends of intervals.
 STAGES = 4
 # Most operations of a field, with its derivatives, that is evaluated in NumPy instead of being compiled.
@@ -65,12 +69,12 @@ def lagrange(places: Float[np.ndarray, " m"], at: Float[np.ndarray, " k"]) -> Fl
 class CycleField:
     """Field of a flow and its derivatives by the state and a parameter, at many times and flattened states at once."""
 
-    def __init__(self, flow: AbstractFlow, take: Callable[[Any], Any], like: State):
+    def __init__(self, flow: AbstractFlow, take: Callable[[Any], Any] | None, like: State):
         """Record the scalar program of the field; a field without one is compiled.
 
         Args:
             flow: the flow.
-            take: selects its parameter.
+            take: selects its parameter; without one, derivatives by it are zero.
             like: a state, for its structure.
         """
         restored = ravel_pytree(jax.tree.map(jnp.asarray, like))[1]
@@ -104,7 +108,8 @@ class CycleField:
 
 def _with_derivatives(flow: Any, take: Any, restored: Any, t: Any, z: Any) -> tuple[Any, Any]:
     def field(z: Any) -> Any:
-        return ravel_pytree(with_parameter(take, flow, z[-1]).vector_field(t, restored(z[:-1])))[0]
+        moved = flow if take is None else with_parameter(take, flow, z[-1])
+        return ravel_pytree(moved.vector_field(t, restored(z[:-1])))[0]
 
     return field(z), jax.jacfwd(field)(z)
 
@@ -141,6 +146,8 @@ def solved(
     nodes: Float[np.ndarray, "N n"],
     parameter: Float[np.ndarray, " N"] | float,
     stages: Float[np.ndarray, "N stages n"],
+    *,
+    once: bool = False,
 ) -> Intervals:
     """Solve the collocation equations of all intervals from their first states by Newton's method.
 
@@ -153,6 +160,7 @@ def solved(
         nodes: the states at their beginnings.
         parameter: the value of the parameter, or one for each interval.
         stages: a guess of the stages.
+        once: take a single Newton step, in which the equations are linear.
     """
     c, A, weights = rule(stages.shape[1])
     (N, m, n), h = stages.shape, durations[:, None, None]
@@ -180,7 +188,7 @@ def solved(
         change = float(np.max(np.abs(moves[..., 0]) / sizes))
         if not np.isfinite(change):
             break
-        if change <= LAST:
+        if once or change <= LAST:
             by = moves[..., 1:]
             moved = np.einsum("j,kjab->kab", weights, by)
             rest = 1 - float(np.sum(weights))
