@@ -1,4 +1,4 @@
-"""Continue periodic orbits in a parameter by multiple shooting, locate bifurcations, and switch branches."""
+"""Continue periodic orbits in a parameter, by shooting or collocation, and switch branches."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.rolled_solver import extremes
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
 from analysis.dynamics.periodic_orbits.collocation import METHODS
-from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.periodic_orbits.shooting import UNIT, PeriodicOrbit, orbit_stability, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.checked import checked
@@ -79,6 +79,10 @@ def continue_orbits(
         max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
             time, those of the curve.
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
+        method: `shooting`, or `collocation` for stiff flows, long periods and large multipliers, from an orbit by
+            either method. It replaces its mesh where the error of an orbit, relative to the ranges of its states,
+            exceeds a thousand times `rtol`. States then have the `times` of their nodes; branches end with `accuracy`
+            where 400 intervals do not suffice, and bifurcations have no normal form coefficients.
 
     Raises:
         ValueError: for bad input, or if no orbit is found near the first one.
@@ -139,6 +143,7 @@ def orbits_from_hopf(
         steps: the steps along the curve, in the norm of the distances of the nodes from the equilibrium.
         max_period: the period at which the branch ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
+        method: `shooting` or `collocation`; see `continue_orbits`. `segments` is the first number of intervals.
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
@@ -280,6 +285,7 @@ def switch_orbits(
         steps: the steps along the new branches.
         max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
         rtol: relative tolerance of the solver.
+        method: `shooting` or `collocation`; see `continue_orbits`.
 
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
@@ -341,6 +347,8 @@ def orbit_of(parameter: Parameter, cycles: Branch, point: int) -> PeriodicOrbit:
     """
     states: Any = cycles.states
     moved = parameter.at(cycles.parameters[point])
+    if states.times is not None:
+        return collocated_again(parameter, jax.tree.map(lambda a: a[point], states), float(cycles.parameters[point]))
     start = jax.tree.map(lambda a: jnp.asarray(a[point, 0]), states.nodes)
     return periodic_orbit(moved, start, float(states.period[point]), segments=jax.tree.leaves(states.nodes)[0].shape[1])
 
@@ -354,6 +362,8 @@ def orbit_ranges(
     of its steps the component is evaluated at `samples` places, and the best one is refined by Newton's method.
     """
     count, states = integer("samples", samples, least=2), cycles.states
+    if states.times is not None:
+        return _ranges_on_meshes(parameter, cycles, component, count)
     rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
     units = orbit_units(parameter.system, Cycle(rows, np.median(np.asarray(states.period))), (parameter,))
     states, take = moved_states(units, states, -1), units.varied[0].take
@@ -372,6 +382,62 @@ def orbit_ranges(
         found.append(np.asarray(_ranges(units.system, take, restored, count, *arrays))[:left])
     ends = np.concatenate(found).reshape(points, m, 2)
     return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
+
+
+def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> CollocationCurve:
+    """Set up the curve of orbits by collocation through one of them, on its mesh."""
+    units = orbit_units(parameter.system, cycle, (parameter,), at=(value,))
+    start = jax.tree.map(lambda a: jnp.asarray(a[0]), cycle.nodes)
+    mesh: Any = _mesh("collocation", cycle)
+    curve: Any = curve_of_orbits(units, start, len(mesh) - 1, None, None, RTOL, mesh)
+    return curve
+
+
+def collocated_again(parameter: Parameter, cycle: Cycle, value: float) -> PeriodicOrbit:
+    """Find an orbit by collocation again, on its mesh, with its multipliers and errors."""
+    curve = _curve_through(parameter, cycle, value)
+    point = curve.at(curve.own(cycle)._replace(times=None), value / curve.unit)
+    if point is None:
+        raise ArgumentError("cycles", "be a branch of this flow", "holds an orbit that Newton's method does not find")
+    state, error = point.state if curve.units is None else moved_states(curve.units, point.state, 1), curve.trivial_error(point)
+    gap = float(np.max(np.abs(curve.equations(point.state, point.parameter, point.basis).values)))
+    first = jax.tree.map(lambda a: a[0], state.nodes)
+    stability = orbit_stability(point.values, max(UNIT, 10 * error))
+    return PeriodicOrbit(
+        first, float(state.period), state.nodes, point.values, error, gap, stability, np.asarray(cycle.times)
+    )
+
+
+def _ranges_on_meshes(
+    parameter: Parameter, cycles: Branch, component: int, samples: int
+) -> Float[np.ndarray, "points 2"]:
+    """Find the extremes of a component on orbits by collocation, from the polynomials of the intervals.
+
+    The best of the samples in each interval is refined by the parabola through it and its neighbours.
+    """
+    states: Any = cycles.states
+    curve, found = None, []
+    for k, value in enumerate(cycles.parameters):
+        cycle = jax.tree.map(lambda a, k=k: a[k], states)
+        mesh: Any = _mesh("collocation", cycle)
+        curve = _curve_through(parameter, cycle, float(value)) if curve is None else curve.on(mesh)
+        shares = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * np.arange(samples) / samples).ravel(), 1.0)
+        inside = curve.own(cycle)._replace(times=None)
+        rows = curve.states_at(inside, float(value) / curve.unit, shares[:-1])[:, component]
+        size = 1.0 if curve.units is None else float(curve.units.flat(jax.tree.map(lambda a: a[0], cycle.nodes))[component])
+        found.append([size * _extreme(shares, rows, sign) for sign in (-1, 1)])
+    return np.array(found)
+
+
+def _extreme(shares: np.ndarray, rows: np.ndarray, sign: int) -> float:
+    """Find the largest value, or with sign -1 the least one, of a function of period 1 by a parabola."""
+    k = int(np.argmax(sign * rows))
+    values = rows[[k - 1, k, (k + 1) % len(rows)]]
+    before, after = np.diff(shares)[k - 1], np.diff(shares)[k]
+    steps = (values[1] - values[0]) / before, (values[2] - values[1]) / after
+    bend = (steps[1] - steps[0]) / (before + after)
+    slope = (steps[0] * after + steps[1] * before) / (before + after)
+    return float(values[1] - slope**2 / (4 * bend)) if sign * bend < 0 else float(values[1])
 
 
 @compiled

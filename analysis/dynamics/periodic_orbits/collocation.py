@@ -171,14 +171,14 @@ def solved(
     matrix = np.empty((N, m, n, m, n))
     for _ in range(ITERATIONS):
         f, J = field.at(times, stages, at)
+        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))):
+            break
         scaled = h[..., None] * A[:, :, None]  # (N, m, m, 1)
         np.negative(scaled[:, :, None] * np.moveaxis(J[..., :n], 1, 2)[:, None], out=matrix)
         matrix.reshape(N, m * n, m * n)[:, np.arange(m * n), np.arange(m * n)] += 1.0
         weighted = A @ f
         right[..., 0] = nodes[:, None] + h * weighted - stages
         right[..., -2], right[..., -1] = h * (A @ J[..., n]), weighted
-        if not np.all(np.isfinite(matrix)):
-            break
         try:
             moves = np.linalg.solve(matrix.reshape(N, m * n, m * n), right.reshape(N, m * n, n + 3))
         except np.linalg.LinAlgError:

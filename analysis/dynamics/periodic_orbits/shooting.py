@@ -306,7 +306,7 @@ def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, A
     ordered = values[np.argsort(-np.abs(values), kind="stable")]
     nodes = states_of(time_map, points[:-1])
     first = jax.tree.map(lambda part: part[0], nodes)
-    return PeriodicOrbit(first, float(steps), nodes, ordered, 0.0, gap, _stability(ordered, UNIT))
+    return PeriodicOrbit(first, float(steps), nodes, ordered, 0.0, gap, orbit_stability(ordered, UNIT))
 
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
@@ -354,7 +354,7 @@ def _found(
         values = product_eigenvalues(return_factors(factors, along))
     states = states_like(jax.eval_shape(pair.restored, jax.ShapeDtypeStruct(nodes.shape[1:], nodes.dtype)), nodes)
     first = jax.device_put(jax.tree.map(lambda part: part[0], states))  # which compiles nothing
-    return PeriodicOrbit(first, time, states, values, error, gap, _stability(values, max(UNIT, 10 * error)))
+    return PeriodicOrbit(first, time, states, values, error, gap, orbit_stability(values, max(UNIT, 10 * error)))
 
 
 def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
@@ -372,7 +372,8 @@ def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
     return turn
 
 
-def _stability(values: np.ndarray, tolerance: float) -> str:
+def orbit_stability(values: np.ndarray, tolerance: float) -> str:
+    """Classify the stability of an orbit by its multipliers: `stable`, `saddle`, `unstable` or `undecided`."""
     sizes = np.abs(values)
     if np.all(sizes < 1 - tolerance):
         return "stable"
