@@ -37,6 +37,8 @@ from dynsim.systems.rescaled import is_flat
 NODES = 12
 # Distance from 1 of the multiplier along the orbit up to which an orbit is resolved.
 TRIVIAL = 1e-3
+# Newton steps from the nodes of an orbit by which equilibria beside it are found.
+NEWTON = 4
 # Shift of an orbit, relative to the period, below which its phase counts as found.
 SAME = 1e-10
 # Number of times that the errors of multipliers exceed that of the one along the orbit.
@@ -58,7 +60,7 @@ class CollocationCurve(OrbitCurve):
         self,
         parameter: Parameter,
         state: State,
-        mesh: Float[np.ndarray, " N+1"],
+        mesh: Float[np.ndarray, " edges"],
         forcing: Callable[[Any], Any] | None,
         longest: float,
         rtol: float,
@@ -71,11 +73,16 @@ class CollocationCurve(OrbitCurve):
         self.field = CycleField(self.flow, parameter.take, state)
         self._last: tuple[np.ndarray, float, float, Intervals] | None = None
 
-    def on(self, mesh: Float[np.ndarray, " N+1"]) -> "CollocationCurve":
+    def on(self, mesh: Float[np.ndarray, " edges"]) -> "CollocationCurve":
         """Build the same curve on another mesh."""
         other = copy.copy(self)
         other.mesh, other.segments, other._last = mesh, len(mesh) - 1, None
         return other
+
+    def own(self, state: Any) -> Any:
+        """Convert an orbit or a state of the given system to the units of the curve, whose mesh has the times."""
+        found = super().own(state)
+        return found._replace(times=None) if isinstance(found, Cycle) else found
 
     @property
     def shares(self) -> np.ndarray:
@@ -217,7 +224,7 @@ class CollocationCurve(OrbitCurve):
         turns = np.floor(shares)
         nodes = self.nodes(cycle)
         solution = self.solution(nodes, float(cycle.period), parameter)
-        away = solution.ends[-1] - nodes[0]
+        away = solution.ends[-1:] - nodes[:1]
         turn = away - self._short(away)
         return evaluated(self.mesh, nodes, solution.stages, shares - turns) + turns[:, None] * turn
 
@@ -264,15 +271,22 @@ class CollocationCurve(OrbitCurve):
         return self.cycle(rows(float(found.x)), float(state.period))
 
     def _passes_equilibrium(self, nodes: np.ndarray, parameter: float) -> bool:
-        """Test whether a Newton step from one of the nodes to an equilibrium is short."""
+        """Test whether Newton's method from one of the nodes leads to an equilibrium close to it.
+
+        A single short step does not suffice: it is short on the slow parts of stiff orbits, too.
+        """
         if self.forced:
             return False
-        extents = np.maximum(np.ptp(nodes, axis=0), np.finfo(float).tiny)
-        f, J = self.field.at(np.zeros(len(nodes)), nodes, np.asarray(parameter))
-        if not np.all(np.isfinite(J)):
-            return False
-        steps = np.einsum("kij,kj->ki", np.linalg.pinv(J[..., :-1]), f)
-        return bool(np.any(np.max(np.abs(steps) / extents, axis=1) <= NEAR))
+        extents, at = np.maximum(np.ptp(nodes, axis=0), np.finfo(float).tiny), nodes
+        apart = lambda rows: np.max(np.abs(rows) / extents, axis=1)
+        steps = np.zeros(nodes.shape)
+        for _ in range(NEWTON):
+            f, J = self.field.at(np.zeros(()), at, np.asarray(parameter))
+            if not np.all(np.isfinite(J)):
+                return False
+            steps = np.einsum("kij,kj->ki", np.linalg.pinv(J[..., :-1]), f)
+            at = at - steps
+        return bool(np.any((apart(at - nodes) <= NEAR) & (apart(steps) <= NEAR / 100)))
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Give no normal form coefficient: those of orbits are computed by multiple shooting only."""

@@ -200,7 +200,7 @@ def curve_of_orbits(
     forcing: Any,
     max_period: float | None,
     rtol: float,
-    mesh: Float[np.ndarray, " count+1"] | None = None,
+    mesh: Float[np.ndarray, " edges"] | None = None,
 ) -> OrbitCurve:
     """Set up the curve of periodic orbits of a flow in scaled units, along its first parameter.
 
@@ -396,7 +396,7 @@ def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> Collocat
 def collocated_again(parameter: Parameter, cycle: Cycle, value: float) -> PeriodicOrbit:
     """Find an orbit by collocation again, on its mesh, with its multipliers and errors."""
     curve = _curve_through(parameter, cycle, value)
-    point = curve.at(curve.own(cycle)._replace(times=None), value / curve.unit)
+    point = curve.at(curve.own(cycle), value / curve.unit)
     if point is None:
         raise ArgumentError("cycles", "be a branch of this flow", "holds an orbit that Newton's method does not find")
     state, error = point.state if curve.units is None else moved_states(curve.units, point.state, 1), curve.trivial_error(point)
@@ -422,8 +422,7 @@ def _ranges_on_meshes(
         mesh: Any = _mesh("collocation", cycle)
         curve = _curve_through(parameter, cycle, float(value)) if curve is None else curve.on(mesh)
         shares = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * np.arange(samples) / samples).ravel(), 1.0)
-        inside = curve.own(cycle)._replace(times=None)
-        rows = curve.states_at(inside, float(value) / curve.unit, shares[:-1])[:, component]
+        rows = curve.states_at(curve.own(cycle), float(value) / curve.unit, shares[:-1])[:, component]
         size = 1.0 if curve.units is None else float(curve.units.flat(jax.tree.map(lambda a: a[0], cycle.nodes))[component])
         found.append([size * _extreme(shares, rows, sign) for sign in (-1, 1)])
     return np.array(found)

@@ -90,9 +90,12 @@ class CycleField:
             pass
 
     def at(
-        self, t: Float[np.ndarray, "*batch"], x: Float[np.ndarray, "*batch n"], parameter: Float[np.ndarray, "*batch"]
+        self, t: np.ndarray, x: Float[np.ndarray, "*batch n"], parameter: np.ndarray
     ) -> tuple[Float[np.ndarray, "*batch n"], Float[np.ndarray, "*batch n n+1"]]:
-        """Evaluate the field, and its derivatives by the state and, in the last column, by the parameter."""
+        """Evaluate the field, and its derivatives by the state and, in the last column, by the parameter.
+
+        Times and parameters are numbers, or broadcast to the leading axes of the states.
+        """
         shape, n = x.shape[:-1], self.size
         rows = np.empty((int(np.prod(shape)), n + 1))
         rows[:, :n], rows[:, n] = x.reshape(-1, n), np.broadcast_to(parameter, shape).ravel()
@@ -128,7 +131,7 @@ class Intervals(NamedTuple):
         ends: states at the ends, (N, n).
         maps: derivatives of the ends by the first states, (N, n, n).
         slopes: derivatives of the ends by the parameter, (N, n).
-        rates: derivatives of the ends by the durations, (N, n).
+        rates: derivatives of the ends by the durations, (N, n), at fixed times of a field that depends on time.
     """
 
     stages: np.ndarray
@@ -221,7 +224,7 @@ def halved(
 
 
 def evaluated(
-    mesh: Float[np.ndarray, " N+1"],
+    mesh: Float[np.ndarray, " edges"],
     nodes: Float[np.ndarray, "N n"],
     stages: Float[np.ndarray, "N stages n"],
     shares: Float[np.ndarray, " k"],
@@ -235,11 +238,11 @@ def evaluated(
 
 
 def adapted_mesh(
-    mesh: Float[np.ndarray, " N+1"],
+    mesh: Float[np.ndarray, " edges"],
     nodes: Float[np.ndarray, "N n"],
     stages: Float[np.ndarray, "N stages n"],
     count: int,
-) -> Float[np.ndarray, " count+1"]:
+) -> Float[np.ndarray, " new"]:
     """Choose a mesh of `count` intervals in which the errors of all intervals are about equal.
 
     The error in an interval of length h is that of polynomials of degree m, proportional to the derivative of order
@@ -268,7 +271,7 @@ def adapted_mesh(
     return found
 
 
-def refined_mesh(mesh: Float[np.ndarray, " N+1"], count: int) -> Float[np.ndarray, " count+1"]:
+def refined_mesh(mesh: Float[np.ndarray, " edges"], count: int) -> Float[np.ndarray, " new"]:
     """Divide the intervals of a mesh into equal parts, as evenly as possible, until there are `count`."""
     N = len(mesh) - 1
     parts = np.full(N, count // N) + (np.arange(N) < count % N)
