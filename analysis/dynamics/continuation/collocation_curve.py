@@ -201,7 +201,9 @@ class CollocationCurve(OrbitCurve):
         nodes = self.nodes(cycle)
         ranges = np.ptp(nodes, axis=0) + self.accuracy * (1 + np.max(np.abs(nodes), axis=0))
         found = np.max(change[: nodes.size].reshape(nodes.shape) / ranges)
-        others = change[nodes.size :] / np.append(float(cycle.period), 1 + abs(point.parameter))[-len(change) + nodes.size :]
+        others = (
+            change[nodes.size :] / np.append(float(cycle.period), 1 + abs(point.parameter))[-len(change) + nodes.size :]
+        )
         values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
         apart = float(np.max(np.abs(values - point.values) / np.maximum(1.0, np.abs(values)), initial=0.0))
         return float(max(found, np.max(others), self.accuracy * apart / AGREED))

@@ -32,7 +32,9 @@ class Part(NamedTuple):
     points: list[CurvePoint]
 
 
-def remeshed(curve: CollocationCurve, point: CurvePoint, direction: np.ndarray) -> tuple[CollocationCurve, CurvePoint] | None:
+def remeshed(
+    curve: CollocationCurve, point: CurvePoint, direction: np.ndarray
+) -> tuple[CollocationCurve, CurvePoint] | None:
     """Find an orbit again on a mesh on which its error is small; None if it needs too many intervals.
 
     Intervals are added as the error, of order twice the number of Gauss points, asks for.
@@ -129,9 +131,7 @@ def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits)
     if end == "closed":
         return branch_of_parts(forward, ("closed", "closed"))
     backward, begin = follow_on_meshes(curve, first, -first.tangent, within)
-    turned = [
-        Part(one.curve, [p._replace(tangent=-p.tangent) for p in one.points[::-1]]) for one in backward[::-1]
-    ]
+    turned = [Part(one.curve, [p._replace(tangent=-p.tangent) for p in one.points[::-1]]) for one in backward[::-1]]
     if not turned or not forward:
         parts = [*turned, *forward] or [Part(curve, [first])]
     elif turned[-1].curve is forward[0].curve:

@@ -399,7 +399,10 @@ def collocated_again(parameter: Parameter, cycle: Cycle, value: float) -> Period
     point = curve.at(curve.own(cycle), value / curve.unit)
     if point is None:
         raise ArgumentError("cycles", "be a branch of this flow", "holds an orbit that Newton's method does not find")
-    state, error = point.state if curve.units is None else moved_states(curve.units, point.state, 1), curve.trivial_error(point)
+    state, error = (
+        point.state if curve.units is None else moved_states(curve.units, point.state, 1),
+        curve.trivial_error(point),
+    )
     gap = float(np.max(np.abs(curve.equations(point.state, point.parameter, point.basis).values)))
     first = jax.tree.map(lambda a: a[0], state.nodes)
     stability = orbit_stability(point.values, max(UNIT, 10 * error))
@@ -423,7 +426,11 @@ def _ranges_on_meshes(
         curve = _curve_through(parameter, cycle, float(value)) if curve is None else curve.on(mesh)
         shares = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * np.arange(samples) / samples).ravel(), 1.0)
         rows = curve.states_at(curve.own(cycle), float(value) / curve.unit, shares[:-1])[:, component]
-        size = 1.0 if curve.units is None else float(curve.units.flat(jax.tree.map(lambda a: a[0], cycle.nodes))[component])
+        size = (
+            1.0
+            if curve.units is None
+            else float(curve.units.flat(jax.tree.map(lambda a: a[0], cycle.nodes))[component])
+        )
         found.append([size * _extreme(shares, rows, sign) for sign in (-1, 1)])
     return np.array(found)
 

@@ -58,11 +58,11 @@ def period_limit(branch: Branch, *, end: int = -1) -> PeriodLimit:
 
     Example:
         >>> import numpy as np
-        >>> from analysis.dynamics import period_limit
         >>> from analysis.dynamics.continuation.period_limits import fitted_limit
-        >>> p = 1 + np.geomspace(1.0, 1e-4, 20)
-        >>> str(fitted_limit(p, 3 - 2 * np.log(p - 1)))
-        'homoclinic at 1'
+        >>> p = 1 + np.geomspace(1.0, 1e-3, 20)
+        >>> limit = fitted_limit(p, 3 - 2 * np.log(p - 1))
+        >>> limit.kind, round(limit.parameter, 3), round(limit.scale, 1)
+        ('homoclinic', 1.0, 2.0)
 
     Source: S. H. Strogatz, Nonlinear Dynamics and Chaos (1994), section 8.4.
     """

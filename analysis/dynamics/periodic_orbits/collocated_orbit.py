@@ -147,7 +147,9 @@ def _turn(
     best = int(np.argmin(apart(times)))
     low, high = times[max(best - 2, 0)], times[min(best + 2, len(times) - 1)]
     options = {"xatol": LAST * period}
-    found: Any = scipy.optimize.minimize_scalar(lambda t: float(apart(t)), bounds=(low, high), method="bounded", options=options)
+    found: Any = scipy.optimize.minimize_scalar(
+        lambda t: float(apart(t)), bounds=(low, high), method="bounded", options=options
+    )
     return path, float(found.x), float(found.fun)
 
 

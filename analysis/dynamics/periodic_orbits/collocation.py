@@ -20,7 +20,7 @@ from dynsim.systems.named import with_parameter
 METHODS = ("shooting", "collocation")
 """Methods by which periodic orbits are computed."""
 ACCURATE = 1e3
-"""Largest error of an orbit by collocation, in units of the relative tolerance of a solver; shooting reaches as much."""
+"""Largest error of an orbit by collocation, in units of the relative tolerance; shooting reaches as much."""
 # Number of Gauss points in an interval, as in AUTO by default: orbits are of order 8 at the ends of intervals.
 STAGES = 4
 # Most operations of a field, with its derivatives, that is evaluated in NumPy instead of being compiled.

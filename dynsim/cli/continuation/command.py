@@ -149,7 +149,9 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
         orbits = tuple(extend(one, parameter, **of_orbits) for one in diagram.orbits)
         diagram = extend(diagram._replace(orbits=()), parameter, steps=steps, symmetries=symmetries)
         diagram = diagram._replace(orbits=orbits)
-        return with_orbits(diagram, parameter, segments=o.segments, method=o.method, **of_orbits) if o.cycles else diagram
+        return (
+            with_orbits(diagram, parameter, segments=o.segments, method=o.method, **of_orbits) if o.cycles else diagram
+        )
     if o.of_cycle:
         return diagram_of_cycle(o, made, parameter)
     if not o.varied.low <= parameter.value <= o.varied.high:

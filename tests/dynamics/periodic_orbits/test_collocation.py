@@ -48,8 +48,8 @@ def test_the_rule_integrates_polynomials_exactly_up_to_the_gauss_order():
 def test_derivatives_of_an_interval_are_those_of_finite_differences():
     found, e = one_interval(), 1e-6
     slope = lambda name, value: (
-        one_interval(**{name: value + e}).ends[0] - one_interval(**{name: value - e}).ends[0]
-    ) / (2 * e)
+        (one_interval(**{name: value + e}).ends[0] - one_interval(**{name: value - e}).ends[0]) / (2 * e)
+    )
     assert np.allclose(found.slopes[0], slope("rate", -1.3), atol=1e-8)
     assert np.allclose(found.rates[0], slope("duration", 0.5), atol=1e-8)
     by_first = (one_interval(x=(0.7 + e, -0.3)).ends[0] - one_interval(x=(0.7 - e, -0.3)).ends[0]) / (2 * e)
@@ -73,11 +73,15 @@ def test_an_adapted_mesh_is_dense_where_an_orbit_is_steep_and_interpolates_it_be
         mesh = adapted_mesh(mesh, spike(mesh[:-1]), stages(mesh), 40)
     at = np.searchsorted(mesh, [0.3, 0.8, 0.55])
     sizes = np.diff(mesh)[at - 1]
-    assert sizes[0] < sizes[2] / 5 and sizes[1] < sizes[2] / 5
+    assert sizes[0] < sizes[2] / 5
+    assert sizes[1] < sizes[2] / 5
     assert error(mesh) < first / 30
-    assert mesh[0] == 0 and mesh[-1] == 1 and np.all(np.diff(mesh) > 0)
+    assert mesh[0] == 0
+    assert mesh[-1] == 1
+    assert np.all(np.diff(mesh) > 0)
     finer = refined_mesh(mesh, 100)
-    assert len(finer) == 101 and set(mesh) <= set(finer)
+    assert len(finer) == 101
+    assert set(mesh) <= set(finer)
 
 
 def test_multipliers_of_sixty_orders_of_magnitude_are_kept():
@@ -94,8 +98,10 @@ def test_an_unstable_orbit_of_the_lorenz_attractor_has_its_published_period():
     assert orbit.period == pytest.approx(1.558652210716, rel=1e-8)  # Viswanath (2003), the orbit AB
     assert orbit.multipliers[0].real == pytest.approx(4.71293, rel=1e-4)
     assert np.prod(orbit.multipliers).real == pytest.approx(np.exp(-(1 + 10 + 8 / 3) * orbit.period), rel=1e-3)
-    assert orbit.trivial_error < 1e-6 and orbit.stability == "saddle"
-    assert len(orbit.times) == len(orbit.nodes) and np.all(np.diff(orbit.times) > 0)
+    assert orbit.trivial_error < 1e-6
+    assert orbit.stability == "saddle"
+    assert len(orbit.times) == len(orbit.nodes)
+    assert np.all(np.diff(orbit.times) > 0)
 
 
 def test_a_forced_orbit_keeps_its_period_and_has_the_exact_multipliers():
@@ -107,6 +113,7 @@ def test_a_forced_orbit_keeps_its_period_and_has_the_exact_multipliers():
     assert np.allclose(np.abs(orbit.multipliers), np.exp(-0.15 * np.pi), rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_a_stiff_orbit_is_found_from_a_state_beside_it():
     orbit = periodic_orbit(VanDerPol(mu=20.0), [2.0, 0.0], 34.0, method="collocation")
     assert orbit.period == pytest.approx(34.6823233, abs=1e-6)  # by an implicit solver with a tolerance of 1e-12
