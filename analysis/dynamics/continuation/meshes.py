@@ -92,7 +92,8 @@ def follow_on_meshes(
 @in_one_thread
 def branch_of_parts(parts: list[Part], ends: tuple[str, str]) -> Branch:
     """Build the branch of successive parts of a curve, and locate its bifurcations; see `branches.branch`."""
-    most = max(len(part.curve.mesh) - 1 for part in parts) if isinstance(parts[0].curve, CollocationCurve) else 0
+    meshes = [part.curve.mesh for part in parts if isinstance(part.curve, CollocationCurve)]
+    most = max((len(mesh) - 1 for mesh in meshes), default=0)
     found = []
     for k, part in enumerate(parts):
         own = (ends[0] if k == 0 else "", ends[1] if part is parts[-1] else "")

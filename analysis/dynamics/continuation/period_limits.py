@@ -57,12 +57,17 @@ def period_limit(branch: Branch, *, end: int = -1) -> PeriodLimit:
         ValueError: for a branch of equilibria, or one whose period does not grow towards this end.
 
     Example:
-        >>> import numpy as np
-        >>> from analysis.dynamics.continuation.period_limits import fitted_limit
-        >>> p = 1 + np.geomspace(1.0, 1e-3, 20)
-        >>> limit = fitted_limit(p, 3 - 2 * np.log(p - 1))
-        >>> limit.kind, round(limit.parameter, 3), round(limit.scale, 1)
-        ('homoclinic', 1.0, 2.0)
+        >>> import jax.numpy as jnp
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import continue_orbits, period_limit, periodic_orbit
+        >>> def on_circle(t, s, a=2.0):
+        ...     growth, speed = 1 - s @ s, a - s[0]
+        ...     return growth * s + speed * jnp.stack([-s[1], s[0]])
+        >>> a = ds.Parameter(ds.FunctionFlow(on_circle, parameters={"a": 2.0}), "a", 1.0, 2.0)
+        >>> orbit = periodic_orbit(a.system, [1.0, 0.0], 3.6, method="collocation")
+        >>> limit = period_limit(continue_orbits(a, orbit, method="collocation"), end=0)
+        >>> limit.kind, round(limit.parameter, 3), round(limit.scale, 1)  # the period is 2 pi / sqrt(a^2 - 1)
+        ('saddle-node on a cycle', 1.0, 4.4)
 
     Source: S. H. Strogatz, Nonlinear Dynamics and Chaos (1994), section 8.4.
     """
