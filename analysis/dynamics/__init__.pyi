@@ -29,6 +29,8 @@ from .continuation.orbits import continue_orbits as continue_orbits
 from .continuation.orbits import orbit_of as orbit_of
 from .continuation.orbits import orbits_from_hopf as orbits_from_hopf
 from .continuation.orbits import switch_orbits as switch_orbits
+from .continuation.period_limits import PeriodLimit as PeriodLimit
+from .continuation.period_limits import period_limit as period_limit
 from .continuation.steps import Steps as Steps
 from .convergence import Fit as Fit
 from .convergence import Increase as Increase

@@ -111,6 +111,8 @@ def kinds_of(flow: Any, state: Any) -> tuple[str, ...]:
 def check_kind(flow: Any, at: Bifurcation) -> None:
     """Raise `ValueError` for a bifurcation that cannot be continued in two parameters."""
     kinds = kinds_of(flow, at.state)
+    if isinstance(at.state, Cycle) and at.state.times is not None:
+        raise ArgumentError("at", 'be found by shooting, with `method="shooting"`', "is one by collocation")
     if at.kind not in kinds:
         raise ArgumentError("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
 

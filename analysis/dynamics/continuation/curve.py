@@ -291,6 +291,10 @@ class AbstractCurve(abc.ABC):
         """
         return matrix
 
+    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
+        """Scale rows and columns of a matrix by positive numbers before its least singular value is computed."""
+        return self.balanced(matrix)
+
     def measured(self, state: State, parameter: float) -> CurvePoint:
         """Evaluate what continuation needs at a solution, with the tangent towards increasing parameters."""
         basis = self.basis(state)
@@ -409,7 +413,7 @@ class AbstractCurve(abc.ABC):
         matrix = np.zeros((rows + k + 1, d + 1 + k))
         matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(point.J, point.slope, point.orbit), point.orbit
         matrix[-1, : d + 1] = point.tangent
-        return signed_least(self.balanced(matrix))
+        return signed_least(self.equilibrated(matrix))
 
 
 def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:

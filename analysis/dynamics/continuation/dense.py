@@ -4,13 +4,19 @@ Small matrices have a singular value decomposition. From `LARGE` rows on, one LU
 takes a tenth of the time; matrices that are nearly singular are decomposed, whatever their size.
 """
 
+import contextlib
 import warnings
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 # Number of rows from which matrices are factorised; a decomposition of smaller ones is as fast.
 LARGE = 40
+# Number of rows from which matrices are factorised as sparse ones, and the largest share of entries that are not zero.
+SPARSE, FEW = 120, 0.1
+# Relative singular value of sparse matrices that is due to rounding; stretching from node to node makes others small.
+ROUNDING = 1e-13
 # Relative singular value below which a Newton step has no part along its direction.
 NEGLIGIBLE = 1e-11
 # Pivot, relative to the largest, below which the least singular value is zero up to rounding.
@@ -21,11 +27,23 @@ POWERS = 4
 
 
 class _Factors:
-    """LU factorisation of a square matrix, with estimates of its extreme singular values."""
+    """LU factorisation of a square matrix, with estimates of its extreme singular values.
+
+    Matrices with few entries, such as those of periodic orbits on many nodes, are factorised as sparse ones.
+    """
 
     def __init__(self, matrix: Float[np.ndarray, "n n"]):
         import scipy.linalg
 
+        self.sparse: Any = None
+        if len(matrix) >= SPARSE and np.count_nonzero(matrix) <= FEW * matrix.size:
+            import scipy.sparse.linalg
+
+            self.matrix = scipy.sparse.csc_array(matrix)
+            with contextlib.suppress(RuntimeError):  # a zero pivot
+                self.sparse = scipy.sparse.linalg.splu(self.matrix)
+                self.diagonal = self.sparse.U.diagonal()
+                return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)  # a zero pivot
             self.lu, self.pivots = scipy.linalg.lu_factor(matrix, check_finite=False)
@@ -34,18 +52,23 @@ class _Factors:
     def solved(self, left: Float[np.ndarray, " n"], *, transposed: bool = False) -> Float[np.ndarray, " n"]:
         import scipy.linalg
 
+        if self.sparse is not None:
+            return self.sparse.solve(left, "T" if transposed else "N")
         return scipy.linalg.lu_solve((self.lu, self.pivots), left, trans=int(transposed), check_finite=False)
 
     @property
     def sign(self) -> float:
         """Compute the sign of the determinant."""
+        if self.sparse is not None:
+            signs = _sign_of_permutation(self.sparse.perm_r) * _sign_of_permutation(self.sparse.perm_c)
+            return float(np.prod(np.sign(self.diagonal))) * signs
         swaps = int(np.sum(self.pivots != np.arange(len(self.pivots))))
         return float(np.prod(np.sign(self.diagonal))) * (-1.0) ** swaps
 
     @property
     def singular_values(self) -> tuple[float, float]:
         """Estimate the largest and the least singular value by the power method from a fixed vector."""
-        large = small = np.random.default_rng(len(self.matrix)).normal(size=len(self.matrix))
+        large = small = np.random.default_rng(len(self.diagonal)).normal(size=len(self.diagonal))
         most = least = 0.0
         for _ in range(POWERS):
             large = self.matrix.T @ (self.matrix @ (large / np.linalg.norm(large)))
@@ -57,12 +80,22 @@ class _Factors:
         return most, least
 
 
+def _sign_of_permutation(order: Int[np.ndarray, " n"]) -> float:
+    """Compute the sign of a permutation from the number of its cycles."""
+    import scipy.sparse.csgraph
+
+    n = len(order)
+    moves = scipy.sparse.coo_array((np.ones(n), (np.arange(n), order)), shape=(n, n))
+    cycles = int(scipy.sparse.csgraph.connected_components(moves, directed=False)[0])
+    return (-1.0) ** (n - cycles)
+
+
 def solution(matrix: Float[np.ndarray, "n n"], left: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """Solve linear equations; the shortest solution of least squares if the matrix is nearly singular."""
     if len(matrix) >= LARGE:
         factors = _Factors(matrix)
         most, least = factors.singular_values
-        if least > 10 * NEGLIGIBLE * most:
+        if least > (ROUNDING if factors.sparse is not None else 10 * NEGLIGIBLE) * most:
             return factors.solved(left)
     return np.linalg.lstsq(matrix, left, rcond=NEGLIGIBLE)[0]
 
@@ -88,7 +121,8 @@ def null_vector(
     if direction is not None and n == m + 1 >= LARGE:
         factors = _Factors(np.vstack([matrix, direction]))
         most, smallest = factors.singular_values
-        if smallest > 2 * share * max(1.0, most):  # so are those of the matrix without this row
+        bound = ROUNDING if factors.sparse is not None else 2 * share
+        if smallest > bound * max(1.0, most):  # so are those of the matrix without this row
             found = factors.solved(np.append(np.zeros(m), 1.0))
             return found / np.linalg.norm(found)
     rows = null_space(matrix, share, least=1)

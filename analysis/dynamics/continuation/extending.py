@@ -74,6 +74,9 @@ def _extend_branch(
         ValueError: for bad input, or if the states at these ends are no solutions of this system.
     """
     last, at = jax.tree.map(lambda part: part[-1], known.states), float(known.parameters[-1])
+    if isinstance(last, Cycle) and last.times is not None:
+        must = "be a branch by shooting; others go on with `continue_orbits` from `orbit_of` at their end"
+        raise ArgumentError("known", must, "is one by collocation")
     if isinstance(last, Cycle):
         units, start = orbit_units(parameter.system, last, (parameter,), at=(at,)), _node(last.nodes)
         curve = curve_of_orbits(units, start, _count(last.nodes), forcing, max_period, rtol)

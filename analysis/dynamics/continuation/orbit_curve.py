@@ -89,16 +89,26 @@ MULTIPLIERS = {"fold": 1.0, "cusp": 1.0, "period doubling": -1.0}
 
 
 class Cycle(NamedTuple):
-    """Periodic orbit: its states at equal shares of the period, on the first axis, and the period."""
+    """Periodic orbit: some of its states, on the first axis, and the period.
+
+    Attributes:
+        nodes: the states.
+        period: the period, in the flow's time unit.
+        times: the shares of the period, increasing from 0, at which an orbit computed by collocation has these states;
+            None if they are at equal shares.
+    """
 
     nodes: State
     period: Any
+    times: Any = None
 
 
 def moved_states(units: Units, state: Any, power: int) -> Any:
     """Convert states or orbits, with any leading axes, to given units (power 1) or rescaled units (power -1)."""
     if isinstance(state, Cycle):
-        return Cycle(units.moved(state.nodes, power), np.asarray(state.period * units.time**power))
+        return state._replace(
+            nodes=units.moved(state.nodes, power), period=np.asarray(state.period * units.time**power)
+        )
     return units.moved(state, power)
 
 
@@ -137,11 +147,11 @@ class ParameterFlow(AbstractFlow):
         return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
 
 
-class _Shot(NamedTuple):
+class Shot(NamedTuple):
     """Segments of an orbit: the period, and for each of the m segments its node, end, velocities and derivatives.
 
     Arrays have shape (m, n); `maps`, the derivatives by the nodes, have shape (m, n, n). `slopes` are the derivatives
-    by the parameter, including the change of the period of a forced flow.
+    by the parameter, including the change of the period of a forced flow, and `rates` those by the period.
     """
 
     period: float
@@ -150,6 +160,7 @@ class _Shot(NamedTuple):
     maps: np.ndarray
     speeds: np.ndarray
     slopes: np.ndarray
+    rates: np.ndarray
 
 
 class OrbitCurve(AbstractCurve):
@@ -237,7 +248,7 @@ class OrbitCurve(AbstractCurve):
             nodes + step[:-1].reshape(nodes.shape), period + float(np.clip(step[-1], -period / 3, period))
         )
 
-    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> _Shot:
+    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> Shot:
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
@@ -250,14 +261,14 @@ class OrbitCurve(AbstractCurve):
             (k + 1) * speeds[k] - k * maps[k, :, :-1] @ first[k] for k in range(m)
         ]  # segments k T/m to (k + 1) T/m
         by_parameter = maps[:, :, -1] + np.asarray(later) * slope / m
-        return _Shot(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter)
+        return Shot(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter, speeds / m)
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
         """Compute the defects in the coordinates of the next nodes, and below them the phase condition."""
         return self._equations(self._shot(state, parameter), basis)
 
-    def _equations(self, shot: _Shot, basis: np.ndarray) -> Equations:
-        _, nodes, ends, maps, speeds, slopes = shot
+    def _equations(self, shot: Shot, basis: np.ndarray) -> Equations:
+        _, nodes, ends, maps, speeds, slopes, rates = shot
         (m, n), width = nodes.shape, basis.shape[1]
         d = (width - (0 if self.forced else 1)) // m
         blocks = [basis[k * n : (k + 1) * n, k * d : (k + 1) * d] for k in range(m)]
@@ -271,7 +282,7 @@ class OrbitCurve(AbstractCurve):
             J[rows, after * d : (after + 1) * d] -= np.eye(d)
             by_parameter[rows] = left @ slopes[k]
             if not self.forced:
-                J[rows, -1] = left @ speeds[k] / m
+                J[rows, -1] = left @ rates[k]
                 J[-1, after * d : (after + 1) * d] = left @ speeds[k]
         if not self.forced:  # phase condition: on average, the nodes do not move along the flow
             J[-1] /= max(float(np.linalg.norm(J[-1])), 1e-12)
@@ -384,7 +395,7 @@ class OrbitCurve(AbstractCurve):
         share = (self.unit if name == "fold" else (-1 if name == "period doubling" else 1) / time) / square
         return Coefficient(share * found.coefficient.value, abs(share) * found.coefficient.size)
 
-    def _maps(self, shot: _Shot, bases: np.ndarray, parameter: float) -> list[ReturnChart]:
+    def _maps(self, shot: Shot, bases: np.ndarray, parameter: float) -> list[ReturnChart]:
         """Build the maps between surfaces with given bases at successive nodes."""
         flow, m = self.parameter.at(parameter), len(bases)
         places = [(self._restored(jnp.asarray(node)), basis) for node, basis in zip(shot.nodes, bases, strict=True)]
@@ -396,7 +407,7 @@ class OrbitCurve(AbstractCurve):
             for k in range(m)
         ]
 
-    def _mean_square(self, shot: _Shot, parameter: float, vectors: np.ndarray, multiplier: complex) -> float:
+    def _mean_square(self, shot: Shot, parameter: float, vectors: np.ndarray, multiplier: complex) -> float:
         """Compute the mean square of Floquet vectors over the period, in the units of the given system."""
         (m, n), drift = shot.nodes.shape, 0.0
         if not self.forced:
@@ -433,7 +444,8 @@ class OrbitCurve(AbstractCurve):
         blocks = self._blocks(point.state, point.J)
         ends = point.J[:-1, -1].reshape(blocks.shape[:2])  # shares of the velocities at the ends of the segments
         images = np.einsum("kij,kj->ki", blocks, np.roll(ends, 1, axis=0))
-        return float(abs(np.prod(np.sum(images * ends, axis=1) / np.sum(ends**2, axis=1)) - 1))
+        sizes = np.sum(ends**2, axis=1)
+        return float(abs(np.prod(np.sum(images * ends, axis=1) / sizes) - 1)) if np.all(sizes > 0) else np.inf
 
     def size(self, state: Any, parameter: float) -> float:
         """Compute the size of an orbit: the extent of its nodes, or the largest speed times the period."""
@@ -524,7 +536,7 @@ class OrbitCurve(AbstractCurve):
         vertical = max(abs(float(p.tangent[-1])) for p in (before, point)) <= STEEPEST
         return vertical and self.singular(before) * self.singular(point) < 0
 
-    def _undefined(self, shot: _Shot, parameter: float, k: int) -> str:
+    def _undefined(self, shot: Shot, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""
         full, length = np.append(shot.nodes[k], parameter), shot.period / len(shot.nodes)
         state = stops_at(self._pair, full, k * length, length, STRICTER * self._rtol)[:-1]

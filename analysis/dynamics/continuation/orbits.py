@@ -1,4 +1,4 @@
-"""Continue periodic orbits in a parameter by multiple shooting, locate bifurcations, and switch branches."""
+"""Continue periodic orbits in a parameter, by shooting or collocation, and switch branches."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,26 +10,29 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
-from analysis.dynamics.continuation.branches import Branch, branch, cut_at, joined
+from analysis.dynamics.continuation.branches import Branch, cut_at, joined
+from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
+from analysis.dynamics.continuation.meshes import both_ways_on_meshes, branch_of_parts, follow_on_meshes
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states
 from analysis.dynamics.continuation.scaling import hopf_units, orbit_units
-from analysis.dynamics.continuation.stepping import both_ways, departing, follow
+from analysis.dynamics.continuation.stepping import departing
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.rolled_solver import extremes
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.periodic_orbits.collocation import METHODS
+from analysis.dynamics.periodic_orbits.shooting import UNIT, PeriodicOrbit, orbit_stability, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.checked import checked
 from dynsim._core.host import filled
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
-from dynsim._core.validation import function, instance, integer, number
+from dynsim._core.validation import choice, function, instance, integer, number
 from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
@@ -59,6 +62,7 @@ def continue_orbits(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    method: str = "shooting",
 ) -> Branch:
     """Continue periodic orbits in a parameter, from one of them in both directions of the curve.
 
@@ -75,6 +79,10 @@ def continue_orbits(
         max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
             time, those of the curve.
         rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
+        method: `shooting`, or `collocation` for stiff flows, long periods and large multipliers, from an orbit by
+            either method. It replaces its mesh where the error of an orbit, relative to the ranges of its states,
+            exceeds a thousand times `rtol`. States then have the `times` of their nodes; branches end with `accuracy`
+            where 400 intervals do not suffice, and bifurcations have no normal form coefficients.
 
     Raises:
         ValueError: for bad input, or if no orbit is found near the first one.
@@ -91,14 +99,14 @@ def continue_orbits(
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
     count = len(jax.tree.leaves(given.nodes)[0])
     check_flow(parameter.system)
-    cycle = Cycle(given.nodes, np.asarray(given.period))
+    cycle = Cycle(given.nodes, np.asarray(given.period), given.times)
     units = orbit_units(parameter.system, cycle, (parameter,))
-    curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol)
+    curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol, _mesh(method, cycle))
     check_forcing(parameter.system, cycle, forcing)
     first = curve.at(curve.own(cycle), curve.value)
     if first is None:
         raise ArgumentError("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
-    return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
+    return both_ways_on_meshes(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
 
 
 @checked
@@ -111,6 +119,7 @@ def orbits_from_hopf(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    method: str = "shooting",
 ) -> Branch:
     """Continue the periodic orbits that begin at a Hopf point of a branch of equilibria.
 
@@ -134,39 +143,41 @@ def orbits_from_hopf(
         steps: the steps along the curve, in the norm of the distances of the nodes from the equilibrium.
         max_period: the period at which the branch ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
+        method: `shooting` or `collocation`; see `continue_orbits`. `segments` is the first number of intervals.
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
-    return families_from_hopf(parameter, at, (segments, steps, max_period, rtol))[0]
+    return families_from_hopf(parameter, at, (segments, steps, max_period, rtol, method))[0]
 
 
 def families_from_hopf(
-    parameter: Parameter, at: Bifurcation, options: tuple[int, Steps, float | None, float]
+    parameter: Parameter, at: Bifurcation, options: tuple[int, Steps, float | None, float, str]
 ) -> tuple[Branch, ...]:
     """Continue the orbits from a Hopf point, and other directions of a family that crosses a vertical one.
 
-    `options` are the segments, the steps, the longest period and the tolerance of `orbits_from_hopf`.
+    `options` are the segments, the steps, the longest period, the tolerance and the method of `orbits_from_hopf`.
     """
-    segments, steps, max_period, rtol = options
+    segments, steps, max_period, rtol, method = options
     if at.kind != "Hopf point":
         raise ArgumentError("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(parameter.system)
     check_autonomous("flow", parameter, at.state)
     count, units = integer("segments", segments, least=3), hopf_units(parameter, at)
-    curve = curve_of_orbits(units, at.state, count, None, max_period, rtol)
+    mesh = None if choice("method", method, METHODS) == "shooting" else np.linspace(0.0, 1.0, count + 1)
+    curve = curve_of_orbits(units, at.state, count, None, max_period, rtol, mesh)
     begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
     curve.at_crossings = True
-    points, end = follow(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
-    if not points:
+    parts, end = follow_on_meshes(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
+    if not parts:
         raise ArgumentError(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
-    found = branch(curve, [begin, *points], ("Hopf point", end))
+    found = branch_of_parts(parts, ("Hopf point", end))
     crossing = next((b for b in found.bifurcations if b.kind == end == "branch point"), None)
     if crossing is None:
         return (found,)
-    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol)
+    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol, method=method)
     ways = sorted(left, key=lambda way: way.beside[0] != "stable")
     if not ways:
         return (found,)
@@ -183,12 +194,35 @@ def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
 
 
 def curve_of_orbits(
-    units: Units, start: State, count: int, forcing: Any, max_period: float | None, rtol: float
+    units: Units,
+    start: State,
+    count: int,
+    forcing: Any,
+    max_period: float | None,
+    rtol: float,
+    mesh: Float[np.ndarray, " edges"] | None = None,
 ) -> OrbitCurve:
-    """Set up the curve of periodic orbits of a flow in scaled units, along its first parameter."""
+    """Set up the curve of periodic orbits of a flow in scaled units, along its first parameter.
+
+    With a mesh, shares of the period from 0 to 1, it is one of collocation.
+    """
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
     begin, period = units.rescaled(start), forcing_in(units, forcing)
-    return OrbitCurve(units.varied[0], begin, count, period, longest, number("rtol", rtol), units)
+    given = period, longest, number("rtol", rtol), units
+    if mesh is None:
+        return OrbitCurve(units.varied[0], begin, count, *given)
+    return CollocationCurve(units.varied[0], begin, mesh, *given)
+
+
+def _mesh(method: str, cycle: Cycle, repeats: int = 1) -> np.ndarray | None:
+    """Choose the mesh of a method for an orbit, which may be repeated: that of its nodes; None for shooting."""
+    if choice("method", method, METHODS) == "shooting":
+        if cycle.times is not None:
+            raise ArgumentError("method", "be collocation, as that of the known orbit", "is shooting")
+        return None
+    count = len(jax.tree.leaves(cycle.nodes)[0])
+    times = np.arange(count) / count if cycle.times is None else np.asarray(cycle.times)
+    return np.append(np.concatenate([(k + times) / repeats for k in range(repeats)]), 1.0)
 
 
 def forcing_in(units: Units, forcing: Any) -> Any:
@@ -236,6 +270,7 @@ def switch_orbits(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    method: str = "shooting",
 ) -> tuple[Branch, ...]:
     """Continue the periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
 
@@ -250,6 +285,7 @@ def switch_orbits(
         steps: the steps along the new branches.
         max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
         rtol: relative tolerance of the solver.
+        method: `shooting` or `collocation`; see `continue_orbits`.
 
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
@@ -273,7 +309,8 @@ def switch_orbits(
     units, repeats = orbit_units(parameter.system, given, (parameter,), at=(at.parameter,)), 2 if doubled else 1
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
     start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), given.nodes), len(jax.tree.leaves(given.nodes)[0])
-    curve = curve_of_orbits(units, start, repeats * count, period, max_period, rtol)
+    mesh = _mesh(method, given, repeats)
+    curve = curve_of_orbits(units, start, repeats * count, period, max_period, rtol, mesh)
     within = steps.limits(curve.parameter, POINTS, curve.unit)
     at = at if curve.units is None else moved_bifurcation(units, at)
     cycle: Any = at.state
@@ -284,8 +321,8 @@ def switch_orbits(
     ways = [sign * across[0] for sign in ((1,) if doubled else (1, -1))]
     if len(across) > 1 and not doubled:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
-    left = [departing(curve, here, along, way, within) for way in ways]
-    return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
+    left = [departing(curve, here, along, way, within, follow_on_meshes) for way in ways]
+    return tuple(branch_of_parts(one[0], (at.kind, one[1])) for one in left if one is not None)
 
 
 @checked
@@ -310,6 +347,8 @@ def orbit_of(parameter: Parameter, cycles: Branch, point: int) -> PeriodicOrbit:
     """
     states: Any = cycles.states
     moved = parameter.at(cycles.parameters[point])
+    if states.times is not None:
+        return collocated_again(parameter, jax.tree.map(lambda a: a[point], states), float(cycles.parameters[point]))
     start = jax.tree.map(lambda a: jnp.asarray(a[point, 0]), states.nodes)
     return periodic_orbit(moved, start, float(states.period[point]), segments=jax.tree.leaves(states.nodes)[0].shape[1])
 
@@ -323,6 +362,8 @@ def orbit_ranges(
     of its steps the component is evaluated at `samples` places, and the best one is refined by Newton's method.
     """
     count, states = integer("samples", samples, least=2), cycles.states
+    if states.times is not None:
+        return _ranges_on_meshes(parameter, cycles, component, count)
     rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
     units = orbit_units(parameter.system, Cycle(rows, np.median(np.asarray(states.period))), (parameter,))
     states, take = moved_states(units, states, -1), units.varied[0].take
@@ -341,6 +382,68 @@ def orbit_ranges(
         found.append(np.asarray(_ranges(units.system, take, restored, count, *arrays))[:left])
     ends = np.concatenate(found).reshape(points, m, 2)
     return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
+
+
+def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> CollocationCurve:
+    """Set up the curve of orbits by collocation through one of them, on its mesh."""
+    units = orbit_units(parameter.system, cycle, (parameter,), at=(value,))
+    start = jax.tree.map(lambda a: jnp.asarray(a[0]), cycle.nodes)
+    mesh: Any = _mesh("collocation", cycle)
+    curve: Any = curve_of_orbits(units, start, len(mesh) - 1, None, None, RTOL, mesh)
+    return curve
+
+
+def collocated_again(parameter: Parameter, cycle: Cycle, value: float) -> PeriodicOrbit:
+    """Find an orbit by collocation again, on its mesh, with its multipliers and errors."""
+    curve = _curve_through(parameter, cycle, value)
+    point = curve.at(curve.own(cycle), value / curve.unit)
+    if point is None:
+        raise ArgumentError("cycles", "be a branch of this flow", "holds an orbit that Newton's method does not find")
+    state, error = (
+        point.state if curve.units is None else moved_states(curve.units, point.state, 1),
+        curve.trivial_error(point),
+    )
+    gap = float(np.max(np.abs(curve.equations(point.state, point.parameter, point.basis).values)))
+    first = jax.tree.map(lambda a: a[0], state.nodes)
+    stability = orbit_stability(point.values, max(UNIT, 10 * error))
+    return PeriodicOrbit(
+        first, float(state.period), state.nodes, point.values, error, gap, stability, np.asarray(cycle.times)
+    )
+
+
+def _ranges_on_meshes(
+    parameter: Parameter, cycles: Branch, component: int, samples: int
+) -> Float[np.ndarray, "points 2"]:
+    """Find the extremes of a component on orbits by collocation, from the polynomials of the intervals.
+
+    The best of the samples in each interval is refined by the parabola through it and its neighbours.
+    """
+    states: Any = cycles.states
+    curve, found = None, []
+    for k, value in enumerate(cycles.parameters):
+        cycle = jax.tree.map(lambda a, k=k: a[k], states)
+        mesh: Any = _mesh("collocation", cycle)
+        curve = _curve_through(parameter, cycle, float(value)) if curve is None else curve.on(mesh)
+        shares = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * np.arange(samples) / samples).ravel(), 1.0)
+        rows = curve.states_at(curve.own(cycle), float(value) / curve.unit, shares[:-1])[:, component]
+        size = (
+            1.0
+            if curve.units is None
+            else float(curve.units.flat(jax.tree.map(lambda a: a[0], cycle.nodes))[component])
+        )
+        found.append([size * _extreme(shares, rows, sign) for sign in (-1, 1)])
+    return np.array(found)
+
+
+def _extreme(shares: np.ndarray, rows: np.ndarray, sign: int) -> float:
+    """Find the largest value, or with sign -1 the least one, of a function of period 1 by a parabola."""
+    k = int(np.argmax(sign * rows))
+    values = rows[[k - 1, k, (k + 1) % len(rows)]]
+    before, after = np.diff(shares)[k - 1], np.diff(shares)[k]
+    steps = (values[1] - values[0]) / before, (values[2] - values[1]) / after
+    bend = (steps[1] - steps[0]) / (before + after)
+    slope = (steps[0] * after + steps[1] * before) / (before + after)
+    return float(values[1] - slope**2 / (4 * bend)) if sign * bend < 0 else float(values[1])
 
 
 @compiled

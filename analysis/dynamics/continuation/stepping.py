@@ -1,5 +1,6 @@
 """Step along curves by pseudo-arclength continuation: step-size control, bounds, closed curves and other ends."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,7 @@ def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
 @in_one_thread
 def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
     """Continue a curve from a point in both directions."""
-    low, high = within.bounds
-    inside = min(max(first.parameter, low), high)
-    if abs(first.parameter - inside) > ROUNDING * (high - low):
-        unit = within.unit
-        must = f"have the system's own value, {first.parameter * unit:g}, in its range"
-        raise ArgumentError("parameter", must, f"goes from {low * unit:g} to {high * unit:g}")
-    first = first._replace(parameter=inside)
+    first = begun_inside(first, within)
     forward, end = follow(curve, first, first.tangent, within)
     if end == "closed":
         return branch(curve, [first, *forward], ("closed", "closed"))
@@ -64,16 +59,43 @@ def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch
     return branch(curve, [*reversed_points, first, *forward], (begin, end))
 
 
+def begun_inside(first: CurvePoint, within: Limits) -> CurvePoint:
+    """Move the first point of a curve into the range of the parameter by rounding; raise `ValueError` for more."""
+    low, high = within.bounds
+    inside = min(max(first.parameter, low), high)
+    if abs(first.parameter - inside) > ROUNDING * (high - low):
+        unit = within.unit
+        must = f"have the system's own value, {first.parameter * unit:g}, in its range"
+        raise ArgumentError("parameter", must, f"goes from {low * unit:g} to {high * unit:g}")
+    return first._replace(parameter=inside)
+
+
 @in_one_thread
 def follow(
-    curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
+    curve: AbstractCurve,
+    first: CurvePoint,
+    direction: np.ndarray,
+    within: Limits,
+    *,
+    size: float | None = None,
+    home: CurvePoint | None = None,
 ) -> tuple[list[CurvePoint], str]:
-    """Continue a curve from a point in one direction; give the points after it, and why the curve ends."""
+    """Continue a curve from a point in one direction; give the points after it, and why the curve ends.
+
+    Args:
+        curve: the equations.
+        first: the point.
+        direction: the direction, along its tangent.
+        within: limits of the continuation.
+        size: the first step, by default that of the limits.
+        home: the point at which a closed curve ends, by default the first one.
+    """
     points: list[CurvePoint] = []
     bounds, step = within.bounds, within.step
     _check_steps(curve, first, within)
     here, along = turned(first, direction, first)
-    before, size, length = here, min(step, within.largest), 0.0
+    home = first if home is None else home
+    before, size, length = here, min(step, within.largest) if size is None else size, 0.0
     while len(points) < within.points:
         found = curve.stepped(here, direction, size)
         if found is not None:
@@ -102,7 +124,7 @@ def follow(
             return [*points, *_other(here, direction, curve.end_between(here, found), LEAST * step)], end
         points += [*hidden_turn(curve, here, found), found]
         length += size
-        if length > 3 * size and len(points) > 3 and _returned(curve, first, here, found):
+        if length > 3 * size and len(points) > 3 and _returned(curve, home, here, found):
             return points, "closed"
         before, here, direction = here, found, found.tangent
         if found.corrections <= EASY:
@@ -125,7 +147,14 @@ def _check_steps(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Non
             raise ArgumentError(name, f"exceed {error:.2g}, the error of the points of the curve", f"is {size:g}")
 
 
-def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across: np.ndarray, within: Limits) -> Any:
+def departing(
+    curve: AbstractCurve,
+    here: CurvePoint,
+    along: np.ndarray,
+    across: np.ndarray,
+    within: Limits,
+    followed: Callable[..., Any] | None = None,
+) -> Any:
     """Continue another curve through a point where two curves meet; None if only the first curve is found.
 
     Args:
@@ -134,9 +163,12 @@ def departing(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, across:
         along: tangent of the first curve there.
         across: direction in the null space towards which the other curve is searched.
         within: limits of the continuation.
+        followed: what follows the other curve in place of `follow`; it includes the point itself.
     """
     for towards in departures(curve, here, along, across, min(within.step, within.largest)):
-        points, end = follow(curve, here, towards, within)
+        points, end = (follow if followed is None else followed)(curve, here, towards, within)
+        if points and followed is not None:
+            return points, end
         if points:
             return [here._replace(tangent=towards), *points], end
     return None

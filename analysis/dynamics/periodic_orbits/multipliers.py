@@ -5,7 +5,7 @@ from jaxtyping import Complex, Float
 
 # Largest number of sweeps over all factors; blocks that are not separated by then have eigenvalues of similar size.
 SWEEPS = 40
-# Product of the norms of all factors up to which rounding errors of their product do not matter.
+# Condition of a product up to which its rounding errors do not matter.
 HARMLESS = 1e4
 # Size of an entry below the diagonal, relative to the rotation, that counts as zero.
 SEPARATED = 1e-13
@@ -22,9 +22,9 @@ def product_eigenvalues(factors: Float[np.ndarray, "m d d"]) -> Complex[np.ndarr
     >>> product_eigenvalues(np.array([[[1e10, 0.0], [0.0, 1.0]], [[1e10, 1e10], [0.0, 1e-20]]])).real.tolist()
     [1e+20, 1e-20]
     """
-    if np.prod(np.linalg.norm(factors, axis=(1, 2))) <= HARMLESS:
-        return _sorted(np.linalg.eigvals(np.linalg.multi_dot([*factors[::-1], np.eye(factors.shape[1])])))
-    d = factors.shape[1]
+    d, factors = factors.shape[1], _condensed(factors)
+    if len(factors) == 1 or d <= 1:
+        return _sorted(np.linalg.eigvals(factors[0]) if d > 1 else np.prod(factors, axis=0).reshape(d))
     Q, R = np.eye(d), np.zeros_like(factors)
     splits: list[int] = []
     for _ in range(SWEEPS):
@@ -44,13 +44,25 @@ def product_eigenvalues(factors: Float[np.ndarray, "m d d"]) -> Complex[np.ndarr
     return _sorted(np.concatenate(found))
 
 
+def _condensed(factors: Float[np.ndarray, "m d d"]) -> Float[np.ndarray, "k d d"]:
+    """Multiply neighbouring factors as long as rounding errors of their products do not matter."""
+    while factors.shape[1] > 1 and len(factors) > 1:
+        even = len(factors) - len(factors) % 2
+        products = factors[1:even:2] @ factors[:even:2]
+        sizes = np.linalg.svd(products, compute_uv=False)
+        if not np.all(sizes[:, 0] <= HARMLESS * sizes[:, -1]):
+            break
+        factors = np.concatenate([products, factors[even:]])
+    return factors
+
+
 def _sorted(values: np.ndarray) -> Complex[np.ndarray, " d"]:
     return values.astype(complex)[np.argsort(-np.abs(values), kind="stable")]
 
 
 def across(velocities: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m d d-1"]:
     """Compute an orthonormal basis across each of some velocities."""
-    return np.stack([np.linalg.svd(v[None])[2][1:].T for v in velocities])
+    return np.swapaxes(np.linalg.svd(velocities[:, None])[2][:, 1:], 1, 2)
 
 
 def return_factors(
@@ -58,4 +70,4 @@ def return_factors(
 ) -> Float[np.ndarray, "m d-1 d-1"]:
     """Restrict the derivatives of segments of an orbit to directions across the velocities at their beginnings."""
     bases = across(velocities)
-    return np.stack([b.T @ A @ a for a, A, b in zip(bases, factors, np.roll(bases, -1, axis=0), strict=True)])
+    return np.swapaxes(np.roll(bases, -1, axis=0), 1, 2) @ factors @ bases

@@ -16,6 +16,8 @@ from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.periodic_orbits.collocated_orbit import collocated_orbit
+from analysis.dynamics.periodic_orbits.collocation import ACCURATE, METHODS, CycleField
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.flat import flat_state, states_like
@@ -24,7 +26,7 @@ from dynsim._core.host import filled
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
-from dynsim._core.validation import integer, number, reals
+from dynsim._core.validation import choice, integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture, plot
@@ -75,6 +77,7 @@ class PeriodicOrbit(NamedTuple):
         gap: largest distance between the end of a segment and the next node.
         stability: `stable`, `saddle`, `unstable`, or `undecided` if no modulus exceeds one but one is within 1e-6 of
             it.
+        times: shares of the period at which an orbit computed by collocation has its nodes; None after shooting.
     """
 
     state: State
@@ -84,6 +87,7 @@ class PeriodicOrbit(NamedTuple):
     trivial_error: float
     gap: float
     stability: str
+    times: Float[np.ndarray, " nodes"] | None = None
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -133,8 +137,9 @@ def periodic_orbit(
     rtol: float = 1e-10,
     lost: Callable[[State, float], bool] | None = None,
     solver: "dfx.AbstractAdaptiveSolver | None" = None,
+    method: str = "shooting",
 ) -> PeriodicOrbit:
-    """Compute a periodic orbit by multiple shooting from a guess of a state and the period.
+    """Compute a periodic orbit by multiple shooting or collocation from a guess of a state and the period.
 
     Angles of the space close modulo their periods: an orbit may turn, as a rotating pendulum, by as many whole turns as
     the guess's trajectory in the guessed period. Tolerances are relative to the range of this trajectory.
@@ -164,16 +169,22 @@ def periodic_orbit(
         rtol: relative tolerance of the solver. The absolute tolerance is a hundredth of it, in units of the orbit.
         lost: tests whether the first state and the period have moved too far away, so that the iteration stops.
         solver: a diffrax solver, by default Tsit5. For stiff flows use an implicit one, such as `Kvaerno4()`.
+        method: `shooting`, or `collocation` at the Gauss points of an adapted mesh, for flows on flat spaces: for stiff
+            flows, long periods and large multipliers. Its nodes are at `times` that the mesh decides, and `rtol` is a
+            thousandth of their largest error, relative to the ranges of the states.
 
     Raises:
         ValueError: for bad input, or if the iteration does not converge, is lost, or collapses onto an equilibrium.
     """
     if isinstance(flow, AbstractMap):
         given = {"segments": segments != 1, "forced": forced, "shift": shift, "solver": solver}
+        given["method"] = choice("method", method, METHODS) != "shooting"
         return _of_map(flow, guess, period, given)
     check_flow(flow)
     start = check_start("guess", flow, double_state("guess", guess))
     time, count = number("period", period), integer("segments", segments, least=1)
+    if choice("method", method, METHODS) == "collocation":
+        _check_collocation(flow, {"shift": shift, "lost": lost, "solver": solver})
     if not forced and depends_on_time(flow, start):
         must = "be True for a flow that depends on time, with the period of its forcing"
         raise ArgumentError("forced", must, f"is {forced}")
@@ -189,9 +200,11 @@ def periodic_orbit(
         away = None if lost is None else lambda x, period: lost(units.restored(x), period * units.time)
         found = periodic_orbit(
             units.system, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol, lost=away,
-            solver=solver,
+            solver=solver, method=method,
         )  # fmt: skip
         return orbit_in_given(found, units)
+    if method == "collocation":
+        return _by_collocation(pair, start, time, count, forced=forced, rtol=float(rtol))
     nodes, flat_space = _nodes(pair, flat, time, count, tolerance), is_flat(flow.space)
     begun_aside = False
     for _ in range(ITERATIONS):
@@ -230,6 +243,34 @@ def periodic_orbit(
     raise ArgumentError("guess", "be near a periodic orbit", f"leads to none in {ITERATIONS} steps of Newton's method")
 
 
+def _check_collocation(flow: AbstractFlow, given: dict[str, Any]) -> None:
+    """Raise `ValueError` for a flow or an option that collocation does not have."""
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(name, "be left out for collocation", "is given")
+    if not is_flat(flow.space):
+        raise ArgumentError("method", "be shooting on a curved space", "is collocation")
+
+
+def _by_collocation(
+    pair: Linearised, start: State, time: float, count: int, *, forced: bool, rtol: float
+) -> PeriodicOrbit:
+    """Compute a periodic orbit by collocation on a flat space."""
+    if pair.switched is not None:
+        must = "be shooting for a field that may jump"
+        raise ArgumentError("method", must, f"is collocation; it jumps where {pair.switched.named()}")
+    angles = flat_state(pair.system.space.periods(start))
+    field, flat = CycleField(pair.system, None, start), flat_state(start)
+    made = collocated_orbit(field, flat, time, angles, count=count, forced=forced, accuracy=ACCURATE * rtol)
+    size = float(max(np.max(np.ptp(made.nodes, axis=0)), np.max(np.abs(made.speeds)) * made.period))
+    begun = None if forced else np.roll(made.speeds, 1, axis=0)
+    bases = [np.eye(made.nodes.shape[1])] * len(made.nodes)
+    found = _found(pair, made.nodes, made.period, made.gap, size, bases, made.intervals.maps, begun)
+    if not 1 / FURTHEST <= made.period / time <= FURTHEST:  # the guess may be that of several turns
+        raise ArgumentError("period", "be near that of the orbit", f"is {time:g}, and leads to {made.period:g}")
+    return found._replace(times=made.mesh[:-1])
+
+
 def _on_a_surface(pair: Linearised, nodes: np.ndarray) -> bool:
     """Tell whether a node lies on a surface on which the field jumps, before or behind which rounding decides."""
     if pair.switched is None:
@@ -265,7 +306,7 @@ def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, A
     ordered = values[np.argsort(-np.abs(values), kind="stable")]
     nodes = states_of(time_map, points[:-1])
     first = jax.tree.map(lambda part: part[0], nodes)
-    return PeriodicOrbit(first, float(steps), nodes, ordered, 0.0, gap, _stability(ordered, UNIT))
+    return PeriodicOrbit(first, float(steps), nodes, ordered, 0.0, gap, orbit_stability(ordered, UNIT))
 
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
@@ -313,7 +354,7 @@ def _found(
         values = product_eigenvalues(return_factors(factors, along))
     states = states_like(jax.eval_shape(pair.restored, jax.ShapeDtypeStruct(nodes.shape[1:], nodes.dtype)), nodes)
     first = jax.device_put(jax.tree.map(lambda part: part[0], states))  # which compiles nothing
-    return PeriodicOrbit(first, time, states, values, error, gap, _stability(values, max(UNIT, 10 * error)))
+    return PeriodicOrbit(first, time, states, values, error, gap, orbit_stability(values, max(UNIT, 10 * error)))
 
 
 def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
@@ -331,7 +372,8 @@ def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
     return turn
 
 
-def _stability(values: np.ndarray, tolerance: float) -> str:
+def orbit_stability(values: np.ndarray, tolerance: float) -> str:
+    """Classify the stability of an orbit by its multipliers: `stable`, `saddle`, `unstable` or `undecided`."""
     sizes = np.abs(values)
     if np.all(sizes < 1 - tolerance):
         return "stable"

@@ -149,7 +149,9 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
         orbits = tuple(extend(one, parameter, **of_orbits) for one in diagram.orbits)
         diagram = extend(diagram._replace(orbits=()), parameter, steps=steps, symmetries=symmetries)
         diagram = diagram._replace(orbits=orbits)
-        return with_orbits(diagram, parameter, segments=o.segments, **of_orbits) if o.cycles else diagram
+        return (
+            with_orbits(diagram, parameter, segments=o.segments, method=o.method, **of_orbits) if o.cycles else diagram
+        )
     if o.of_cycle:
         return diagram_of_cycle(o, made, parameter)
     if not o.varied.low <= parameter.value <= o.varied.high:
@@ -159,7 +161,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
         check_autonomous("system", parameter, starts[0])
     diagram = bifurcation_diagram(parameter, starts, levels=o.levels, steps=steps, symmetries=symmetries)
     if o.cycles:
-        diagram = with_orbits(diagram, parameter, segments=o.segments, **of_orbits)
+        diagram = with_orbits(diagram, parameter, segments=o.segments, method=o.method, **of_orbits)
     return diagram
 
 

@@ -79,6 +79,8 @@ def diagram_of_cycle(o: Continue, made: "Found", parameter: "Parameter") -> "Dia
     with typed_as(start="from" if o.from_ is not None else "start"):
         orbit = attracting_orbit(parameter.system, start, segments=o.segments)
     say(str(orbit))
-    found = continue_orbits(parameter, orbit, steps=steps_of_orbits(o), max_period=o.max_period, rtol=o.rtol)
+    found = continue_orbits(
+        parameter, orbit, steps=steps_of_orbits(o), max_period=o.max_period, rtol=o.rtol, method=o.method
+    )
     known = components(parameter.system, start)
     return Diagram(parameter.name, (), (), (found,), names=known.names, units=known.units, of=parameter)

@@ -47,8 +47,11 @@ class Continue(SystemOptions):
     from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     """a run file (.npz) of SYSTEM: continue the stable periodic orbit to which its final state leads; parameters that
     are not given are those of the run"""
+    method: Literal["shooting", "collocation"] = "shooting"
+    """how periodic orbits are computed: by multiple shooting, or by collocation on a mesh that is adapted, for stiff
+    systems, long periods and large multipliers"""
     segments: int = 12
-    """number of shooting segments of a periodic orbit"""
+    """number of shooting segments of a periodic orbit, or first number of intervals of a mesh"""
     max_period: float | None = None
     """longest period, at which branches of periodic orbits and curves of their bifurcations end; by default 1000 units
     of time, which are rescaled if the system's rates are far from 1"""

@@ -8,7 +8,7 @@ import scipy.special
 from analysis.dynamics.attractors.search import find_attractors
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.flow_maps.autonomy import check_period
-from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, _stability, periodic_orbit
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_stability, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
@@ -99,7 +99,7 @@ def test_backwards_in_time_the_orbit_is_unstable():
     ],
 )  # fmt: skip
 def test_stability_is_that_of_the_moduli_of_multipliers(multipliers, stability):
-    assert _stability(np.array(multipliers), 1e-6) == stability
+    assert orbit_stability(np.array(multipliers), 1e-6) == stability
 
 
 @pytest.mark.slow

@@ -1,0 +1,143 @@
+"""Continue periodic orbits by collocation, on meshes that are replaced where the error of an orbit grows."""
+
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
+from analysis.dynamics.continuation.collocation_curve import CollocationCurve
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.stepping import begun_inside, follow
+from analysis.dynamics.continuation.steps import Limits
+from analysis.dynamics.periodic_orbits.collocated_orbit import MOST
+from analysis.dynamics.periodic_orbits.collocation import refined_mesh
+from analysis.dynamics.scaling.flat import states_like
+from dynsim._runtime.blas import in_one_thread
+from dynsim.errors import ArgumentError
+
+# Error of an orbit on a new mesh, relative to the largest one: the mesh serves for several steps.
+NEW = 0.03
+# Largest factor by which the number of intervals grows at once, and its factor beyond what the error asks for.
+GROWTH, ROOM = 2.0, 1.1
+# Most meshes that are tried for an orbit.
+TRIALS = 8
+
+
+class Part(NamedTuple):
+    """Successive points of a curve of orbits on one mesh."""
+
+    curve: AbstractCurve
+    points: list[CurvePoint]
+
+
+def remeshed(
+    curve: CollocationCurve, point: CurvePoint, direction: np.ndarray
+) -> tuple[CollocationCurve, CurvePoint] | None:
+    """Find an orbit again on a mesh on which its error is small; None if it needs too many intervals.
+
+    Intervals are added as the error, of order twice the number of Gauss points, asks for.
+    """
+    count, most = curve.segments, MOST
+    for _ in range(TRIALS):
+        moved, found = curve.moved_to(curve.adapted(point, count), point, direction)
+        error = np.inf if found is None else moved.error(found)
+        if found is not None and error <= NEW * curve.accuracy:
+            return moved, found
+        if count == most:
+            return (moved, found) if found is not None and error <= curve.accuracy else None
+        factor = GROWTH if not np.isfinite(error) else ROOM * (error / (NEW * curve.accuracy)) ** (1 / 8)
+        count = min(int(np.ceil(count * min(factor, GROWTH))), most)
+        if found is not None:
+            curve, point, direction = moved, found, found.tangent
+    return None
+
+
+def follow_on_meshes(
+    curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
+) -> tuple[list[Part], str]:
+    """Continue a curve from a point in one direction; give its parts, which share their ends, and why it ends."""
+    parts: list[Part] = []
+    here, size, left, home = first, None, within.points, first
+    while True:
+        points, end = follow(curve, here, direction, within._replace(points=left), size=size, home=home)
+        begin = here._replace(tangent=direction)
+        if points:
+            parts.append(Part(curve, [begin, *points]))
+        left -= len(points)
+        if end != "mesh" or not isinstance(curve, CollocationCurve):
+            return parts, end
+        if left <= 0:
+            return parts, "steps"
+        last = points[-1] if points else begin
+        chord = float(np.linalg.norm(points[-1].flat - [begin, *points][-2].flat)) if points else None
+        found = remeshed(curve, last, last.tangent)
+        if found is None:
+            return parts, curve.unconfirmed(curve.nodes(last.state), last.parameter)
+        if not points:  # not even one step on a new mesh
+            size = within.step if size is None else size
+            size /= 4
+            if size < 1e-6 * within.step:
+                return parts, curve.unconfirmed(curve.nodes(last.state), last.parameter)
+        else:
+            size = chord
+        _, back = curve.moved_to(found[0].mesh, home, home.tangent)
+        ratio = (found[0].segments / curve.segments) ** 0.5
+        curve, here = found
+        size, home = size * ratio, here if back is None else back
+        direction = here.tangent
+
+
+@in_one_thread
+def branch_of_parts(parts: list[Part], ends: tuple[str, str]) -> Branch:
+    """Build the branch of successive parts of a curve, and locate its bifurcations; see `branches.branch`."""
+    meshes = [part.curve.mesh for part in parts if isinstance(part.curve, CollocationCurve)]
+    most = max((len(mesh) - 1 for mesh in meshes), default=0)
+    found = []
+    for k, part in enumerate(parts):
+        own = (ends[0] if k == 0 else "", ends[1] if part is parts[-1] else "")
+        made = branch(part.curve, part.points, own)
+        found.append(_with_times(part, made, most) if most else made)
+    whole = joined(found, ends)
+    return whole._replace(vertical=is_vertical(parts[0].curve, whole.parameters, whole.arclengths))
+
+
+def _with_times(part: Part, made: Branch, count: int) -> Branch:
+    """Add the times of the nodes to orbits, on meshes that are refined to have a number of intervals."""
+    curve: Any = part.curve
+    mesh = refined_mesh(curve.mesh, count)
+    rows = np.stack([curve.states_at(p.state, p.parameter, mesh[:-1]) for p in part.points])
+    nodes = states_like(jax.tree.map(lambda a: np.asarray(a), curve._like), rows.reshape(-1, rows.shape[-1]))
+    nodes = jax.tree.map(lambda a: a.reshape(rows.shape[0], count, *a.shape[1:]), nodes)
+    if curve.units is not None:
+        nodes = curve.units.moved(nodes, 1)
+    states: Any = made.states
+    times = np.tile(mesh[:-1], (len(part.points), 1))
+    at = tuple(b._replace(state=b.state._replace(times=curve.mesh[:-1])) for b in made.bifurcations)
+    return made._replace(states=Cycle(nodes, states.period, times), bifurcations=at)
+
+
+@in_one_thread
+def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
+    """Continue a curve of orbits from one of them in both directions; see `stepping.both_ways`."""
+    first = begun_inside(first, within)
+    if isinstance(curve, CollocationCurve) and curve.unresolved(first):
+        found = remeshed(curve, first, np.append(np.zeros(len(first.tangent) - 1), 1.0))
+        if found is None:
+            must = f"be one that {MOST} intervals of a mesh resolve"
+            raise ArgumentError("orbit", must, "needs more")
+        curve, first = found
+    forward, end = follow_on_meshes(curve, first, first.tangent, within)
+    if end == "closed":
+        return branch_of_parts(forward, ("closed", "closed"))
+    backward, begin = follow_on_meshes(curve, first, -first.tangent, within)
+    turned = [Part(one.curve, [p._replace(tangent=-p.tangent) for p in one.points[::-1]]) for one in backward[::-1]]
+    if not turned or not forward:
+        parts = [*turned, *forward] or [Part(curve, [first])]
+    elif turned[-1].curve is forward[0].curve:
+        middle = Part(curve, [*turned[-1].points, *forward[0].points[1:]])
+        parts = [*turned[:-1], middle, *forward[1:]]
+    else:
+        parts = [*turned, *forward]
+    return branch_of_parts(parts, (begin, end))

@@ -1,0 +1,212 @@
+"""Periodic orbits continued by collocation: exact families, published points, and agreement with shooting."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.codim2.curves import critical_curve
+from analysis.dynamics.continuation import meshes
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.extending import extend
+from analysis.dynamics.continuation.orbits import (
+    continue_orbits,
+    orbit_of,
+    orbit_ranges,
+    orbits_from_hopf,
+    switch_orbits,
+)
+from analysis.dynamics.continuation.period_limits import fitted_limit, period_limit
+from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from dynsim.errors import ArgumentError
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.chaotic import Lorenz, Roessler
+from dynsim.systems.catalogue.oscillators import VanDerPol
+from dynsim.systems.parameter import Parameter
+
+
+def radial(t, x, mu=-1.0, size=1.0, other=1.0):
+    """Orbits x = sqrt(r) size, y = sqrt(r) other on circles with mu + 2 r - r^2 = 0 and the frequency 1 + r."""
+    u, v = x[0] / size, x[1] / other
+    r = u**2 + v**2
+    growth, speed = mu + 2 * r - r**2, 1 + r
+    return jnp.stack([size * (growth * u - speed * v), other * (speed * u + growth * v)])
+
+
+@pytest.fixture(scope="module")
+def circles():
+    mu = Parameter(FunctionFlow(radial, parameters={"mu": 0.5}), "mu", -2.0, 1.0)
+    (hopf,) = continue_equilibria(mu, jnp.zeros(2)).bifurcations
+    return mu, orbits_from_hopf(mu, hopf, method="collocation")
+
+
+def test_a_family_of_circles_is_exact_with_its_fold_and_multipliers(circles):
+    mu, found = circles
+    (fold,) = found.bifurcations
+    assert fold.kind == "fold"
+    assert fold.parameter == pytest.approx(-1.0, abs=1e-8)
+    assert fold.state.period == pytest.approx(np.pi, rel=1e-4)
+    assert fold.unknown == "no coefficient by collocation"
+    r = np.sum(found.states.nodes**2, axis=2)
+    assert np.allclose(r, r[:, :1], atol=1e-7)  # all nodes are on the circle
+    assert np.allclose(r[:, 0] ** 2 - 2 * r[:, 0], found.parameters, atol=1e-6)
+    assert np.allclose(found.states.period, 2 * np.pi / (1 + r[:, 0]), rtol=1e-6)
+    growth = 2 * r[:, 0] * (2 - 2 * r[:, 0]) * found.states.period
+    assert np.allclose(found.eigenvalues[1:, 0].real, np.exp(growth[1:]), rtol=1e-5)
+    assert found.kinds[-1] == "stable"
+    assert found.beside[0] == "unstable"
+    assert found.ends == ("Hopf point", "bounds")
+    assert np.allclose(orbit_ranges(mu, found, 1)[1:, 1], np.sqrt(r[1:, 0]), rtol=1e-6)
+    again = orbit_of(mu, found, -1)
+    assert again.stability == "stable"
+    assert np.allclose(again.multipliers, found.eigenvalues[-1], rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_units_of_twelve_orders_of_magnitude_do_not_matter(circles):
+    flow = FunctionFlow(radial, parameters={"mu": 0.5, "size": 1e-12, "other": 1e12})
+    mu = Parameter(flow, "mu", -2.0, 1.0)
+    orbit = periodic_orbit(flow, [1e-12 * 1.5, 0.0], 1.94, method="collocation")
+    found = continue_orbits(mu, orbit, method="collocation", steps=Steps(first=0.1))
+    fold = next(one for one in found.bifurcations if one.kind == "fold")
+    assert fold.parameter == pytest.approx(-1.0, abs=1e-7)
+    assert np.allclose(
+        np.ptp(found.states.nodes[..., 1], axis=1), 1e24 * np.ptp(found.states.nodes[..., 0], axis=1), rtol=0.2
+    )
+
+
+@pytest.fixture(scope="module")
+def predators():
+    def pp2(t, x, q=0.67):
+        caught = q * (1 - jnp.exp(-5 * x[0]))
+        return jnp.stack([3 * x[0] * (1 - x[0]) - x[0] * x[1] - caught, -x[1] + 3 * x[0] * x[1]])
+
+    q = Parameter(FunctionFlow(pp2, parameters={"q": 0.67}), "q", 0.66, 0.9)
+    hopf = continue_equilibria(q, jnp.array([1 / 3, 1.0])).bifurcations[0]
+    return q, orbits_from_hopf(q, hopf, method="collocation", max_period=120.0)
+
+
+@pytest.mark.slow
+def test_the_cycles_of_autos_demo_end_at_a_heteroclinic_cycle(predators):
+    q, found = predators
+    assert found.ends == ("Hopf point", "period")
+    at = np.interp(36.0, found.states.period, found.parameters)
+    assert at == pytest.approx(0.70790, abs=1e-4)
+    limit = period_limit(found)
+    assert limit.kind == "homoclinic"
+    assert limit.parameter == pytest.approx(0.7079, abs=1e-3)
+    assert len({len(row) for row in found.states.times}) == 1
+    assert found.states.times.shape == found.states.nodes.shape[:2]
+
+
+def test_limits_of_periods_are_told_apart():
+    p = 1 + np.geomspace(1.0, 1e-3, 20)
+    log, root = fitted_limit(p, 3 - 2 * np.log(p - 1)), fitted_limit(p, 3 + 2 / np.sqrt(p - 1))
+    assert (log.kind, root.kind) == ("homoclinic", "saddle-node on a cycle")
+    assert np.allclose([log.parameter, root.parameter, log.scale / 2, root.scale / 2], 1.0, atol=0.02)
+    with pytest.raises(ArgumentError, match="grows"):
+        fitted_limit(p, np.log(p - 1))
+
+
+def test_period_doublings_and_multipliers_agree_with_shooting():
+    c = Parameter(Roessler(c=2.6), "c", 2.6, 3.0)
+    orbit = periodic_orbit(c.system, [0.0, -3.4, 0.1], 5.77, method="collocation")
+    found = continue_orbits(c, orbit, method="collocation", steps=Steps(largest=1.0))
+    (doubling,) = found.bifurcations
+    assert doubling.kind == "period doubling"
+    assert doubling.parameter == pytest.approx(2.832445, abs=1e-5)  # by shooting with a tolerance of 1e-12
+    (doubled,) = switch_orbits(c, doubling, method="collocation", steps=Steps(largest=1.0, points=4))
+    assert doubled.states.period[1] == pytest.approx(2 * float(doubling.state.period), rel=1e-2)
+    assert doubled.beside[0] == "stable"
+    assert np.ptp(doubled.states.nodes[-1][:, 0]) > 0
+    with pytest.raises(ArgumentError, match="shooting"):
+        switch_orbits(c, doubling)
+    with pytest.raises(ArgumentError, match="shooting"):
+        extend(found, c)
+    with pytest.raises(ArgumentError, match="shooting"):
+        critical_curve((c, Parameter(c.system, "a", 0.1, 0.3)), doubling)
+
+
+def test_van_der_pols_period_follows_its_asymptotic_series(monkeypatch):
+    flow = VanDerPol(mu=4.0)
+    mu = Parameter(flow, "mu", 4.0, 7.0)
+    orbit = periodic_orbit(flow, [2.0, 0.0], 10.2, method="collocation")
+    found = continue_orbits(mu, orbit, method="collocation", steps=Steps(largest=20.0))
+    last = found.parameters[-1]
+    series = (3 - 2 * np.log(2)) * last + 7.01432 * last ** (-1 / 3) - 2 / 3 * np.log(last) / last - 1.3246 / last
+    assert last == pytest.approx(7.0)
+    assert found.states.period[-1] == pytest.approx(series, abs=0.08)
+    assert found.isolated
+    assert not found.bifurcations
+    assert {*found.kinds} == {"stable"}
+    monkeypatch.setattr(meshes, "MOST", 36)
+    ended = continue_orbits(mu, orbit, method="collocation", steps=Steps(largest=20.0))
+    assert ended.ends[1] == "accuracy"
+    assert 4.0 < ended.parameters[-1] < 7.0
+
+
+def hodgkin_huxley(t, x, current=0.0):
+    def ratio(u):
+        small = jnp.abs(u) < 1e-2
+        safe = jnp.where(small, 1.0, u)
+        return jnp.where(small, 1 + u / 2 + u**2 / 12 - u**4 / 720 + u**6 / 30240, safe / (1 - jnp.exp(-safe)))
+
+    v, m, h, n = x
+    flux = 120 * m**3 * h * (v - 50) + 36 * n**4 * (v + 77) + 0.3 * (v + 54.387)
+    gates = (
+        (ratio((v + 40) / 10), 4 * jnp.exp(-(v + 65) / 18), m),
+        (0.07 * jnp.exp(-(v + 65) / 20), 1 / (1 + jnp.exp(-(v + 35) / 10)), h),
+        (0.1 * ratio((v + 55) / 10), 0.125 * jnp.exp(-(v + 65) / 80), n),
+    )
+    return jnp.stack([current - flux, *(a * (1 - y) - b * y for a, b, y in gates)])
+
+
+@pytest.mark.slow
+def test_hodgkin_and_huxleys_cycles_reach_all_their_folds():
+    current = Parameter(FunctionFlow(hodgkin_huxley, parameters={"current": 0.0}), "current", 0.0, 200.0)
+    hopf = continue_equilibria(current, jnp.array([-65.0, 0.053, 0.6, 0.318]), steps=Steps(largest=2.0)).bifurcations[0]
+    found = orbits_from_hopf(current, hopf, steps=Steps(largest=8.0), method="collocation")
+    folds = [one.parameter for one in found.bifurcations if one.kind == "fold"]
+    assert np.allclose(folds, [7.84235, 7.91779, 6.26032], atol=1e-5)  # by AUTO
+    assert [one.kind for one in found.bifurcations].count("period doubling") == 2
+    assert found.ends == ("Hopf point", "equilibrium")
+    assert found.kinds[-3] == "stable"
+    assert np.max(np.abs(found.eigenvalues[1:])) > 1e3
+    assert np.min(np.abs(found.eigenvalues[1:])) < 1e-30
+
+
+@pytest.mark.slow
+def test_autos_demo_of_the_lorenz_system_doubles_its_period():
+    orbit = periodic_orbit(Lorenz(rho=280.0), [-1.5, -26.0, 246.0], 0.43, method="collocation")
+    rho = Parameter(Lorenz(rho=280.0), "rho", 200.0, 285.0)
+    found = continue_orbits(rho, orbit, method="collocation", steps=Steps(first=1.0, largest=5.0))
+    doubling = next(one for one in found.bifurcations if one.kind == "period doubling")
+    assert doubling.parameter == pytest.approx(229.4, abs=0.1)
+
+
+@pytest.mark.slow
+def test_morris_and_lecars_cycles_have_their_published_folds_and_limits():
+    def neuron(t, x, current=60.0, phi=0.04, gca=4.4, v3=2.0, v4=30.0):
+        V, w = x
+        m, n = (1 + jnp.tanh((V + 1.2) / 18)) / 2, (1 + jnp.tanh((V - v3) / v4)) / 2
+        flux = gca * m * (V - 120) + 8 * w * (V + 84) + 2 * (V + 60)
+        return jnp.stack([(current - flux) / 20, phi * jnp.cosh((V - v3) / (2 * v4)) * (n - w)])
+
+    def cycles(start, **values):
+        flow = FunctionFlow(
+            neuron, parameters={"current": 150.0, "phi": 0.04, "gca": 4.4, "v3": 2.0, "v4": 30.0} | values
+        )
+        current = Parameter(flow, "current", 0.0, 300.0)
+        hopf = continue_equilibria(current, jnp.array(start), steps=Steps(largest=3.0)).bifurcations[0]
+        return orbits_from_hopf(current, hopf, method="collocation")
+
+    found = cycles([0.0, 0.3])
+    folds = sorted(one.parameter for one in found.bifurcations)
+    assert np.allclose(folds, [88.2933, 216.8998], atol=1e-3)  # 88.29 and 216.9 by XPPAUT
+    on_cycle = {"gca": 4.0, "v3": 12.0, "v4": 17.4}
+    limit = period_limit(cycles([10.0, 0.4], phi=0.067, **on_cycle))
+    assert limit.kind == "saddle-node on a cycle"
+    assert limit.parameter == pytest.approx(39.9632, abs=1e-3)
+    limit = period_limit(cycles([10.0, 0.4], phi=0.23, **on_cycle))
+    assert limit.kind == "homoclinic"
+    assert limit.parameter == pytest.approx(35.0067, abs=1e-3)
