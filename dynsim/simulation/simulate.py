@@ -15,7 +15,7 @@ from dynsim._core.host import on_host
 from dynsim._core.placement import memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, TimesLike
-from dynsim._core.validation import integer
+from dynsim._core.validation import LONGEST, integer
 from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
@@ -258,6 +258,8 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1, devi
     num_steps, every = integer("num_steps", num_steps, least=1), integer("every", every, least=1)
     if num_steps % every:
         raise ArgumentError("num_steps", f"be a positive multiple of `every` = {every}", f"is {num_steps}")
+    if num_steps // every > LONGEST:
+        raise ArgumentError("num_steps", f"be at most {LONGEST} times `every`, to keep the states", f"is {num_steps}")
     ts = np.arange(0, num_steps + 1, every)
     if map.on_host:
         return _looped(map, x0, ts, every)

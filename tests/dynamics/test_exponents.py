@@ -67,3 +67,21 @@ def test_bad_ensembles_are_one_sentence():
         lyapunov_ensemble(FLOWS, STARTS, 10.0)
     with pytest.raises(ValueError, match="Argument `count` must be at most the dimension, 2, but is 3"):
         lyapunov_ensemble(FLOWS, STARTS, count=3, integrator=Diffrax())
+
+
+def test_exponents_of_a_forced_flow_begin_after_the_transient_and_have_the_errors_of_their_blocks():
+    flow = FunctionFlow(lambda t, x: -(1 + 0.5 * jnp.cos(t)) * x)
+    found = lyapunov_ensemble(flow, np.ones((2, 1)), 20.0, transient=20.0)
+    ends = np.arange(20.0, 41.0)
+    blocks = -1 - 0.5 * np.diff(np.sin(ends))  # of one interval each
+    assert found.exponents[:, 0] == pytest.approx(np.mean(blocks), rel=1e-6)
+    assert found.errors[:, 0] == pytest.approx(np.std(blocks, ddof=1) / np.sqrt(20), rel=1e-5)
+    usual, given = (lyapunov_ensemble(flow, np.ones((2, 1)), 30.0, interval=0.1, **o) for o in ({}, {"transient": 3.0}))
+    assert np.array_equal(usual.exponents, given.exponents)
+
+
+def test_each_member_that_is_followed_alone_has_its_own_flow():
+    flows = [FunctionFlow(lambda t, x, k: k * jnp.array([0.0, 1.0]), Sphere(), parameters={"k": k}) for k in (1.0, 2.0)]
+    found = lyapunov_ensemble(flows, np.array([[0.6, 0.8], [0.6, 0.8]]), 40.0, transient=20.0)
+    assert found.solved.startswith("not in lanes")
+    assert found.exponents[:, 0] == pytest.approx([-1.0, -2.0], abs=1e-4)
