@@ -1,13 +1,16 @@
 """Lyapunov exponents of many trajectories: closed forms, in lanes, by the kernel's text, and one by one."""
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics import exponents
 from analysis.dynamics.exponents import lyapunov_ensemble
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from dynsim.integrators import Diffrax
-from dynsim.spaces import Sphere
+from dynsim.spaces import Circle, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from tests.support.as_if_kernels import as_if_kernels
@@ -80,8 +83,13 @@ def test_exponents_of_a_forced_flow_begin_after_the_transient_and_have_the_error
     assert np.array_equal(usual.exponents, given.exponents)
 
 
-def test_each_member_that_is_followed_alone_has_its_own_flow():
-    flows = [FunctionFlow(lambda t, x, k: k * jnp.array([0.0, 1.0]), Sphere(), parameters={"k": k}) for k in (1.0, 2.0)]
-    found = lyapunov_ensemble(flows, np.array([[0.6, 0.8], [0.6, 0.8]]), 40.0, transient=20.0)
-    assert found.solved.startswith("not in lanes")
-    assert found.exponents[:, 0] == pytest.approx([-1.0, -2.0], abs=1e-4)
+def test_each_member_that_is_followed_alone_has_its_own_flow_and_start(monkeypatch):
+    def rates(flow, start, duration, **options):
+        return SimpleNamespace(exponents=-flow.parameters["k"] * start, errors=np.full(1, duration))
+
+    monkeypatch.setattr(exponents, "lyapunov_spectrum", rates)
+    flows = [FunctionFlow(lambda t, x, k: k * x, Circle(), parameters={"k": k}) for k in (1.0, 2.0)]
+    found = lyapunov_ensemble(flows, np.array([[1.0], [3.0]]), 40.0)
+    assert found.solved == "not in lanes, because the states lie on Circle"
+    assert found.exponents[:, 0].tolist() == [-1.0, -6.0]
+    assert found.errors[:, 0].tolist() == [40.0, 40.0]

@@ -155,7 +155,7 @@ def test_a_closed_branch_ends_where_it_began():
     assert sorted(b.parameter for b in found.bifurcations) == pytest.approx([-1.0, 1.0], abs=1e-8)
 
 
-@pytest.mark.parametrize("shear", [0.0, 0.3])
+@pytest.mark.parametrize("shear", [0.0, pytest.param(0.3, marks=pytest.mark.slow)])
 def test_a_closed_branch_that_leaves_a_branch_point_ends_there(shear):
     """Newton's method fails beside its first point, where the branch crosses the one that it left."""
     flow = FunctionFlow(lambda t, x, p: x * (1 - x**2 - (p - shear * x) ** 2), parameters={"p": -2.0})

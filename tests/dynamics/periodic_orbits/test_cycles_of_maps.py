@@ -30,6 +30,7 @@ def test_a_cycle_of_a_map_is_found_from_a_guess():
         periodic_orbit(FunctionMap(lambda k, x: x + 1), [0.0], 1)
 
 
+@pytest.mark.slow
 def test_a_branch_of_cycles_ends_where_their_period_is_halved():
     # x <- y, y <- 2 - b x - y^2: cycles of period 2 between b = -1 - sqrt(8/3) and -1 + sqrt(8/3), doubled twice
     system = FunctionMap(lambda k, u, b: jnp.stack([u[1], 2 - b * u[0] - u[1] ** 2]), parameters={"b": 0.0})
