@@ -32,7 +32,7 @@ def random_key(seed: int, name: str, index: int = 0) -> Key:
     """
     if not isinstance(name, str):
         raise ArgumentError("name", "be a word", f"is {shown(name)}")
-    seed, index = integer("seed", seed, least=0), integer("index", index, least=0)
+    seed, index = integer("seed", seed, least=0), integer("index", index, least=0, most=2**32 - 1)
     key = jax.random.fold_in(jax.random.key(seed), zlib.crc32(name.encode()))
     return jax.random.fold_in(key, index)
 

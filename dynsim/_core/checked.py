@@ -1,5 +1,6 @@
 """Check the arguments of public functions by their annotations, so that bad input gets one sentence."""
 
+import dataclasses
 import functools
 import inspect
 import operator
@@ -55,6 +56,13 @@ def checked(fn: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
+def check_fields(module: Any) -> None:
+    """Check the fields of a module by their annotations, as `checked` does for arguments."""
+    hints, lengths = get_type_hints(type(module)), {}
+    for field in dataclasses.fields(module):
+        _fitting(field.name, getattr(module, field.name), hints[field.name], lengths)
+
+
 def _fitting(name: str, value: Any, hint: Any, lengths: dict[str, tuple[int, str]]) -> Any:
     """The argument as its annotation promises it."""
     hint = Union[hint.__constraints__] if isinstance(hint, TypeVar) else hint  # noqa: UP007
@@ -69,19 +77,30 @@ def _fitting(name: str, value: Any, hint: Any, lengths: dict[str, tuple[int, str
         found = real_or_exact(name, value)
         if float in options and found.ndim:
             raise ArgumentError(name, "be a real number", f"is {shown(value)}")
-        return value
+        rounded = _rounded(name, found) if found.dtype == object else value
+        return rounded if float in options else value
     if arrays and arrays[0].dtype is Key:
         return random_key(name, value)
     if arrays:
         return _array(name, value, arrays, lengths)
+    if options == {bool}:
+        return instance(name, value, bool | np.bool_, "True or False")
     if options == {int}:
         return integer(name, value)
     if get_origin(hint) is Callable:
         return function(name, value, "its arguments", None)
-    if options != {bool} and all(isinstance(one, type) and get_origin(one) is None for one in options - {bool}):
+    if all(isinstance(one, type) and get_origin(one) is None for one in options):
         what = sorted(KINDS.get(one.__name__, f"a `{one.__name__}`") for one in options)
         return instance(name, value, functools.reduce(operator.or_, options), " or ".join(what))
     return value
+
+
+def _rounded(name: str, exact: Any) -> Any:
+    """Exact numbers as floats."""
+    try:
+        return exact.astype(float)[()]
+    except OverflowError:
+        raise ArgumentError(name, "lie in the range of floats", "is larger") from None
 
 
 def _array(name: str, value: Any, hints: list[Any], lengths: dict[str, tuple[int, str]]) -> Any:

@@ -14,6 +14,11 @@ from jax.core import Tracer
 
 from dynsim.errors import ArgumentError, reason, shown
 
+# Largest integer of 64 bits.
+LARGEST = 2**63 - 1
+# Longest axis of an array; the bytes of a square matrix of this size still fit in 64 bits, beyond which XLA aborts.
+LONGEST = 2**29
+
 
 def reals(name: str, value: Any) -> np.ndarray | jax.Array:
     """Check that a value holds real numbers; JAX arrays are returned unchanged, others as NumPy arrays.
@@ -90,13 +95,31 @@ def number(name: str, value: Any, *, must: str = "be positive", infinite: bool =
     return found
 
 
-def integer(name: str, value: Any, *, least: float = -math.inf) -> int:
-    """Check an integer that is at least `least`; raise `ValueError` for anything else."""
+def integer(name: str, value: Any, *, least: float = -math.inf, most: int = LARGEST) -> int:
+    """Check an integer from `least` to `most`; raise `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentError(name, "be an integer", f"is {shown(value)}")
     if value < least:
         raise ArgumentError(name, f"be at least {least}", f"is {value}")
+    if value > most:
+        raise ArgumentError(name, f"be at most {most}", f"is {value if value < 10**30 else 'larger'}")
     return int(value)
+
+
+def size(name: str, value: Any) -> int:
+    """Check the length of an axis of an array, at least 1; raise `ValueError` for anything else."""
+    return integer(name, value, least=1, most=LONGEST)
+
+
+def float_dtype(name: str, value: Any) -> np.dtype:
+    """Check the type of floating-point numbers; raise `ValueError` for anything else."""
+    try:
+        found = jnp.dtype(value)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or value is None or not jnp.issubdtype(found, jnp.floating):
+        raise ArgumentError(name, "be a type of floating-point numbers, such as `float`", f"is {shown(value)}")
+    return found
 
 
 def times(name: str, values: Any) -> tuple[float, ...]:

@@ -1,5 +1,6 @@
 """Solve where a trajectory slides on a surface on which the field jumps, and other solvers take ever smaller steps."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -11,12 +12,16 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from dynsim._core.host import filled, room_for
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Times
 from dynsim.errors import Outcome
-from dynsim.integrators.base import Stats, masked
+from dynsim.integrators.base import Event, Stats, masked
+from dynsim.integrators.events import before_reset, check_begin, check_end, events_at, first_signs, values
+from dynsim.integrators.lanes.brackets import Bracket, first_crossing, narrowed, untouched
 from dynsim.integrators.switched_field import SwitchedField, switched_field
-from dynsim.integrators.switched_solver import switched_over
+from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import longest_step
+from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 
 STUCK = (Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW)
@@ -89,6 +94,54 @@ def sliding_states(
     return SlidingStates(field, flat, *numbers, jax.tree_util.Partial(restored)), again[1]  # pyright: ignore
 
 
+def slid_until(
+    flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event], rtol: Any
+) -> tuple[State, Stats, float, State, tuple[int, ...]] | None:
+    """Locate the first event of a trajectory that slides, as `locate` of an integrator; None for other trajectories.
+
+    Events are looked for at as many samples as in a solver's steps, and located on the states from the start.
+    """
+    times, given = np.asarray(ts, float), shared(tuple(events))
+    again = sliding_states(flow, y0, float(times[0]), float(times[-1]), rtol)
+    if again is None or not bool(again[1].succeeded):
+        return None
+    states, stats = again
+    begin, y = jnp.asarray(times[0]), jax.tree.map(lambda leaf: jnp.asarray(leaf, float), y0)
+    start, sides, quiet = _begun(states, flow.space, given, begin, y)
+    check_begin(start)
+    count = int(stats.num_steps) * max(event.samples for event in given)
+    grid = np.union1d(times, np.linspace(times[0], times[-1], count + 1))[1:]
+    at_samples = _values(flow.space, given, jnp.asarray(grid), states(grid))
+    step = narrowed(given, untouched(begin, grid[-1], sides, quiet), grid, np.asarray(at_samples))
+    found, y, velocity = _first(states, flow.space, given, jax.tree.map(jnp.asarray, step))
+    found = jax.device_get(found)
+    check_end(found)
+    return states(times), stats, float(found.end), y, events_at(given, flow.space, found, y, velocity)
+
+
+def _velocity(states: SlidingStates, t: Array, y: State) -> State:
+    flat, restored = ravel_pytree(y)
+    return restored(switched_velocity(states.field, t, flat))
+
+
+_values = eqx.filter_jit(lambda space, events, ts, ys: values(events, space, ts, ys))
+
+
+@eqx.filter_jit
+def _begun(states: SlidingStates, space: AbstractSpace, events: tuple[Event, ...], t: Array, y: State) -> Any:
+    """Values and signs of events at the start, and when they show; see `first_signs`."""
+    return first_signs(events, space, t, y, *(_velocity(states, t, x) for x in (y, before_reset(events, y))))
+
+
+@eqx.filter_jit
+def _first(states: SlidingStates, space: AbstractSpace, events: tuple[Event, ...], step: Bracket) -> Any:
+    """Locate the first event in a bracket that holds one, with the state and the velocity there."""
+    at = lambda ts: values(events, space, ts, states(ts))
+    found = first_crossing(events, step, at)
+    y = jax.tree.map(lambda leaf: leaf[0].astype(float), states(found.end[None]))
+    return found, y, _velocity(states, found.end, y)
+
+
 def sliding_paths(
     flow: AbstractFlow, starts: np.ndarray, ts: np.ndarray, rtol: float, atol: float
 ) -> np.ndarray | None:
@@ -131,7 +184,7 @@ def jumping(flow: AbstractFlow, y0: State, stats: Stats | None = None) -> str:
     if stats is not None and int(stats.outcome) not in STUCK:
         return ""
     field = switched_field(flow, y0)
-    said = "The field may jump where {}: a trajectory that slides there has no events here; `simulate` follows it."
+    said = "The field may jump where {}, and the trajectory there cannot be followed."
     return "" if field is None else said.format(field.named())
 
 

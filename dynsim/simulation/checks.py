@@ -65,7 +65,7 @@ def as_times(ts: TimesLike) -> np.ndarray:
     """Convert times to an array; raise `ValueError` unless they are finite, strictly increasing, and at least two."""
     try:
         times = np.asarray(ts, float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError("ts", "be an array of numbers", f"is not ({reason(error)})") from None
     if times.ndim != 1 or times.size < 2:
         raise ArgumentError("ts", "hold at least two times", f"has shape {times.shape}")

@@ -19,7 +19,7 @@ from dynsim.simulation.simulate import map_stats
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow, in_precision_of
 from dynsim.systems.growing.descent import GrowingStep
-from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.transitions import ClipGuard, GrowthGuard, PruningGuard, clip, grow, prune
 
 RESETS = (clip, prune, grow)  # in the order in which the transitions are checked
@@ -60,6 +60,7 @@ def simulate_growing(
         IntegrationError: if a phase is not integrated to its end, with the cause and what to try.
     """
     instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
+    instance("y0", y0, Growing, "a state of the flow, as `flow.start(key)`")
     return simulate_hybrid(flow, y0, ts, growing_transitions, max_transitions=max_transitions, integrator=integrator)
 
 
@@ -88,7 +89,7 @@ def descend(
     instance("flow", flow, GrowingFlow, "a `GrowingFlow`")
     num_steps, every = integer("num_steps", num_steps, least=1), integer("every", every, least=1)
     most = integer("max_transitions", max_transitions, least=1)
-    start = as_state("y0", y0)
+    start = as_state("y0", instance("y0", y0, Growing, "a state of the flow, as `flow.start(key)`"))
     recipe = DescentRecipe(flow, start, num_steps, every, gate_power, clipping, most)
     descent = _Descent(GrowingStep(flow, gate_power=gate_power, clipping=clipping), start)
     if not bool(jnp.any(flow.active)):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -185,7 +186,7 @@ def simulate_hybrid(
     y = as_state("y0", y0)
     times = times_like(as_times(ts), y)
     known = _rules(transitions)
-    if not (isinstance(dwell, int | float) and 0 <= dwell < math.inf):
+    if not (isinstance(dwell, int | float) and 0 <= dwell <= sys.float_info.max):
         raise ArgumentError("dwell", "be a nonnegative time", f"is {shown(dwell)}")
     most = integer("max_transitions", max_transitions, least=1)
     recipe = HybridRecipe(flow, y, times, transitions, float(dwell), most, integrator)

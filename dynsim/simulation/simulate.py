@@ -15,12 +15,12 @@ from dynsim._core.host import on_host
 from dynsim._core.placement import memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line
 from dynsim._core.types import Key, State, TimesLike
-from dynsim._core.validation import integer
+from dynsim._core.validation import LONGEST, integer
 from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
 from dynsim.integrators.fixed_step.stochastic import chosen
-from dynsim.integrators.sliding import jumping, may_slide, slid
+from dynsim.integrators.sliding import STUCK, jumping, may_slide, slid, slid_until
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_double,
@@ -181,7 +181,7 @@ def simulate_until(
     The path holds the times of `ts` before the event and then the event itself: the first float at which it has
     occurred, on the integrator's dense output. All events that occur at this time, up to rounding, are listed. `Event`
     describes what can be missed. A start on an event does not count, so that the end of one path can be the start of
-    the next.
+    the next. Where the trajectory slides on a surface on which the field jumps, events are located on it, too.
 
     Args:
         flow: the system.
@@ -219,7 +219,11 @@ def _located(
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         first, rtol = with_few_steps(integrator, flow, y0), getattr(integrator, "rtol", None)
         ys, stats, t, y, fired = first.locate(flow, y0, times, events)
-        if first is not integrator and stats.outcome == Outcome.MAX_STEPS:
+        stuck = rtol is not None and int(stats.outcome) in STUCK
+        again = slid_until(flow, y0, times, events, rtol) if stuck else None
+        if again is not None:
+            ys, stats, t, y, fired = again
+        elif first is not integrator and stats.outcome == Outcome.MAX_STEPS:
             if slid(flow, y0, times, rtol, stats):
                 raise IntegrationError(jumping(flow, y0), outcome=Outcome.MAX_STEPS)
             ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
@@ -258,6 +262,8 @@ def iterate(map: AbstractMap, x0: State, num_steps: int, *, every: int = 1, devi
     num_steps, every = integer("num_steps", num_steps, least=1), integer("every", every, least=1)
     if num_steps % every:
         raise ArgumentError("num_steps", f"be a positive multiple of `every` = {every}", f"is {num_steps}")
+    if num_steps // every > LONGEST:
+        raise ArgumentError("num_steps", f"be at most {LONGEST} times `every`, to keep the states", f"is {num_steps}")
     ts = np.arange(0, num_steps + 1, every)
     if map.on_host:
         return _looped(map, x0, ts, every)

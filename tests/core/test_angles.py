@@ -10,7 +10,9 @@ import pytest
 
 from dynsim.cli.building.systems import found
 from dynsim.cli.parsing.system import SystemOptions, parse_system
+from dynsim.errors import ArgumentError
 from dynsim.integrators.flat_fields import field_on_host
+from dynsim.keys import random_key
 from dynsim.spaces import Circle, Cylinder, Euclidean, Product, Sphere, Torus
 from dynsim.systems.angles import turning
 from dynsim.systems.base import FunctionFlow, FunctionMap
@@ -172,3 +174,13 @@ def test_the_command_line_declares_angles():
     given = lambda words: found(parse_system(SystemOptions, words.split(), "basins"), "basins").system.space
     assert given("van-der-pol --angle x") == Cylinder({0: TURN})
     assert given("van-der-pol --angle y=360") == Cylinder({1: 360.0})
+
+
+def test_states_of_another_size_are_refused_and_samples_fill_the_circle():
+    for space, entries in ((Cylinder({1: 2.0}), 1), (Torus(2), 3), (Torus(2), 1)):
+        with pytest.raises(ArgumentError, match="component"):
+            space.periods(np.zeros(entries))
+    drawn = np.asarray(Circle(4.0).sample(random_key(0, "x"), (200,)))
+    assert np.min(drawn) < -1.5
+    assert np.max(drawn) > 1.5
+    assert np.max(np.abs(drawn)) <= 2

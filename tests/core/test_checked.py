@@ -1,5 +1,6 @@
 """Public functions answer bad input with one sentence that names the argument, by their annotations."""
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from fractions import Fraction
@@ -17,7 +18,7 @@ from analysis.chains import attention_entropy, dissipation, entropy_rate, mixing
 from analysis.hardmax import polytope, support_gap
 from analysis.tokens import diameter, merge_times
 from dynsim._core import checked as checked_arguments
-from dynsim._core.checked import checked
+from dynsim._core.checked import check_fields, checked
 from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
 from tests.core.faces import FACES
@@ -147,3 +148,32 @@ def test_only_arguments_like_arrays_must_hold_numbers(monkeypatch, named):
             run(*given)
     with pytest.raises(ArgumentError, match="^Argument `other` must be a `Fraction` or a word, "):
         run([1.0], object())
+
+
+@checked
+def _flagged(share: float, like: ArrayLike, *, on: bool = False):
+    return share, like, on
+
+
+def test_flags_are_true_or_false_and_exact_numbers_lie_in_the_range_of_floats():
+    assert _flagged(Fraction(1, 4), 1, on=np.True_)[0] == 0.25
+    for on in (1, "no", np.array([True])):
+        with pytest.raises(ArgumentError, match="`on` must be True or False"):
+            _flagged(1.0, 1, on=on)
+    for name, given in (("share", (10**400, 1)), ("like", (1.0, 10**400))):
+        with pytest.raises(ArgumentError, match=f"`{name}` must lie in the range of floats"):
+            _flagged(*given)
+
+
+@dataclasses.dataclass
+class _Layer:
+    gain: Float[Array, " d"]
+    bias: Float[Array, " d"]
+
+
+def test_fields_are_arrays_that_fit_together():
+    check_fields(_Layer(jnp.ones(2), jnp.zeros(2)))
+    with pytest.raises(ArgumentError, match="`bias` must have shape"):
+        check_fields(_Layer(jnp.ones(2), jnp.ones(3)))
+    with pytest.raises(ArgumentError, match="`gain` must hold real numbers"):
+        check_fields(_Layer("x", jnp.ones(3)))

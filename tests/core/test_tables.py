@@ -196,3 +196,13 @@ def test_commands_write_tables_by_the_suffix(capsys, tmp_path, monkeypatch):
     assert (tmp_path / "run.csv").read_text() == "k,x\n0,0.25\n1,0.375\n2,0.46875\n"
     said = answer(capsys, "lyapunov", "logistic", "--against", "r=3.9:4:2", "--duration", "200", "--out", "l.npz")
     assert read_arrays("l.npz")["r"].tolist() == [3.9, 4.0]
+
+
+def test_small_numbers_and_tables_at_the_limits_of_their_size_are_printed_whole():
+    text = str(Table({"x": np.array([1e-5, 1e-301])}))
+    assert text.split() == ["x", "1e-05", "0"]
+    assert "more" not in str(Table({"k": np.arange(20)}))
+    assert "... 1 more row ..." in str(Table({"k": np.arange(21)}))
+    fits, wider = ({"a" * 49: np.arange(2), "b" * n: np.arange(2)} for n in (49, 50))
+    assert len(str(Table(fits)).splitlines()[0]) == 100
+    assert str(Table(wider)).endswith(f"and {'b' * 50}")

@@ -174,3 +174,21 @@ def test_rows_are_repeated_up_to_powers_of_two():
     assert host.has_values({"a": np.zeros(1), "b": jnp.zeros(1)}, jnp.ones(()))
     assert not host.has_values(jnp.zeros(1), jax.ShapeDtypeStruct((), float))
     assert not host.has_values(np.zeros(1), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "must"),
+    [
+        (validation.integer, 10**30, "at most 9223372036854775807, but is larger"),
+        (validation.size, 2**29 + 1, "at most 536870912, but is 536870913"),
+        (validation.size, 0, "at least 1"),
+        (validation.float_dtype, int, "a type of floating-point numbers"),
+        (validation.float_dtype, True, "a type of floating-point numbers"),
+        (validation.float_dtype, None, "a type of floating-point numbers"),
+    ],
+)
+def test_sizes_and_types_beyond_those_of_arrays_are_refused(check, value, must):
+    with pytest.raises(ArgumentError, match=f"^Argument `x` must be {must}"):
+        check("x", value)
+    assert validation.size("x", 2**29) == 2**29
+    assert validation.float_dtype("x", "float32") == np.float32

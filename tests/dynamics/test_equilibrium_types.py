@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.equilibria.search import find_equilibria
-from analysis.dynamics.equilibrium_types import entry_errors, equilibrium_type, fixed_point_type
+from analysis.dynamics.equilibrium_types import entry_errors, equal_eigenvalues, equilibrium_type, fixed_point_type
 from analysis.dynamics.linearisation import eigenvalues, kind, spectrum
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.spaces import Sphere
@@ -124,3 +124,13 @@ def test_a_token_has_eigenvectors_in_the_ambient_space():
 def test_a_flip_saddle_of_a_map_is_printed():
     found = periodic_orbit(FunctionMap(lambda k, x: jnp.stack([-2 * x[0], 0.5 * x[1]])), [1e-9, 1e-9], 1)
     assert str(found).endswith("(flip saddle)")
+
+
+def test_two_flips_are_no_flip_and_the_index_counts_all_that_grow():
+    assert fixed_point_type(np.array([-1.5, -2.0, 0.3]), "saddle", 1e-6) == "saddle of index 2"
+    assert fixed_point_type(np.array([-1.5, 2.0, 0.3]), "saddle", 1e-6) == "flip saddle of index 2"
+
+
+def test_a_defective_eigenvalue_is_not_taken_for_one_far_away():
+    A = np.array([[-1.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -5.0]])
+    assert [one.members for one in equal_eigenvalues(A, entry_errors(A))] == [(0, 1), (2,)]

@@ -1,13 +1,16 @@
 """Lyapunov exponents of many trajectories: closed forms, in lanes, by the kernel's text, and one by one."""
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics import exponents
 from analysis.dynamics.exponents import lyapunov_ensemble, lyapunov_spectra
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from dynsim.integrators import Diffrax
-from dynsim.spaces import Sphere
+from dynsim.spaces import Circle, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Logistic
@@ -112,3 +115,26 @@ def test_bad_ensembles_are_one_sentence():
         lyapunov_ensemble(FLOWS, STARTS, 10.0)
     with pytest.raises(ValueError, match="Argument `count` must be at most the dimension, 2, but is 3"):
         lyapunov_ensemble(FLOWS, STARTS, count=3, integrator=Diffrax())
+
+
+def test_exponents_of_a_forced_flow_begin_after_the_transient_and_have_the_errors_of_their_blocks():
+    flow = FunctionFlow(lambda t, x: -(1 + 0.5 * jnp.cos(t)) * x)
+    found = lyapunov_ensemble(flow, np.ones((2, 1)), 20.0, transient=20.0)
+    ends = np.arange(20.0, 41.0)
+    blocks = -1 - 0.5 * np.diff(np.sin(ends))  # of one interval each
+    assert found.exponents[:, 0] == pytest.approx(np.mean(blocks), rel=1e-6)
+    assert found.errors[:, 0] == pytest.approx(np.std(blocks, ddof=1) / np.sqrt(20), rel=1e-5)
+    usual, given = (lyapunov_ensemble(flow, np.ones((2, 1)), 30.0, interval=0.1, **o) for o in ({}, {"transient": 3.0}))
+    assert np.array_equal(usual.exponents, given.exponents)
+
+
+def test_each_member_that_is_followed_alone_has_its_own_flow_and_start(monkeypatch):
+    def rates(flow, start, duration, **options):
+        return SimpleNamespace(exponents=-flow.parameters["k"] * start, errors=np.full(1, duration))
+
+    monkeypatch.setattr(exponents, "lyapunov_spectrum", rates)
+    flows = [FunctionFlow(lambda t, x, k: k * x, Circle(), parameters={"k": k}) for k in (1.0, 2.0)]
+    found = lyapunov_ensemble(flows, np.array([[1.0], [3.0]]), 40.0)
+    assert found.solved == "not in lanes, because the states lie on Circle"
+    assert found.exponents[:, 0].tolist() == [-1.0, -6.0]
+    assert found.errors[:, 0].tolist() == [40.0, 40.0]

@@ -44,6 +44,13 @@ def test_a_running_orbit_closes_after_a_turn_with_the_multiplier_of_the_other_co
     assert orbit.stability == "stable"
 
 
+def test_a_running_orbit_is_found_from_beside_it_with_and_without_its_shift():
+    """At 0.1 the unit of the decaying component is a thousandth, so that the field is nearly along it."""
+    flow, period = adler(), pytest.approx(TURN / np.sqrt(3), rel=1e-9)
+    assert periodic_orbit(flow, [0.0, 0.1], 3.6).period == period
+    assert periodic_orbit(flow, [0.0, 0.1], 3.6, shift=[TURN, 0.0]).period == period
+
+
 @pytest.mark.slow  # an orbit, a search and a branch of it are compiled
 def test_rotations_of_a_driven_pendulum_have_the_multiplier_of_their_damping():
     """The divergence of the field is -0.3, so that the multipliers have the product exp(-0.3 T)."""

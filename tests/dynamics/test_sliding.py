@@ -235,3 +235,15 @@ def test_the_limit_cycle_of_a_relay_that_slides_is_that_of_its_pieces():
     assert {*found.kinds} == {"stable"}
     crossings = poincare_section(flow, start, lambda t, x: x[2], 3).times
     np.testing.assert_allclose(np.diff(crossings), orbit.period, rtol=1e-6)
+
+
+@pytest.mark.slow  # the search of events on a trajectory that slides is compiled
+def test_an_event_occurs_while_a_trajectory_slides():
+    """A block on a belt sticks after a time 1 / 0.7, and moves on with it at unit speed."""
+    belt = FunctionFlow(lambda t, x: jnp.stack([1.0 + 0 * x[1], 0.3 - jnp.sign(x[1])]))
+    events = [Event(lambda t, x: x[0] - 5.0), Event(lambda t, x: x[0] - 4.0, direction=1)]
+    stop = simulate_until(belt, [0.0, 1.0], [0.0, 3.0, 6.0], events)
+    assert (stop.event, stop.events) == (1, (1,))
+    assert stop.path.ts == pytest.approx([0.0, 3.0, 4.0], abs=1e-12)
+    assert np.allclose(stop.path.ys, [[0, 1], [3, 0], [4, 0]], atol=1e-9)
+    assert stop.path.stats.succeeded

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import dynsim as ds
+from dynsim.equations import graph
+from dynsim.equations.graph import Graph
 from dynsim.errors import ArgumentError
 
 
@@ -192,3 +194,23 @@ def test_an_error_shows_its_line_with_a_caret():
     line, caret = caught.value.__notes__[0].split("\n")
     assert line[caret.index("^")] == "x"
     assert len(line) < 80
+
+
+def test_zeros_of_both_signs_overflows_and_the_largest_text_are_kept_apart(monkeypatch):
+    made = Graph()
+    assert made.number(0.0) != made.number(-0.0)
+    large = made.number(1e300)
+    assert made.nodes[made.add("mul", operands=[large, large])].kind == "mul"
+    monkeypatch.setattr(graph, "MOST", 2)
+    small = Graph()
+    assert (small.number(1.0), small.number(2.0), small.number(1.0)) == (0, 1, 0)
+    with pytest.raises(ArgumentError, match="at most 2 operations"):
+        small.number(3.0)
+
+
+def test_fourth_derivatives_and_neighbours_before_the_first_are_read_and_derivatives_of_functions_are_not():
+    assert ds.system("d^4x/dt^4 = -x").names == ("x", "x'", "x''", "x'''")
+    chain = ds.system("u[i=0..2]' = u[i-1] - u[i]\nu[-1] = 2")
+    assert chain.vector_field(0.0, jnp.array([0.5, 0.0, 0.0])).tolist() == [1.5, 0.5, 0.0]
+    with pytest.raises(ArgumentError, match="have one name or one derivative on the left"):
+        ds.system("x' = f(x)\nf'(a) = a")

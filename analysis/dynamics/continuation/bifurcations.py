@@ -337,6 +337,7 @@ def _completed(
     double = {b.arclength for b in (*touching, *(one.at for one in step.known if not one.is_odd))}
     placed = lambda flat: low + (high - low) * float((flat - step.begin.point.flat) @ chord) / float(chord @ chord)
     made: dict[float, SpectrumAt] = {}
+    full: set[float] = set()  # beginnings of parts in which no point can be added
     while True:
         known = [b for one, inner in parts for b in (*inner, *(other.at for other in one.known))]
         for place in (one.end for one, _ in parts[:-1]):
@@ -349,16 +350,18 @@ def _completed(
         samples = sorted([*outside, *(made[length] for length in inner)], key=lambda one: one.length)
         inside = [k for k, one in enumerate(samples[:-1]) if low <= one.length < high]
         places = [(k, doubtful(paths, samples, k, chord)) for k in inside]
-        doubts = [(k, share) for k, share in places if share is not None]
-        if not doubts or not left:
+        doubts = [(samples[k], samples[k + 1], share) for k, share in places if share is not None]
+        pending = [doubt for doubt in doubts if doubt[0].length not in full]
+        if not pending or not left:
             least = NARROW * (curve.parameter.high - curve.parameter.low)
-            gaps = _intervals(samples, [k for k, _ in doubts])
+            gaps = _intervals(samples, [k for k, share in places if share is not None])
             new = [other.at for one, _ in parts for other in one.known if other not in step.known]
             inner = [b for _, inner in parts for b in inner]
             return [*new, *inner], [gap for gap in gaps if gap[1] - gap[0] > least]
-        k, share = max(doubts, key=lambda pair: samples[pair[0] + 1].length - samples[pair[0]].length)
-        where = samples[k].length + share * (samples[k + 1].length - samples[k].length)
-        parts, left = _split(curve, parts, where, placed), left - 1
+        begin, end, share = max(pending, key=lambda doubt: doubt[1].length - doubt[0].length)
+        before, left = parts, left - 1
+        parts = _split(curve, parts, begin.length + share * (end.length - begin.length), placed)
+        full |= {begin.length} if parts is before else set()
 
 
 def _sample(curve: AbstractCurve, point: CurvePoint, length: float, size: float) -> SpectrumAt:
@@ -372,11 +375,12 @@ def _sample(curve: AbstractCurve, point: CurvePoint, length: float, size: float)
 def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, touches: bool) -> SpectrumAt:
     """Collect the eigenvalues at a bifurcation in a step, and their derivatives along the branch.
 
-    At a branch point the equations do not decide on the tangent, so that it is interpolated.
+    At a branch point the equations do not decide on the tangent, so that it is interpolated. Where an eigenvalue only
+    touches zero, derivatives by an inexact tangent would let it cross, and are left out.
     """
     rates, size = None, step.end.length - step.begin.length
     tangent = tangent_between(step.begin.point, step.end.point, (at.arclength - step.begin.length) / size)
-    if curve.differentiated:
+    if curve.differentiated and not touches:
         rates = curve.rates((at.state, at.parameter), at.eigenvalues, tangent, size)
     return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), tangent, rates, touches)
 

@@ -93,8 +93,9 @@ def switch(
 ) -> tuple[Branch, ...]:
     """Continue the branches that leave a branch point across the branch on which it was found, one in each direction.
 
-    They begin at the branch point. A direction in which no other equilibrium is found, or only that of the first
-    branch, is left out. Where several eigenvalues cross, directions are looked for on a sphere (see `switching.rays`).
+    They begin at the branch point. A branch that returns there is closed, and is given once. A direction in which no
+    other equilibrium is found, or only that of the first branch, is left out. Where several eigenvalues cross,
+    directions are looked for on a sphere (see `switching.rays`).
     At a period doubling of a map the points of twice the period leave: give the `iterate` of the branch, not twice.
 
     Args:
@@ -142,8 +143,11 @@ def _leaving(
     """
     left: list[Any] = []
     for beside in (True,) if touches else (False, True):
-        ways = [way for sign in (1, -1) for way in ways_out(along, sign * across, touches=beside)]
-        left = [departing(curve, here, along, way, within) for way in ways]
+        left = []
+        for way in (way for sign in (1, -1) for way in ways_out(along, sign * across, touches=beside)):
+            left.append(departing(curve, here, along, way, within))
+            if not beside and left[-1] is not None and left[-1][1] == "closed":  # it returns in the other sense
+                break
         if any(left):
             break
     return left

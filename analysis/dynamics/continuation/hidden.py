@@ -28,6 +28,8 @@ VANISHING = 1e-7
 INNER = (0.1, 0.9)
 # Largest imaginary part of roots that count as real, and distance of roots from known ones, as shares of the way.
 CLOSE = 1e-6
+# Share of the way beside a zero that may only be touched in which errors decide about further ones.
+DOUBLE = 0.25
 
 
 class SpectrumAt(NamedTuple):
@@ -122,7 +124,7 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     clear = np.minimum(*one_sign) > error + bends
     for path in np.flatnonzero(np.any(signs, axis=0) & ~clear):
         of_path = values[:, path], float(error[path]), signs[:, path], touches
-        if missed[path] or _may_vanish(*of_path) or _vanishes(high[:, path], signs[:, path]):
+        if missed[path] or _may_vanish(*of_path) or _vanishes(high[:, path], *of_path[1:]):
             return _place(high[:, path])
     return None
 
@@ -166,11 +168,19 @@ def _inner_roots(polynomial: np.ndarray) -> np.ndarray:
     return roots[(roots > 0) & (roots < 1)]
 
 
-def _vanishes(polynomial: np.ndarray, signs: np.ndarray) -> bool:
-    """Test whether a polynomial vanishes between 0 and 1, other than where it is known to."""
+def _vanishes(polynomial: np.ndarray, error: float, signs: np.ndarray, touches: tuple[bool, bool]) -> bool:
+    """Test whether a polynomial vanishes between 0 and 1, other than where it is known to.
+
+    An error splits the double zero of an eigenvalue that touches zero. Up to the second one it is smaller than its
+    error.
+    """
     roots = _inner_roots(polynomial)
-    known = ((signs[0] == 0) & (roots < CLOSE)) | ((signs[1] == 0) & (roots > 1 - CLOSE))
-    return not bool(np.all(known))
+    for end in (0, 1):
+        distance = np.abs(roots - end)
+        middle = np.abs(np.polynomial.Polynomial(polynomial)((roots + end) / 2))
+        split = touches[end] & (distance < DOUBLE) & (middle <= error)
+        roots = roots[~((signs[end] == 0) & ((distance < CLOSE) | split))]
+    return bool(len(roots))
 
 
 def _may_vanish(values: np.ndarray, error: float, signs: np.ndarray, touches: tuple[bool, bool]) -> bool:
@@ -187,7 +197,7 @@ def _may_vanish(values: np.ndarray, error: float, signs: np.ndarray, touches: tu
         if signs[end] == 0 and run[0]:  # it vanishes at this end, and grows from there by more than its error
             count = int(np.argmin(run)) if not np.all(run) else len(run)
             beside = slopes[:count] if end == 0 else slopes[::-1][:count]
-            if count > len(run) / 4 if touches[end] else np.any(towards * beside <= error) or count == len(run):
+            if count > DOUBLE * len(run) if touches[end] else np.any(towards * beside <= error) or count == len(run):
                 return True
             run[:count] = False
     return bool(np.any(small))

@@ -192,9 +192,7 @@ def _predicted(
     ahead = np.append(first.basis @ direction[:-1], direction[-1])
     size = float(away @ ahead)
     tangents = [size * _along(p.flat_tangent, ahead) for p in pair]
-    s = (share - shares[0]) / (shares[1] - shares[0])
-    rest = 1 - s
-    step = s**2 * (3 - 2 * s) * away + s * rest**2 * tangents[0] - s**2 * rest * tangents[1]
+    step = _cubic(away, tangents, (share - shares[0]) / (shares[1] - shares[0]))
     state = curve.displaced(begin.state, step[:-1])
     across = np.append(curve.basis(state).T @ (first.basis @ direction[:-1]), direction[-1])
     found = curve.corrected(state, begin.parameter + float(step[-1]), across)
@@ -204,6 +202,20 @@ def _predicted(
 def _along(tangent: np.ndarray, chord: np.ndarray) -> np.ndarray:
     """Scale a tangent to move by one along a unit vector, unless it is nearly perpendicular."""
     return tangent / float(np.copysign(max(abs(tangent @ chord), STEEP), tangent @ chord))
+
+
+def cubic_between(begin: CurvePoint, end: CurvePoint, share: float) -> np.ndarray:
+    """Compute the place, in ambient coordinates, at a share of the way along the cubic between two points."""
+    away = end.flat - begin.flat
+    size = float(np.linalg.norm(away))
+    slopes = [size * _along(p.flat_tangent, away / size) for p in (begin, end)]
+    return begin.flat + _cubic(away, slopes, share)
+
+
+def _cubic(away: np.ndarray, slopes: list[np.ndarray], s: float) -> np.ndarray:
+    """Evaluate the cubic from 0 to a vector that has given slopes at both ends."""
+    rest = 1 - s
+    return s**2 * (3 - 2 * s) * away + s * rest**2 * slopes[0] - s**2 * rest * slopes[1]
 
 
 def tangent_between(begin: CurvePoint, end: CurvePoint, share: float) -> np.ndarray:

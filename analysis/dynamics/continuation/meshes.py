@@ -59,7 +59,7 @@ def follow_on_meshes(
 ) -> tuple[list[Part], str]:
     """Continue a curve from a point in one direction; give its parts, which share their ends, and why it ends."""
     parts: list[Part] = []
-    here, size, left, home = first, None, within.points, first
+    here, size, left, home = first, None, within.points, first._replace(tangent=direction)
     while True:
         points, end = follow(curve, here, direction, within._replace(points=left), size=size, home=home)
         begin = here._replace(tangent=direction)

@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch, branch
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, turned
-from analysis.dynamics.continuation.locating import between, has_kink, hidden_turn, located, passes_by
+from analysis.dynamics.continuation.locating import between, cubic_between, has_kink, hidden_turn, located, passes_by
 from analysis.dynamics.continuation.steps import LEAST, Limits
 from analysis.dynamics.continuation.switching import departures
 from dynsim._runtime.blas import in_one_thread
@@ -94,7 +94,7 @@ def follow(
     bounds, step = within.bounds, within.step
     _check_steps(curve, first, within)
     here, along = turned(first, direction, first)
-    home = first if home is None else home
+    home = first._replace(tangent=direction) if home is None else home
     before, size, length = here, min(step, within.largest) if size is None else size, 0.0
     while len(points) < within.points:
         found = curve.stepped(here, direction, size)
@@ -193,15 +193,17 @@ def _is_aside(here: CurvePoint, found: CurvePoint) -> bool:
 
 
 def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: CurvePoint) -> bool:
-    """Test whether a curve has returned to its first point between two successive points."""
+    """Test whether a curve has returned to its first point, in its first direction, between two successive points."""
     low, high = sorted((here.parameter, found.parameter))
     room = CLOSED * float(np.linalg.norm(found.flat - here.flat))
-    if not low - room <= first.parameter <= high + room or float(here.tangent[-1] * first.tangent[-1]) < 0:
+    back = max(float(point.tangent[-1] * first.tangent[-1]) for point in (here, found)) < 0
+    if back or not low - room <= first.parameter <= high + room:
         return False
     flat = [curve.place(first, here), curve.place(here, here), curve.place(found, found)]
     chord = float(np.linalg.norm(flat[2] - flat[1]))
     if max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) > CLOSED * chord:
         return False
-    share = float((flat[0] - flat[1]) @ (flat[2] - flat[1])) / chord**2
-    inside = between(curve, here, found, min(max(share, 0.0), 1.0))
-    return inside is not None and float(np.linalg.norm(curve.place(inside, here) - flat[0])) <= BACK * chord
+    share = min(max(float((flat[0] - flat[1]) @ (flat[2] - flat[1])) / chord**2, 0.0), 1.0)
+    inside = between(curve, here, found, share)  # none at a branch point
+    place = cubic_between(here, found, share) if inside is None else curve.place(inside, here)
+    return float(np.linalg.norm(place - flat[0])) <= BACK * chord

@@ -190,12 +190,13 @@ def periodic_orbit(
         raise ArgumentError("forced", must, f"is {forced}")
     if forced:
         check_period("period", flow, jax.tree.map(lambda a: a[None], start), time)
-    turn, angles = _turn(flow, start, shift), flat_state(flow.space.periods(start))
+    turn = None if shift is None else _turn(flow, start, shift)
+    angles = flat_state(flow.space.periods(start))
     flat, restored = ravel_pytree(start)
     pair, tolerance = Linearised(flow, start, solver), jax.device_put(np.float64(rtol))  # which compiles nothing
     units = _units(pair, flat, time, tolerance)
     if not units.are_given:
-        moved = None if shift is None else units.rescaled(restored(jnp.asarray(turn)))
+        moved = None if turn is None else units.rescaled(restored(jnp.asarray(turn)))
         first, duration = units.rescaled(start), time / units.time
         away = None if lost is None else lambda x, period: lost(units.restored(x), period * units.time)
         found = periodic_orbit(
@@ -211,7 +212,7 @@ def periodic_orbit(
         bases = [np.eye(len(node)) if flat_space else tangent_basis(flow.space, restored(node)) for node in nodes]
         ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
-        if shift is None:  # the turns of the last segment
+        if turn is None:  # the turns of the guess's trajectory, which ends in the last segment
             turn = gaps[-1] - nearest(gaps[-1], angles)
         gaps[-1] -= turn
         if not np.all(np.isfinite(gaps)):
@@ -357,11 +358,9 @@ def _found(
     return PeriodicOrbit(first, time, states, values, error, gap, orbit_stability(values, max(UNIT, 10 * error)))
 
 
-def _turn(flow: AbstractFlow, start: State, shift: State | None) -> np.ndarray:
+def _turn(flow: AbstractFlow, start: State, shift: State) -> np.ndarray:
     """Check that the field is invariant under a shift, and flatten it; raise `ValueError` if it is not."""
     flat, restored = ravel_pytree(start)
-    if shift is None:
-        return np.zeros(flat.shape)
     turn = np.asarray(ravel_pytree(jax.tree.map(lambda a: jnp.asarray(reals("shift", a), float), shift))[0])
     if turn.shape != flat.shape:
         raise ArgumentError("shift", f"have {flat.size} entries, as the state", f"has {turn.size}")
@@ -387,11 +386,12 @@ def _newton_system(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Assemble the linear equations of a Newton step for the tangent coordinates of the nodes and the period.
 
-    The last row is the phase condition: the first node does not move along the flow. For a forced flow it fixes the
-    period.
+    A forced flow has a last row that fixes the period. For an autonomous one the shortest solution is
+    taken, which near the orbit does not move the nodes along it. A phase condition at a guess far from the orbit
+    would ask for steps of many turns.
     """
     count, d = len(nodes), bases[0].shape[1]
-    matrix, right = np.zeros((count * d + 1, count * d + 1)), np.zeros(count * d + 1)
+    matrix, right = np.zeros((count * d + forced, count * d + 1)), np.zeros(count * d + forced)
     for k in range(count):
         after = (k + 1) % count
         rows = slice(k * d, (k + 1) * d)
@@ -401,8 +401,6 @@ def _newton_system(
         right[rows] = -bases[after].T @ gaps[k]
     if forced:
         matrix[-1, -1] = 1.0
-    else:
-        matrix[-1, :d] = bases[0].T @ speeds[-1]  # the last segment ends at the first node
     return matrix, right
 
 

@@ -1,14 +1,17 @@
 """Tokenizers: the byte-pair encoding of llama2.c, and the three-letter alphabet of gpt-nano."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
-from dynsim.errors import ArgumentError
+from dynsim._core.validation import reals
+from dynsim.errors import ArgumentError, shown
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids
 
@@ -35,12 +38,17 @@ class Tokenizer:
 
     def __post_init__(self):
         """Index the pieces; equal pieces get the index of the first."""
+        if not isinstance(self.pieces, Sequence) or not all(isinstance(one, bytes) for one in self.pieces):
+            raise ArgumentError("pieces", "be a sequence of bytes", f"is {shown(self.pieces)}")
+        if not isinstance(self.scores, Sequence) or not all(isinstance(one, Real) for one in self.scores):
+            raise ArgumentError("scores", "be a sequence of numbers", f"is {shown(self.scores)}")
         if len(self.scores) != len(self.pieces) or len(self.pieces) < FIRST_BYTE + 256:
             must = f"have one score for each of at least {FIRST_BYTE + 256} pieces"
             raise ArgumentError("pieces", must, f"has {len(self.pieces)} pieces and {len(self.scores)} scores")
         numbers = {piece: i for i, piece in reversed(list(enumerate(self.pieces)))}
         object.__setattr__(self, "numbers", numbers)
 
+    @checked
     def encode(self, text: str) -> np.ndarray:
         """Encode `text` as tokens, preceded by the token `BEGIN`.
 
@@ -56,7 +64,7 @@ class Tokenizer:
 
     def decode_bytes(self, ids: ArrayLike) -> bytes:
         """Bytes of the tokens, without `BEGIN`, `END` and the space that follows `BEGIN`."""
-        numbers = np.asarray(ids)
+        numbers = np.asarray(reals("ids", ids))
         if numbers.ndim != 1:
             raise ArgumentError("ids", "be one sequence of tokens", f"has shape {numbers.shape}")
         if numbers.size:

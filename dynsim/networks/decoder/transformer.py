@@ -12,8 +12,9 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import check_fields, checked
 from dynsim._core.types import State, Step, Tokens
-from dynsim._core.validation import instance
+from dynsim._core.validation import instance, integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractMap
@@ -23,7 +24,15 @@ Tree = TypeVar("Tree")
 Heads = Float[Array, "heads n head_dim"]
 
 
-class LayerNorm(eqx.Module):
+class AbstractLayer(eqx.Module):
+    """A layer of a network, whose arrays have the axes of their annotations."""
+
+    def __check_init__(self):
+        """Raise `ValueError` for arrays that do not fit together."""
+        check_fields(self)
+
+
+class LayerNorm(AbstractLayer):
     """Layer normalisation: each token minus its mean, over its standard deviation, times a gain, plus a bias."""
 
     gain: Float[Array, " d"]
@@ -37,7 +46,7 @@ class LayerNorm(eqx.Module):
         return z / jnp.sqrt(variance + self.epsilon) * self.gain[None] + self.bias[None]
 
 
-class RMSNorm(eqx.Module):
+class RMSNorm(AbstractLayer):
     """RMS normalisation: each token over its root mean square, times a gain."""
 
     gain: Float[Array, " d"]
@@ -67,7 +76,8 @@ class Attention(eqx.Module):
     rotary_base: float | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
-        """Raise `ValueError` for a rotary embedding of heads of odd size."""
+        """Raise `ValueError` for arrays that do not fit together, or a rotary embedding of heads of odd size."""
+        check_fields(self)
         width = self.query.shape[1]
         if self.rotary_base is not None and width % 2:
             raise ArgumentError(
@@ -89,7 +99,7 @@ class Attention(eqx.Module):
         return out if self.output_bias is None else out + self.output_bias[None]
 
 
-class GeluMLP(eqx.Module):
+class GeluMLP(AbstractLayer):
     """A feed-forward layer: two affine maps with a GELU between them, exact or in GPT-2's tanh approximation."""
 
     inner: Float[Array, "hidden d"]
@@ -104,7 +114,7 @@ class GeluMLP(eqx.Module):
         return z @ self.outer.T + self.outer_bias[None]
 
 
-class SwiGLU(eqx.Module):
+class SwiGLU(AbstractLayer):
     """A feed-forward layer: a linear map of the product of silu(gate x) and up x."""
 
     gate: Float[Array, "hidden d"]
@@ -116,7 +126,7 @@ class SwiGLU(eqx.Module):
         return (jax.nn.silu(x @ self.gate.T) * (x @ self.up.T)) @ self.down.T
 
 
-class Block(eqx.Module):
+class Block(AbstractLayer):
     """One pre-norm layer: x + attention(norm(x)), then x + feedforward(norm(x))."""
 
     attention_norm: LayerNorm | RMSNorm
@@ -145,8 +155,11 @@ class Transformer(eqx.Module):
 
     def __check_init__(self):
         """Raise `ValueError` for a network without layers, or with fewer positions than its context."""
-        if not self.blocks:
+        if not instance("blocks", self.blocks, tuple | list, "a sequence of blocks"):
             raise ArgumentError("blocks", "hold at least one layer", "is empty")
+        for block in self.blocks:
+            instance("blocks", block, Block, "a sequence of blocks")
+        check_fields(self)
         table = self.position_embedding
         longest = math.inf if table is None else table.shape[0]
         if not 1 <= self.context <= longest:
@@ -163,6 +176,7 @@ class Transformer(eqx.Module):
         The output of the last layer is the input of the first one. `embed` adds the positions only once.
         """
         _check_passes(passes)
+        x = jnp.asarray(reals("x", x))
         blocks = _cast(self.blocks, x.dtype)
 
         def once(_, x: Array) -> Array:
@@ -170,8 +184,9 @@ class Transformer(eqx.Module):
                 x = block(x, feedforward=feedforward)
             return x
 
-        return jax.lax.fori_loop(0, passes, once, jnp.asarray(x))
+        return jax.lax.fori_loop(0, passes, once, x)
 
+    @checked
     def states(self, x: Tokens, *, feedforward: bool = True) -> Float[Array, "layers n d"]:
         """State after every layer of one forward pass."""
         x, path = jnp.asarray(x), []
@@ -180,11 +195,13 @@ class Transformer(eqx.Module):
             path.append(x)
         return jnp.stack(path)
 
+    @checked
     def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
         """Logits of the next token at every position."""
         norm, U = _cast((self.final_norm, self.unembedding), x.dtype)
         return norm(jnp.asarray(x)) @ U.T
 
+    @checked
     def greedy(
         self, prompt_ids: ArrayLike, num_tokens: int, *, passes: Step = 1, feedforward: bool = True
     ) -> Int[Array, " total"]:
@@ -212,7 +229,7 @@ class Transformer(eqx.Module):
         return x if self.position_embedding is None else x + self.position_embedding[: ids.shape[0]]
 
     def _checked(self, name: str, ids: ArrayLike) -> Int[Array, " n"]:
-        shape, vocabulary = np.shape(ids), self.token_embedding.shape[0]
+        shape, vocabulary = reals(name, ids).shape, self.token_embedding.shape[0]
         if len(shape) != 1 or shape[0] == 0:
             raise ArgumentError(name, "be one sequence of at least one token", f"has shape {shape}")
         if shape[0] > self.context:
@@ -284,5 +301,5 @@ def _cast(tree: Tree, dtype: DTypeLike) -> Tree:
 
 
 def _check_passes(passes: Step) -> None:
-    if isinstance(passes, int) and passes < 1:
-        raise ArgumentError("passes", "be at least 1", f"is {passes}")
+    if not isinstance(passes, Tracer):
+        integer("passes", passes if not isinstance(passes, jax.Array) else np.asarray(passes)[()], least=1)

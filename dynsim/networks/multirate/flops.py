@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from dynsim._core.checked import checked
-from dynsim.errors import ArgumentError
+from dynsim._core.validation import size
 from dynsim.networks.multirate.network import MultirateNetwork
 
 
@@ -55,9 +55,7 @@ def layer_equivalents(model: MultirateNetwork, n: int) -> float:
         >>> ds.networks.layer_equivalents(ds.networks.draw_multirate(ds.random_key(0, "model"), config), 5)
         2.0
     """
-    if n < 1:
-        raise ArgumentError("n", "be at least 1", f"is {n}")
-    x = jnp.zeros((n, model.token_embedding.shape[1]), model.token_embedding.dtype)
+    x = jnp.zeros((size("n", n), model.token_embedding.shape[1]), model.token_embedding.dtype)
     layer = next(iter((*model.before, *(layer for r in model.rounds for layer in r.after))))
     return matmul_flops(model.apply_layers, x) / matmul_flops(layer, x)
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
 from dynsim._core.types import Key, Scalar
+from dynsim._core.validation import float_dtype, reals
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import RMSNorm, check_ids
 from dynsim.networks.multirate.config import MultirateConfig
@@ -120,7 +121,7 @@ class MultirateNetwork(eqx.Module):
         Raises:
             ValueError: if `ids` is not one sequence of symbols of the vocabulary, unless it is traced.
         """
-        shape = np.shape(ids)
+        shape = reals("ids", ids).shape
         if len(shape) != 1 or shape[0] == 0:
             raise ArgumentError("ids", "be one sequence of at least one symbol", f"has shape {shape}")
         if not isinstance(ids, Tracer):
@@ -219,6 +220,7 @@ def draw_multirate(
     """
     c, (embedding, fast, slow, head) = config, jax.random.split(key, 4)
     mask = Causal() if c.slow_mask == "causal" else Full()
+    dtype = float_dtype("dtype", dtype)
     table = lambda key: 0.02 * jax.random.normal(key, (c.vocabulary, c.width), dtype)
     before = tuple(_layer(jax.random.fold_in(fast, k), c, Causal(), dtype) for k in range(c.layers_before))
     distinct = min(c.rounds, 1) if c.shared_rounds else c.rounds

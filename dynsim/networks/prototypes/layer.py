@@ -10,8 +10,9 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Key, Scalar
-from dynsim._core.validation import choice, instance, integer, random_key, real, reals
+from dynsim._core.validation import choice, float_dtype, instance, integer, random_key, real, reals, size
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights, entropy, separation
@@ -115,6 +116,7 @@ class PrototypeReadout(eqx.Module):
             added = _joined(q @ self.prototypes) @ self.output.T
         return self.norm(z + added)
 
+    @checked
     def heads(self, z: Float[Array, "n m"]) -> Heads:
         """Inputs of the heads: projected tokens, or the tokens themselves."""
         heads, _, width = self.prototypes.shape
@@ -122,6 +124,7 @@ class PrototypeReadout(eqx.Module):
             raise ArgumentError("z", f"have shape (n, {heads * width})", f"has shape {jnp.shape(z)}")
         return z[None] if self.projections is None else jnp.einsum("hwm,nm->hnw", self.projections, z)
 
+    @checked
     def assignments(self, z: Float[Array, "n m"], temperature: Any) -> HeadWeights:
         """Soft assignments of each head; rows sum to one.
 
@@ -134,6 +137,7 @@ class PrototypeReadout(eqx.Module):
             return soft_assignments(z[0], p[0], T)[None]
         return jax.vmap(lambda z, p: soft_assignments(z, p, T))(z, p)
 
+    @checked
     def soft_centroids(self, z: Float[Array, "n m"], temperature: Any) -> Float[Array, "n m"]:
         r"""Soft centroids $\mu_n$ of all heads, concatenated.
 
@@ -142,6 +146,7 @@ class PrototypeReadout(eqx.Module):
         """
         return _joined(self.assignments(z, temperature) @ self.prototypes)
 
+    @checked
     def losses(self, z: Float[Array, "n m"], temperature: Any) -> HeadLosses:
         """Losses of each head, summed over tokens; divide them by n for means.
 
@@ -156,6 +161,7 @@ class PrototypeReadout(eqx.Module):
         """Smallest squared distance between two prototypes of each head, S(P)."""
         return jax.vmap(separation)(self.prototypes)
 
+    @checked
     def entropy(self, z: Float[Array, "n m"], temperature: Any) -> PerHead:
         """Mean entropy of the assignments of each head, H(Q), in nats."""
         return jax.vmap(entropy)(self.assignments(z, temperature))
@@ -209,10 +215,11 @@ def draw_readout(
         >>> layer.prototypes.shape, layer.output.shape  # two heads with three prototypes of dimension 4 / 2
         ((2, 3, 2), (4, 4))
     """
-    m, k, heads = integer("m", m, least=1), integer("k", k, least=1), integer("heads", heads, least=1)
+    m, k, heads = size("m", m), size("k", k), integer("heads", heads, least=1)
     if m % heads:
         raise ArgumentError("heads", f"divide {m}, the dimension of the tokens", f"is {heads}")
     gradient, key = choice("gradient", gradient, get_args(GradientMode)), random_key("key", key)
+    dtype = float_dtype("dtype", dtype)
     ours, project, out = jax.random.split(key, 3)
     prototypes = jax.random.normal(ours, (heads, k, m // heads), dtype)
     projections = None if heads == 1 else jax.random.normal(project, (heads, m // heads, m), dtype) / math.sqrt(m)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim._core.validation import function, instance, not_negative, real
 from dynsim.errors import ArgumentError
@@ -174,6 +175,7 @@ class GrowingFlow(AbstractFlow):
         self.residual, self.tracked, self.plane, self.dominant = self._residuals(self.frames, self.retained)
         self.space = Product(Growing(self.encoder.space, *[Euclidean() for _ in range(4)]))
 
+    @checked
     def start(self, key: Key) -> Growing:
         """Initial state: random encoder, initial gate, and no head or one random head, as the rules say."""
         first, second = jax.random.split(key)

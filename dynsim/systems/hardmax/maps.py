@@ -47,7 +47,7 @@ class HardmaxMap(AbstractMap):
 
         Values that the theorems exclude are accepted (alpha <= 0, A not definite); `hypotheses` reports them.
         """
-        self.alpha = float(step_size(alpha))
+        self.alpha = _rounded(alpha)
         self.rule = Hardmax(attention)
         self.space = Euclidean()
 
@@ -183,6 +183,15 @@ class MultiHeadMap(AbstractMap):
         x = np.asarray(x) if self.on_host else x
         heads = zip(self.rules, self.value, strict=True)
         return self.scale * (x + sum(rule.averages(x) @ V.T for rule, V in heads))
+
+
+def _rounded(alpha: Any) -> float:
+    """Convert alpha to a float; raise `ValueError` if it is out of range."""
+    exact = step_size(alpha)
+    try:
+        return float(exact)
+    except OverflowError:
+        raise ArgumentError("alpha", "lie in the range of floats", "is larger") from None
 
 
 def step_size(alpha: Any) -> Fraction:

@@ -9,7 +9,8 @@ import scipy.sparse
 from jaxtyping import Float
 
 from dynsim._core.types import Key
-from dynsim._core.validation import integer, number, random_key, reals
+from dynsim._core.validation import LARGEST, number, random_key, reals
+from dynsim._core.validation import size as length
 from dynsim.errors import ArgumentError, reason
 from dynsim.exact import Exact, rationals
 from dynsim.systems.master_equation.checks import Matrix, check_transition, entries, exit_rates, square
@@ -93,8 +94,8 @@ def walk_in_potential(
 
 def random_generator(key: Key, size: int) -> Float[np.ndarray, "k k"]:
     """Draw a dense irreducible generator, shape (size, size), with independent exponential rates of mean one."""
-    size, key = integer("size", size, least=1), random_key("key", key)
-    R = np.array(jax.random.exponential(key, (size, size), float))
+    count, key = length("size", size), random_key("key", key)
+    R = np.array(jax.random.exponential(key, (count, count), float))
     np.fill_diagonal(R, 0.0)
     return generator_from_rates(R)  # pyright: ignore[reportReturnType]
 
@@ -132,7 +133,8 @@ def attention_generator(weights: Any, *, rate: Any = 1) -> Matrix:
     Source: MULTIRATE, Section 8.
     """
     if not isinstance(rate, Fraction):
-        rate = rate if isinstance(rate, int) and not isinstance(rate, bool) and rate > 0 else number("rate", rate)
+        exact = isinstance(rate, int) and not isinstance(rate, bool) and 0 < rate < LARGEST
+        rate = rate if exact else number("rate", rate)
     elif rate <= 0:
         raise ArgumentError("rate", "be positive", f"is {rate}")
     return _with_diagonal(rate * check_transition(weights).T)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from dynsim._core.types import Key, State, Step
-from dynsim._core.validation import instance, integer, random_key, real, reals
+from dynsim._core.validation import LONGEST, instance, integer, random_key, real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractMap, in_precision_of
@@ -118,8 +118,8 @@ def random_batches(key: Key, count: int, size: int, *, epochs: int) -> Int[np.nd
     Raises:
         ValueError: unless all numbers are positive integers and `size` is at most `count`, the number of rows.
     """
-    key, count = random_key("key", key), integer("count", count, least=1)
-    size, epochs = integer("size", size, least=1), integer("epochs", epochs, least=1)
+    key, count = random_key("key", key), integer("count", count, least=1, most=LONGEST)
+    size, epochs = integer("size", size, least=1), integer("epochs", epochs, least=1, most=LONGEST)
     if size > count:
         raise ArgumentError("size", f"be at most the number of rows, {count}", f"is {size}")
     whole = count - count % size

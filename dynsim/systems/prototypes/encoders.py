@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
+from dynsim._core.checked import checked
 from dynsim._core.orientation import oriented
 from dynsim._core.types import Key, State
 from dynsim._core.validation import integer, reals
@@ -62,6 +63,7 @@ class FreeEmbeddings(AbstractEncoder):
         del x
         return parameters[rows]
 
+    @checked
     def draw(self, key: Key) -> State:
         """Draw standard normal embeddings."""
         return jax.random.normal(key, (self.count, self.outputs))
@@ -93,6 +95,7 @@ class LinearEncoder(AbstractEncoder):
         """Embeddings x W^T of the data."""
         return x @ parameters.T
 
+    @checked
     def draw(self, key: Key) -> State:
         """Draw a matrix with normal entries of variance 1 / d."""
         return jax.random.normal(key, (self.outputs, self.inputs)) / math.sqrt(self.inputs)
@@ -117,6 +120,7 @@ class AffineEncoder(AbstractEncoder):
         """Embeddings x W^T + b of the data."""
         return x @ parameters.weight.T + parameters.bias[None]
 
+    @checked
     def draw(self, key: Key) -> State:
         """Draw normal weights of variance 1 / d, with zero bias."""
         return Affine(LinearEncoder(self.inputs, self.outputs).draw(key), jnp.zeros(self.outputs))
@@ -151,6 +155,7 @@ class MLPEncoder(AbstractEncoder):
         first, second = self._layers()
         return second.embed(parameters.output, jnp.tanh(first.embed(parameters.hidden, x)))
 
+    @checked
     def draw(self, key: Key) -> State:
         """Draw normal weights of variance 1 / (inputs of the layer), with zero biases."""
         keys = jax.random.split(key)

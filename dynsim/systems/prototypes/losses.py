@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dynsim._core.checked import checked
 from dynsim._core.types import Scalar
 from dynsim._core.validation import choice, instance, not_negative
 from dynsim.systems.prototypes.assignments import (
@@ -60,15 +61,18 @@ class PrototypeLoss(eqx.Module):
         self.reduction = choice("reduction", reduction, get_args(Reduction))
         self.barrier, self.ridge = not_negative("barrier", barrier), not_negative("ridge", ridge)
 
+    @checked
     def value(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
         """The loss, including barrier and ridge."""
         return self._mean(competitive_loss(z, p, temperature.astype(z.dtype)), z) + self.penalty(p)
 
+    @checked
     def potential(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> Scalar:
         """The function whose gradient is `gradients`: the loss, with F in place of L_q in the mode `frozen`."""
         energy = competitive_loss if self.gradient == "full" else free_energy
         return self._mean(energy(z, p, temperature.astype(z.dtype)), z) + self.penalty(p)
 
+    @checked
     def penalty(self, p: Prototypes) -> Scalar:
         """The sum of barrier and ridge."""
         barrier, ridge = self.barrier.astype(p.dtype), self.ridge.astype(p.dtype)
@@ -76,6 +80,7 @@ class PrototypeLoss(eqx.Module):
         repulsion = jnp.where(barrier > 0, barrier * inverse_square_barrier(_apart(p, barrier)), 0.0)
         return repulsion + ridge / 2 * jnp.sum(p**2)
 
+    @checked
     def gradients(self, z: Embeddings, p: Prototypes, temperature: Scalar) -> tuple[Embeddings, Prototypes]:
         r"""Derivatives with respect to the embeddings and the prototypes, in the mode of the gradient.
 

@@ -155,6 +155,18 @@ def test_a_closed_branch_ends_where_it_began():
     assert sorted(b.parameter for b in found.bifurcations) == pytest.approx([-1.0, 1.0], abs=1e-8)
 
 
+@pytest.mark.parametrize("shear", [0.0, pytest.param(0.3, marks=pytest.mark.slow)])
+def test_a_closed_branch_that_leaves_a_branch_point_ends_there(shear):
+    """Newton's method fails beside its first point, where the branch crosses the one that it left."""
+    flow = FunctionFlow(lambda t, x, p: x * (1 - x**2 - (p - shear * x) ** 2), parameters={"p": -2.0})
+    parameter, steps = Parameter(flow, "p", -2.0, 2.0), Steps(largest=0.4)
+    found = continue_equilibria(parameter, [0.0], steps=steps)
+    (ring,) = switch(parameter, found.bifurcations[0], steps=steps)
+    assert ring.ends == ("branch point", "closed")
+    assert len(ring.parameters) < 40
+    assert np.allclose(ring.states[:, 0] ** 2 + (ring.parameters - shear * ring.states[:, 0]) ** 2, 1, atol=1e-8)
+
+
 def test_the_cap_on_points_is_reported():
     found = continue_equilibria(
         Parameter(DoubleWell(), lambda f: f.h, -1.0, 1.0), jnp.asarray([1.0]), steps=Steps(points=2)

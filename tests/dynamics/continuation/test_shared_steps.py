@@ -6,6 +6,7 @@ import pytest
 
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.hidden import _vanishes
 from analysis.dynamics.continuation.locating import tangent_between
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.stepping import _is_aside
@@ -244,3 +245,13 @@ def test_a_step_to_a_parallel_branch_lies_aside_of_the_curve():
     assert not _is_aside(here, on_parabola(0.3))
     assert not _is_aside(here, here._replace(state=np.array([0.2]), parameter=0.02))
     assert _is_aside(here, here._replace(state=np.array([0.2]), parameter=0.04))
+
+
+def test_a_double_zero_that_an_error_splits_is_no_further_one():
+    touched, error = np.array([0.0, 1e-5, -3.0]), 1e-9
+    assert not _vanishes(touched, error, np.array([0.0, -1.0]), (True, False))
+    mirrored = np.array([-3 + 1e-5, 6 - 1e-5, -3.0])
+    assert not _vanishes(mirrored, error, np.array([-1.0, 0.0]), (False, True))
+    crossed = np.array([0.0, 1e-2, -1.0])  # back to zero at a share of 0.01, after more than its error
+    assert _vanishes(crossed, error, np.array([0.0, -1.0]), (True, False))
+    assert _vanishes(touched, error, np.array([0.0, -1.0]), (False, False))

@@ -99,3 +99,17 @@ def test_maps_and_double_eigenvalues_have_forms():
     (found,) = points(double, "r", -1.0, 1.0, [0.0, 0.0])
     assert str(found).endswith("(degenerate: 2 eigenvalues are 0)")
     assert found.title == "degenerate branch point"
+
+
+def test_rounding_does_not_make_a_double_zero_simple():
+    c, s = np.cos(0.3), np.sin(0.3)
+    Q = np.array([[c, -s], [s, c]])
+    J = Q @ np.array([[0.0, 1.0], [0.0, 0.0]]) @ Q.T  # its critical vectors have the product 0 up to rounding
+    found = branch_form(lambda z: np.column_stack([J, np.zeros(2)]), np.column_stack([J, np.zeros(2)]))
+    assert (found.kind, found.why) == ("degenerate", "the eigenvalue 0 is not simple")
+
+
+def test_a_mixed_coefficient_as_small_as_its_error_does_not_decide():
+    rough = lambda z: np.array([[-3 * z[0] ** 2 + 1e-5 * np.sin(1e7 * z[1]), 0.0]])
+    found = branch_form(rough, rough(np.zeros(2)))
+    assert (found.kind, found.why) == ("", "the coefficients are as small as their errors")
