@@ -13,6 +13,7 @@ from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.types import State
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Scipy
+from dynsim.integrators.backwards import Backwards, decrease
 from dynsim.integrators.base import AbstractIntegrator
 from dynsim.simulation.dense import DensePath, dense_path
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
@@ -51,6 +52,10 @@ def refined(
     used = integrator or run.integrator or Scipy()
     if not _has_dense_output(run, used):
         return run
+    if decrease(run.ts):
+        mirrored = dataclasses.replace(run, ts=0.0 - run.ts, system=Backwards(run.system))  # pyright: ignore
+        made = refined(mirrored, of=of, integrator=integrator)
+        return dataclasses.replace(made, ts=0.0 - made.ts, system=run.system)
     ts, states = np.asarray(run.ts, float), flat_states(run.ys)
     most = min(MOST, NUMBERS // max(1, states.shape[1])) // (len(ts) - 1)
     pieces = min(FINEST if len(ts) < FEW else _pieces(ts, _drawn(run, of)), most)

@@ -73,7 +73,7 @@ class Stats(eqx.Module):
                 twice if self.error is not None else ""
             )
         if outcome is Outcome.MAX_STEPS and math.isfinite(begin) and taken > 0:
-            rejected += f", the others {(float(self.last_time) - begin) / taken:.3g} long on average"
+            rejected += f", the others {abs(float(self.last_time) - begin) / taken:.3g} long on average"
         return f"The integration only {reached}, {rejected}: {outcome.sentence}: {outcome.advice}."
 
 

@@ -63,6 +63,25 @@ def as_state(name: str, y: Any) -> State:
 
 def as_times(ts: TimesLike) -> np.ndarray:
     """Convert times to an array; raise `ValueError` unless they are finite, strictly increasing, and at least two."""
+    times = _finite_times(ts)
+    if not np.all(np.diff(times) > 0):
+        where = int(np.argmax(np.diff(times) <= 0))
+        raise ArgumentError("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
+    return times
+
+
+def as_ordered(ts: TimesLike) -> np.ndarray:
+    """Convert times to an array; raise `ValueError` unless they all increase or all decrease, and are at least two."""
+    times = _finite_times(ts)
+    steps = np.diff(times) if times[-1] > times[0] else -np.diff(times)
+    if not np.all(steps > 0):
+        where = int(np.argmax(steps <= 0))
+        must = "increase" if times[-1] > times[0] else "increase, or decrease for a run backwards in time"
+        raise ArgumentError("ts", must, f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
+    return times
+
+
+def _finite_times(ts: TimesLike) -> np.ndarray:
     try:
         times = np.asarray(ts, float)
     except (TypeError, ValueError) as error:
@@ -71,9 +90,6 @@ def as_times(ts: TimesLike) -> np.ndarray:
         raise ArgumentError("ts", "hold at least two times", f"has shape {times.shape}")
     if not np.all(np.isfinite(times)):
         raise ArgumentError("ts", "be finite", "has an entry that is not")
-    if not np.all(np.diff(times) > 0):
-        where = int(np.argmax(np.diff(times) <= 0))
-        raise ArgumentError("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
     return times
 
 
@@ -81,9 +97,10 @@ def times_like(ts: np.ndarray, y0: State) -> np.ndarray:
     """Round times to the precision of a state; raise `ValueError` if some of them become equal."""
     dtype = jax.tree.leaves(y0)[0].dtype
     times = np.asarray(ts, dtype)
-    if not np.all(np.diff(times) > 0):
-        where = int(np.argmax(np.diff(times) <= 0))
-        must = f"increase by more than the rounding of times in {dtype.name}, the precision of the state"
+    if not np.all(np.diff(times) != 0):
+        where = int(np.argmax(np.diff(times) == 0))
+        verb = "increase" if ts[-1] > ts[0] else "decrease"
+        must = f"{verb} by more than the rounding of times in {dtype.name}, the precision of the state"
         raise ArgumentError("ts", must, f"goes from {ts[where]:.9g} to {ts[where + 1]:.9g}")
     return times
 

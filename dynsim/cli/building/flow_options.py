@@ -43,8 +43,10 @@ class Simulate(SystemOptions):
     """distribution of the initial state, or a .npy or .csv file with an initial state"""
     members: int = 1
     """number of initial states; an ensemble keeps the diameter and E of tokens, or the components of a vector"""
+    begin: float = 0.0
+    """initial time"""
     end: float = 20.0
-    """final time, from t = 0; for a map, the number of steps"""
+    """final time; one before the initial time integrates backwards. For a map, the number of steps"""
     frames: int = 201
     """number of output times, evenly spaced"""
     integrator: Literal["diffrax", "scipy", "rkc2", "stiff", "symplectic"] = "diffrax"

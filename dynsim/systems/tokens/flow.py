@@ -141,7 +141,11 @@ class TokenFlow(AbstractFlow):
         for name, part in (("query_key", self.query_key), ("value", self.value)):
             end = part.end()
             if t1 > end or (t0 < 0 and math.isfinite(end)):
-                raise ArgumentError("ts", f"stay inside the schedule of `{name}`, [0, {end}]", f"ends at {t1}")
+                raise ArgumentError(
+                    "ts",
+                    f"stay inside the schedule of `{name}`, [0, {end}]",
+                    f"ends at {t1}" if t1 > end else f"begins at {t0}",
+                )
 
 
 @eqx.filter_jit
