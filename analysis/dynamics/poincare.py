@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.flow_maps.rolled_solver import Path, followed_path
 from analysis.dynamics.scaling.flat import flat_state, flat_states
@@ -18,7 +17,7 @@ from dynsim._core.host import filled, room_for
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.shared_functions import shared
-from dynsim._core.types import Scalar, State, Time
+from dynsim._core.types import ArrayLike, Scalar, State, Time
 from dynsim._core.validation import function, integer, number, reals
 from dynsim._runtime.cores import in_parts
 from dynsim.errors import ArgumentError, IntegrationError, counted

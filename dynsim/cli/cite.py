@@ -148,7 +148,7 @@ def _of_diffrax(kind: str) -> dict[str, str]:
     """Entries that `diffrax.citation` knows for diffrax itself and a solver, if `kind` is the name of one."""
     import diffrax
 
-    made = getattr(diffrax, kind, None)
+    made: Any = getattr(diffrax, kind, None)
     is_solver = isinstance(made, type) and issubclass(made, diffrax.AbstractSolver)
     if kind and not is_solver:
         return {}  # a part of a solver, such as its root finder

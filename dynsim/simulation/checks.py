@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim._core.types import State, TimesLike
+from dynsim._core.user_code import untraceable
 from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError, reason, shown
 from dynsim.integrators import AbstractIntegrator, Event
@@ -150,10 +151,9 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
     """Explain errors inside a flow that come from a start of the wrong shape or a NumPy function."""
     try:
         yield
-    except jax.errors.JAXTypeError as error:  # the traced code calls NumPy, `float` or `if` on its state
-        if traceable(flow, y0, ts[0]):
-            raise
-        raise not_traceable() from error
+    except jax.errors.JAXTypeError:  # the traced code calls NumPy, `float` or `if` on its state
+        check_traceable(flow, y0, ts[0])
+        raise
     except (TypeError, ValueError, IndexError) as error:
         check_real(flow, y0, ts[0])
         if isinstance(flow, FunctionFlow) or isinstance(error, ArgumentError):
@@ -172,9 +172,8 @@ def step_explained(map: AbstractMap, x0: State) -> Iterator[None]:
     """Explain errors inside a map that come from a start of the wrong shape or a NumPy function."""
     try:
         yield
-    except jax.errors.JAXTypeError:
-        must = "use jax.numpy in its step"
-        raise ArgumentError("map", must, "calls NumPy or `float`, or branches by `if`, on its state") from None
+    except jax.errors.JAXTypeError as error:
+        raise ArgumentError("map", "use jax.numpy in its step", untraceable(error)) from error
     except (TypeError, ValueError, IndexError) as error:
         if isinstance(error, ArgumentError):
             raise
@@ -209,17 +208,23 @@ def check_real(flow: AbstractFlow, y0: State, t0: Any) -> None:
 
 def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:
     """Whether JAX can trace the vector field, which must not call NumPy or `float`, or use `if`, on its state."""
+    return _tracing_error(flow, y0, t0) is None
+
+
+def check_traceable(flow: AbstractFlow, y0: State, t0: Any) -> None:
+    """Raise `ValueError` for a vector field that JAX cannot trace; the sentence quotes the line and gives advice."""
+    if (error := _tracing_error(flow, y0, t0)) is not None:
+        must = "use jax.numpy (`Scipy()` takes NumPy functions as they are)"
+        raise ArgumentError("flow", must, untraceable(error)) from error
+
+
+def _tracing_error(flow: AbstractFlow, y0: State, t0: Any) -> Exception | None:
+    """The error of JAX when it traces the vector field; None without one."""
     try:
         jax.eval_shape(without_noise(flow).vector_field, t0, y0)
-    except jax.errors.JAXTypeError:
-        return False
-    return True
-
-
-def not_traceable() -> ArgumentError:
-    """Build the error for a vector field that JAX cannot trace, for an integrator that compiles it."""
-    must = "use jax.numpy (`Scipy()` takes NumPy functions as they are)"
-    return ArgumentError("flow", must, "calls NumPy or `float`, or branches by `if`, on its state")
+    except jax.errors.JAXTypeError as error:
+        return error
+    return None
 
 
 def start_on(space: AbstractSpace, y0: State) -> State:

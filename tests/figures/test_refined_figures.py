@@ -7,7 +7,16 @@ import pytest
 
 from analysis.tokens.consensus import diameter
 from dynsim import (
-    Event, FunctionFlow, FunctionMap, NoisyFlow, Scipy, Transition, iterate, random_key, simulate, simulate_hybrid,
+    Event,
+    FunctionFlow,
+    FunctionMap,
+    NoisyFlow,
+    Scipy,
+    Transition,
+    iterate,
+    random_key,
+    simulate,
+    simulate_hybrid,
 )  # fmt: skip
 from dynsim.tokens import TokenFlow
 from figures.refined import _bend, refined, refined_phases

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.transformer import check_ids

@@ -8,9 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Key, Scalar
+from dynsim._core.types import ArrayLike, Key, Scalar
 from dynsim._core.validation import choice, instance, integer, random_key, real, reals
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import LayerNorm

@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Step, Time, Tokens
+from dynsim._core.types import ArrayLike, Step, Time, Tokens
 from dynsim._core.validation import instance, real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
