@@ -18,6 +18,7 @@ from dynsim._runtime.progress import waiting
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Stats, backwards
 from dynsim.integrators.base import StatesAt
+from dynsim.integrators.derivatives import check_not_traced
 from dynsim.integrators.sliding import may_slide, sliding_states
 from dynsim.simulation.checks import as_ordered, as_times, check_integrator, shapes_explained
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory, Jump
@@ -162,6 +163,8 @@ def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractInte
     """Integrate a flow between two times with dense output, for arguments that have been checked."""
     if type(used).dense is AbstractIntegrator.dense:
         raise ArgumentError("integrator", "have a dense output", f"is {type(used).__name__}")
+    must, but = "be a run of known numbers", "`dense_output` finds room for its steps outside of JAX"
+    check_not_traced("run", must, but, flow, start)
     with waiting("dense"), shapes_explained(flow, "run", start, ends):
         states, stats = _states_between(flow, start, float(ends[0]), float(ends[1]), used)
         raise_if_failed(stats, ends)

@@ -19,6 +19,7 @@ from dynsim._core.validation import integer
 from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats, backwards
+from dynsim.integrators.derivatives import check_not_traced, refusing_jumps
 from dynsim.integrators.fixed_step.stochastic import chosen
 from dynsim.integrators.sliding import jumping, may_slide, slid
 from dynsim.integrators.time_structure import confirming
@@ -124,6 +125,7 @@ def _simulated(
 ) -> tuple[State, Stats]:
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         ys, stats, why = _solved(solver, flow, y0, times)
+        ys = refusing_jumps(flow, y0, times, ys)
         if throw and why:
             raise IntegrationError(why, outcome=Outcome(int(stats.outcome)), reached=float(stats.last_time))
         if throw:
@@ -210,6 +212,8 @@ def simulate_until(
     check_events(events)
     if not events:
         raise ArgumentError("events", "hold at least one event", "is empty")
+    must, but = "be left to `simulate` (or to `analysis.dynamics.final_state`)", "`simulate_until` runs outside of JAX"
+    check_not_traced("events", must, but, flow, y0, ts)
     with placed(_field_numbers(flow, y0), (flow, y0, integrator), device) as (here, y0, integrator):
         return _located(flow, here, y0, ts, events, integrator)
 
@@ -379,8 +383,9 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
     """Check start and times and return them as arrays of one dtype; raise `ValueError` on bad input."""
     check_flow(flow)
     check_integrator(integrator)
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
-        y0 = as_state("y0", y0)
+    given = as_state("y0", y0)  # within `jit` a list becomes a traced array
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((given, ts))):
+        y0 = given
         return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else times_like(as_ordered(ts), y0)
     times = as_ordered(ts)
     start = check_start("y0", flow, y0)

@@ -356,9 +356,9 @@ def test_errors_in_single_precision_are_estimated_in_double():
 
 def test_the_statistics_of_members_speak():
     given = [[True, False, True], [0, 1, 0], [5, 9, 7], [0, 0, 1], [0.0] * 3, [1.0, 0.4, 1.0]]
-    stats = Stats(*map(np.array, given))
+    stats = Stats(*map(jnp.array, given))
     said = str(stats)
     assert said.startswith("2 of 3 members finished, in 5 to 9 steps. For 1 member, all allowed steps were used: ")
     given = [[True] * 2, [0, 0], [5, 5], [0, 0], [0.0] * 2, [1.0, 0.4]]
-    done = Stats(*map(np.array, given), event=np.array([-1, 0]))
+    done = Stats(*map(jnp.array, given), event=jnp.array([-1, 0]))
     assert str(done) == "2 of 2 members finished, in 5 steps each. An event ended 1 of them."
