@@ -33,6 +33,8 @@ class Simulate(SystemOptions):
     """a .npy or .csv file with P, the query-key matrix of each head"""
     value: Path | None = None
     """a .npy or .csv file with U, the value matrix of each head"""
+    weights: Path | None = None
+    """a .safetensors or .npz file with the weights of a trained network, for the system `trained`"""
     causal: bool = False
     """use causal attention (token-flow)"""
     scale: float | None = None
