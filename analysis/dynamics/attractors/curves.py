@@ -8,11 +8,14 @@ from scipy.spatial import KDTree
 
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.scaling.flat import chord_bends
+from dynsim._runtime.cores import cores
 
 # Number of times that points along a curve are spread anew, each time by the lengths and bends seen before.
 ROUNDS = 4
 # Share of the points that are spread evenly in time; the others by length and by bend.
 IN_TIME = 0.1
+# Number of points from which their distances are computed on several cores.
+MANY = 10_000
 
 
 def spread_along(
@@ -68,7 +71,9 @@ class Line:
     def distances(self, features: np.ndarray, within: float = np.inf) -> Float[np.ndarray, " members"]:
         """Compute the distances of features from the set, relative to the extent; infinite if beyond `within`."""
         scaled = np.nan_to_num(features / self.extent, nan=1e99)
-        found = self.tree.query(scaled, distance_upper_bound=within + self.longest)
+        found = self.tree.query(
+            scaled, distance_upper_bound=within + self.longest, workers=cores() if len(scaled) > MANY else 1
+        )
         near, place = np.asarray(found[0]), np.asarray(found[1])
         if self.is_closed:
             some = np.flatnonzero(np.isfinite(near))

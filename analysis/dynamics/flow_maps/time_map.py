@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import diffrax as dfx
@@ -19,9 +18,9 @@ from analysis.dynamics.scaling.flat import flat_state, states_like
 from analysis.dynamics.scaling.samples import norms
 from analysis.dynamics.scaling.units import Units, rounded_units
 from dynsim._core.host import filled, room_for
-from dynsim._core.placement import carried, current, placed
+from dynsim._core.placement import current, placed
 from dynsim._core.types import State
-from dynsim._runtime.cores import cores
+from dynsim._runtime.cores import on_cores
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.in_lanes import Ways
@@ -183,15 +182,7 @@ def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
     if len(xs) <= 4 * FEW:
         width = FEW
     parts = [np.arange(k, min(k + width, len(xs))) for k in range(0, len(xs), width)]
-    if len(parts) == 1:  # starting a thread takes longer than a window of a few states
-        return _part(time_map, xs, width, times)
-    found, workers = np.empty((WINDOW, *xs.shape)), cores()
-    with ThreadPoolExecutor(workers) as pool:
-        each = pool.map if workers > 1 else map
-        solved = each(carried(lambda part: _part(time_map, xs[part], width, times)), parts)
-        for part, states in zip(parts, solved, strict=True):
-            found[:, part] = states
-    return found
+    return np.concatenate(on_cores(lambda part: _part(time_map, xs[part], width, times), parts), axis=1)
 
 
 class _Rescaled(AbstractFlow):
