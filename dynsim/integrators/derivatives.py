@@ -4,6 +4,7 @@ There a derivative needs a saltation matrix, which a solver that steps over the 
 """
 
 import contextlib
+import dataclasses
 from types import FunctionType
 from typing import Any
 
@@ -92,13 +93,22 @@ class _Closed(eqx.Module):
 
 @jax.jit
 def _jumps(field: SwitchedField, ts: Array, rows: Array) -> Bool[Array, ""]:
-    """Whether the velocity jumps at a change of a mode between two successive states."""
+    """Whether the velocity jumps between two successive states, on a surface that depends on state or parameters."""
     modes = jax.vmap(lambda t, x: field.at(t, x, None)[2])(ts, rows)
 
     def between(begin: tuple, end: tuple) -> Array:
+        point = lambda share: tuple(a + share * (b - a) for a, b in zip(begin[:2], end[:2], strict=True))
+
         def at(share: Array, which: Array | None) -> tuple[Array, ...]:
-            t, x = (a + share * (b - a) for a, b in zip(begin[:2], end[:2], strict=True))
+            t, x = point(share)
             return field.at(t, x, which)
+
+        def varies(surface: Array, share: Array, which: Array) -> Array:
+            """Whether the surface depends on the state or on parameters there, not on the time alone."""
+            t, x = point(share)
+            distance = lambda x, rest: dataclasses.replace(field, rest=rest).at(t, x, which)[1][surface]
+            slopes = jax.tree.leaves(jax.grad(distance, (0, 1), allow_int=True)(x, field.rest))
+            return jnp.any(jnp.stack([jnp.any(s != 0) for s in slopes if s.dtype != jax.dtypes.float0]))
 
         def on(surface: Array) -> Array:
             def halved(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -112,7 +122,8 @@ def _jumps(field: SwitchedField, ts: Array, rows: Array) -> Bool[Array, ""]:
             after = before.at[surface].set(at(high, None)[2][surface])
             left, right = (at(low, which)[0] for which in (before, after))
             size = jnp.maximum(jnp.max(jnp.abs(left)), jnp.max(jnp.abs(right)))
-            return (before[surface] != after[surface]) & (jnp.max(jnp.abs(left - right)) > JUMP * size)
+            jumps = (before[surface] != after[surface]) & (jnp.max(jnp.abs(left - right)) > JUMP * size)
+            return jumps & varies(surface, low, before)
 
         return jnp.any(jax.vmap(on)(jnp.arange(begin[2].shape[0])) & (begin[2] != end[2]))
 
