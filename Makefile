@@ -38,7 +38,7 @@ docs: env
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f docs/mkdocs.yml
 
 test-pages: docs
-	DYNSIM_SITE=out/site $(BIN)/python -m pytest -q tests/docs/test_browser.py
+	DYNSIM_SITE=out/site $(BIN)/python -m pytest -q tests/docs/test_browser.py tests/docs/test_explore_page.py
 
 mutants: env
 	$(BIN)/python -m tests.quality.random_mutants --count 200 --jobs 2

@@ -1,4 +1,4 @@
-"""Measures of dynamical systems and networks, experiments, and the ledger of the statements of papers."""
+"""Measures of dynamical systems and networks, theorems, experiments, and the ledger of the statements of papers."""
 
 import lazy_loader as _lazy
 

@@ -9,4 +9,5 @@ from . import ledger as ledger
 from . import networks as networks
 from . import prototypes as prototypes
 from . import report as report
+from . import theorems as theorems
 from . import tokens as tokens

@@ -13,14 +13,16 @@ from dynsim._runtime.progress import running
 
 COMMANDS = {
     "demo": "simulate, check and draw the first experiment of the first paper, in a few seconds",
-    "list": "list systems, initial distributions, papers, claims, verifiers, experiments and figures",
+    "list": "list systems, initial distributions, theorems, papers, claims, verifiers, experiments and figures",
     "simulate": "simulate a system from one initial state or many, with options from flags or a TOML file",
     "sweep": "evaluate a function of yours, or measure runs of a system, on a grid of parameters",
     "portrait": "draw the phase portrait of a system of the catalogue, of a paper, or of your own",
+    "explore": "write a page with sliders that explores a system in a browser",
     "lyapunov": "compute Lyapunov exponents of a system, for one parameter value or many",
     "section": "draw the Poincare section of a flow, or the orbit diagram or cobweb of a map",
     "basins": "find the attractors of a system, and draw their basins or compute basin fractions",
     "continue": "continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram",
+    "theorem": "check the conditions of a classical theorem for a system",
     "draw": "draw a stored result again, in another size, with other limits, labels and fonts",
     "export": "write equations for XPPAUT, LaTeX, Python or Julia",
     "cite": "print BibTeX entries of the papers, of dynsim, and of the solver of a run",

@@ -1,19 +1,18 @@
-"""Pictures of results in notebooks, and `explore`, which draws a system with sliders.
+"""Pictures of results in notebooks, and `explore`, which makes a page with sliders.
 
 The drawing package imports this one, so it is looked up by name when a notebook asks for a picture.
 """
 
-import importlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dynsim._core.siblings import sibling
-from dynsim._core.types import TimesLike
-from dynsim.errors import ArgumentError
 
-NOTEBOOK, PLOTTING, EXPLORING = "figures.notebook", "figures.plotting", "figures.explorer"
+NOTEBOOK, PLOTTING, EXPLORING = "figures.notebook", "figures.plotting", "figures.explore.page"
 
 if TYPE_CHECKING:
     from figures.artists import Artists
+    from figures.explore.page import Page
 
 
 def picture(result: Any) -> tuple[bytes, dict[str, int]] | None:
@@ -26,30 +25,39 @@ def plot(result: Any, ax: Any, **options: Any) -> "Artists":
     return sibling(PLOTTING).plot(result, ax, **options)
 
 
-def explore(system: Any, start: Any = None, ts: TimesLike | None = None, **ranges: tuple[float, float]) -> Any:
-    """Make a notebook widget that draws a trajectory, with sliders for parameters and initial state.
+def explore(
+    system: Any,
+    start: Any = None,
+    horizon: float | None = None,
+    *,
+    plane: Sequence[str] = (),
+    **ranges: tuple[float, float],
+) -> "Page":
+    """Make a page that explores a system with sliders; a notebook shows it, and `save` writes one HTML file.
+
+    The page computes in the browser, without a server or a network. It shows the phase plane with nullclines,
+    equilibria and the trajectories that you click, time series, the Poincare section of a forced flow, the potential of
+    a flow on a line or the cobweb of a map, and a bifurcation diagram.
 
     Args:
-        system: the flow or map; its state is a number, a vector, or a named tuple of these.
-        start: the initial state; by default a random point of the space, if the system names its components.
-        ts: the times of a flow, or the number of steps of a map; by default 0 to 50.
-        ranges: lower and upper end of the slider of a parameter or an initial component, by name; by default from zero
-            to twice the value.
+        system: a flow or a map without noise, with at most 12 components, on Euclidean space or with angles.
+        start: the initial state; by default that of the equations or of the catalogue, or a random one if the
+            components have names.
+        horizon: length of trajectories in time units or steps; by default 50 (1,000 steps for a map of several
+            components).
+        plane: names of the two components that are drawn first.
+        ranges: lower and upper end of the slider of a parameter, or of the window of a component, by name; by default
+            from zero to twice the value.
 
     Raises:
-        ValueError: for a name that is neither a parameter nor a component, or if ipywidgets is not installed.
+        ArgumentError: for a system that a page cannot hold, a name that is neither a parameter nor a component, or if
+            Bokeh is not installed (`pip install dynsim[explore]`).
         ImportError: if a folder or a file of yours has the name of a package of dynsim.
 
     Example:
         >>> import dynsim as ds
-        >>> widget = ds.explore(ds.FunctionMap(lambda k, x: x / 2), [1.0], 3)
-        >>> [type(part).__name__ for part in widget.children]
-        ['Image', 'Label', 'FloatSlider']
+        >>> page = ds.explore(ds.catalogue.VanDerPol(), mu=(0.0, 4.0))
+        >>> page.title, page.html.startswith("<!DOCTYPE html>")
+        ('van-der-pol', True)
     """
-    try:
-        importlib.import_module("ipywidgets")
-    except ImportError:
-        raise ArgumentError(
-            "system", "be explored with ipywidgets (`pip install dynsim[notebook]`)", "ipywidgets is not installed"
-        ) from None
-    return sibling(EXPLORING).explorer(system, start, ts, ranges)
+    return sibling(EXPLORING).page(system, start, ranges, plane, horizon)

@@ -16,12 +16,13 @@ from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import OrbitDiagram, Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
+from analysis.theorems.conditions import Conditions
 from dynsim.errors import ArgumentError, nearest, shown
 from dynsim.simulation.ensemble import Ensemble
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.named import listed
-from figures import basins, diagrams, measures, portraits
+from figures import basins, diagrams, measures, portraits, theorems
 from figures.artists import Artists
 from figures.ensembles import ensemble
 from figures.sweeps import sweep
@@ -43,6 +44,7 @@ DRAWINGS: dict[type, Callable[..., Artists]] = {
     OrbitDiagram: measures.orbit_diagram,
     LyapunovSpectrum: measures.exponents,
     PeriodicOrbit: measures.multipliers,
+    Conditions: theorems.conditions,
 }
 OTHERS: dict[str, Callable[..., Artists]] = {"plane": diagrams.plane}
 """Further pictures of a result, by name."""

@@ -53,7 +53,9 @@ from .equilibria.search import token_permutations as token_permutations
 from .equilibria.settling import Limit as Limit
 from .equilibria.settling import settle as settle
 from .exponents import LyapunovEnsemble as LyapunovEnsemble
+from .exponents import LyapunovSpectra as LyapunovSpectra
 from .exponents import lyapunov_ensemble as lyapunov_ensemble
+from .exponents import lyapunov_spectra as lyapunov_spectra
 from .linearisation import Spectrum as Spectrum
 from .linearisation import rotations as rotations
 from .linearisation import spectrum as spectrum

@@ -1,5 +1,6 @@
 """Compute Lyapunov exponents of many trajectories together, each with its own steps and tangent vectors."""
 
+import contextlib
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -12,21 +13,38 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.lyapunov import BLOCKS, lyapunov_spectrum
+from analysis.dynamics.lyapunov import (
+    BLOCKS,
+    SHORTENED,
+    SHORTER,
+    LyapunovSpectrum,
+    SpectrumPlan,
+    logs_of_maps,
+    lyapunov_spectrum,
+    planned,
+    spectrum_of,
+    spectrum_of_logs,
+)
+from dynsim._core.placement import on_host_by_default, placed
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim._core.validation import integer, number
 from dynsim._runtime.cores import in_parts
+from dynsim._runtime.progress import tracked
 from dynsim.errors import ArgumentError, IntegrationError
-from dynsim.integrators import Diffrax
+from dynsim.integrators import AbstractIntegrator, Diffrax
+from dynsim.integrators.base import stacked
 from dynsim.integrators.in_lanes import Ways, restarted, ways
-from dynsim.integrators.switched_field import switched_field
+from dynsim.integrators.switched_field import may_leave_out, switched_field
 from dynsim.simulation.checks import as_double, as_state, check_flow, check_start
+from dynsim.simulation.ensemble import alike
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow
 
 # Number of trajectories that are followed together on a processor.
 TOGETHER = 128
+# Number of logarithms of stretching factors that are kept together.
+KEPT_LOGS = 2**25
 
 
 class LyapunovEnsemble(NamedTuple):
@@ -47,6 +65,19 @@ class LyapunovEnsemble(NamedTuple):
         failed, known = int(np.sum(np.isnan(largest))), largest[~np.isnan(largest)]
         spread = f"from {np.min(known):.5g} to {np.max(known):.5g}" if len(known) else "unknown"
         return f"largest Lyapunov exponents of {len(largest)} trajectories {spread}; {failed} failed"
+
+
+class LyapunovSpectra(NamedTuple):
+    """Lyapunov spectra of several systems, None where the integration fails; `solved` says how they were solved."""
+
+    spectra: tuple[LyapunovSpectrum | None, ...]
+    solved: str
+
+    __repr__ = one_line
+
+    def __str__(self) -> str:
+        """List the exponents of each system in a line."""
+        return "\n".join("failed" if one is None else str(one) for one in self.spectra)
 
 
 class Vectors(NamedTuple):
@@ -158,6 +189,189 @@ def lyapunov_ensemble(
     order = np.argsort(-exponents, axis=1, kind="stable")
     sort = lambda a: np.take_along_axis(a, order, axis=1)
     return LyapunovEnsemble(sort(exponents), sort(errors), f"{lanes!r}")
+
+
+@on_host_by_default
+def lyapunov_spectra(
+    systems: Sequence[Any],
+    start: State,
+    duration: float | None = None,
+    *,
+    count: int | None = None,
+    transient: float | None = None,
+    interval: float | None = None,
+    rtol: float = 1e-8,
+    atol: float | None = None,
+    t0: float = 0.0,
+    integrator: AbstractIntegrator | None = None,
+) -> LyapunovSpectra:
+    """Compute the Lyapunov spectra of several systems from one start, such as one system along values of a parameter.
+
+    Systems that differ in numbers only are followed together: small flows in lanes, as by `ensemble`, and maps.
+    `lyapunov_spectrum` solves the others, one after another: stiff and large flows, and systems of which a stretching
+    factor may be lost in rounding. Both have the same tolerances, so that exponents of chaotic motion differ within
+    their standard errors, and others by the tolerance.
+
+    Args:
+        systems: flows or maps in JAX.
+        start: initial state, the same for each system.
+        duration: length of the runs after the transient, see `lyapunov_spectrum`, as for all further arguments.
+        count: number of exponents; the default is all.
+        transient: length of the transient to discard.
+        interval: time, or number of steps of a map, between two orthonormalisations.
+        rtol: relative tolerance of the solver.
+        atol: absolute tolerance for every entry of the state.
+        t0: initial time.
+        integrator: replaces Tsit5 for flows.
+
+    Raises:
+        ValueError: for bad input.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import lyapunov_spectra
+        >>> maps = [ds.catalogue.Logistic(r) for r in (2.5, 3.2)]
+        >>> print(lyapunov_spectra(maps, [0.3], 1000))
+        Lyapunov exponents -0.69315 +- 8e-17
+        Lyapunov exponents -0.91629 +- 0.001
+    """
+    plan = partial(
+        planned, start=start, duration=duration, count=count, transient=transient, interval=interval, rtol=rtol,
+        atol=atol, t0=t0, integrator=integrator,
+    )  # fmt: skip
+    plans = [plan(system) for system in systems]
+    found: list[LyapunovSpectrum | None] = [None] * len(plans)
+    how, why = "", "a factor may be lost in rounding, or the trajectory escapes"
+    for part in _grouped(plans):
+        some = [plans[k] for k in part]
+        numbers = len(some) * (1 + _count(some[0])) * ravel_pytree(some[0].start)[0].size
+        with placed(numbers, None):
+            lanes = _lanes_of(some)
+        if lanes is None:
+            how = "in lanes, in JAX"
+            for k, spectrum in zip(part, _of_maps(some, numbers), strict=True):
+                found[k] = spectrum
+        elif isinstance(lanes, Ways):
+            how = f"{lanes!r}"
+            _fill(found, lanes, dict(zip(part, some, strict=True)), numbers)
+        else:
+            why = lanes
+    left = [k for k, one in enumerate(found) if one is None]
+    for k in tracked(left, len(left), "exponents"):
+        with contextlib.suppress(IntegrationError):
+            found[k] = spectrum_of(plans[k])
+    others = f"not in lanes, because {why}"
+    done = len(plans) - len(left)
+    return LyapunovSpectra(tuple(found), how if not left else f"{done} {how}; others {others}" if done else others)
+
+
+def _grouped(plans: Sequence[SpectrumPlan]) -> list[list[int]]:
+    """Group plans that lanes can follow together: their systems differ in numbers, and their intervals are equal."""
+    key = lambda plan: (plan.every / plan.units.time, plan.t0 / plan.units.time, plan.samples, plan.warm)
+    groups: list[list[int]] = []
+    for k, one in enumerate(plans):
+        joins = lambda other, one=one: key(one) == key(other) and alike((one.units.system, other.units.system))
+        group = next((group for group in groups if joins(plans[group[0]])), None)
+        groups.append([k]) if group is None else group.append(k)
+    return groups
+
+
+def _fill(found: list[LyapunovSpectrum | None], lanes: Ways, plans: dict[int, SpectrumPlan], numbers: int) -> None:
+    """Fill in the spectra of plans, with shorter intervals where a factor may be lost; `numbers` chooses the device."""
+    for again in range(1 + SHORTENED):
+        left = {}
+        with placed(numbers, None):
+            runs = _in_lanes(lanes, list(plans.values()))
+        for (k, plan), (logs, last, whole) in zip(plans.items(), runs, strict=True):
+            last = jax.tree.map(jnp.asarray, last)
+            found[k] = spectrum_of_logs(plan, logs, last) if whole else None
+            if whole and found[k] is None and plan.refines and again < SHORTENED:
+                left[k] = plan._replace(
+                    every=plan.every / SHORTER, samples=plan.samples * SHORTER, warm=plan.warm * SHORTER
+                )
+        plans = left
+        if not plans:
+            return
+
+
+def _rescaled(plan: SpectrumPlan) -> State:
+    return jax.tree.map(jnp.asarray, plan.units.rescaled(plan.start))
+
+
+def _solver(plan: SpectrumPlan) -> Diffrax:
+    """The default solver of exponents in lanes."""
+    return Diffrax(rtol=plan.rtol, atol=plan.rtol / 100 if plan.atol is None else plan.atol)
+
+
+def _lanes_of(plans: Sequence[SpectrumPlan]) -> Ways | str | None:
+    """Find out how the systems of plans are followed in lanes, or say why not; None for maps that are iterated so."""
+    first, flow = plans[0], plans[0].units.system
+    if len(plans) == 1:
+        return "no other system differs from it in numbers only"
+    if not isinstance(flow, AbstractFlow):
+        return None if isinstance(flow.space, Euclidean) else f"the states lie on {type(flow.space).__name__}"
+    if first.solver is not None:
+        return f"{type(first.solver).__name__} is no explicit Runge-Kutta method with one tableau"
+    x = _rescaled(first)
+    if may_leave_out(flow, x):
+        return "the field may jump on a surface of states"
+    k = _count(first)
+    y0s = jax.tree.map(lambda y: y[None], x)
+    end = first.t0 + (first.warm + first.samples) * first.every
+    flows = [plan.units.system for plan in plans]
+    return _lanes(flows, _solver(first), y0s, x, k, np.array([first.t0, end]) / first.units.time)
+
+
+def _count(plan: SpectrumPlan) -> int:
+    """Number of exponents of a system on Euclidean space."""
+    size = ravel_pytree(plan.start)[0].size
+    k = size if plan.count is None else integer("count", plan.count, least=1)
+    if k > size:
+        raise ArgumentError("count", f"be at most the dimension, {size}", f"is {k}")
+    return k
+
+
+def _of_maps(plans: Sequence[SpectrumPlan], numbers: int) -> list[LyapunovSpectrum | None]:
+    """Compute the spectra of maps that differ in numbers; None where a factor may be lost."""
+    first, k = plans[0], _count(plans[0])
+    x0s = [ravel_pytree(_rescaled(plan))[0] for plan in plans]
+    frame = _frames(x0s[0][None], k)[0]
+
+    def solved(part: np.ndarray) -> Any:
+        system, axes = stacked([plans[j].units.system for j in part])
+        logs, last = logs_of_maps([plans[j] for j in part], system, axes, jnp.stack([x0s[j] for j in part]), frame)
+        return logs, np.asarray(last)
+
+    together = int(np.clip(KEPT_LOGS // (first.samples * k), 1, TOGETHER))
+    found = []
+    with placed(numbers, None):
+        runs = in_parts(solved, np.arange(len(plans)), together)
+    for part, (logs, last) in runs:
+        found += [spectrum_of_logs(plans[k], logs[j], jnp.asarray(last[j])) for j, k in enumerate(part)]
+    return found
+
+
+def _in_lanes(lanes: Ways, plans: Sequence[SpectrumPlan]) -> list[tuple[np.ndarray, State, bool]]:
+    """Follow systems together: logarithms of factors in the run, the last state, and whether the run is whole."""
+    first, unit, k = plans[0], plans[0].units.time, _count(plans[0])
+    x0s = [_rescaled(plan) for plan in plans]
+    blocks = first.warm + first.samples
+
+    def solved(part: np.ndarray) -> Any:
+        some = [Tangents(plans[j].units.system) for j in part]  # pyright: ignore[reportCallIssue]
+        xs = jax.tree.map(lambda *y: jnp.stack(y), *(x0s[j] for j in part))
+        logs, last, whole = restarted(
+            lanes, _solver(first), some, Vectors(xs, _frames(xs, k)), first.t0 / unit, first.every / unit, blocks, 1,
+            _orthonormal,
+        )  # fmt: skip
+        return np.asarray(logs, float)[:, first.warm :], jax.tree.map(np.asarray, last.x), np.asarray(whole)
+
+    together = int(np.clip(KEPT_LOGS // (blocks * k), 1, TOGETHER))
+    found = []
+    for part, (logs, last, whole) in in_parts(solved, np.arange(len(plans)), together):
+        end = lambda j, last=last: jax.tree.map(lambda y: y[j], last)
+        found += [(logs[j], end(j), bool(whole[j])) for j in range(len(part))]
+    return found
 
 
 def _lanes(flows: Sequence[AbstractFlow], solver: Diffrax, y0s: State, first: State, k: int, ends: Any) -> Ways | str:

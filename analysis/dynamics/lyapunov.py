@@ -1,6 +1,7 @@
 """Compute Lyapunov spectra of flows and maps on any state space, with errors, and the Kaplan-Yorke dimension."""
 
 import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -197,6 +198,44 @@ def lyapunov_spectrum(
         >>> bool(abs(found.exponents[0] - np.log(2.0)) < 0.02)  # the exact exponent is log 2
         True
     """
+    plan = planned(
+        system, start, duration, count=count, transient=transient, interval=interval, rtol=rtol, atol=atol, t0=t0,
+        integrator=integrator,
+    )  # fmt: skip
+    return spectrum_of(plan)
+
+
+class SpectrumPlan(NamedTuple):
+    """What one spectrum takes: a system in units of order one, its start, and numbers of intervals; see `planned`.
+
+    `start`, the interval `every` and `t0` are in the units of the given system, `atol` in the rescaled ones; `refines`
+    says whether the interval may be shortened.
+    """
+
+    units: Units
+    start: State
+    every: float
+    samples: int
+    warm: int
+    count: int | None
+    rtol: float
+    atol: float | None
+    t0: float
+    solver: "dfx.AbstractAdaptiveSolver | None"
+    refines: bool
+
+    __repr__ = one_line
+
+
+def planned(
+    system: Any, start: State, duration: float | None = None, *, count: int | None, transient: float | None,
+    interval: float | None, rtol: float, atol: float | None, t0: float, integrator: AbstractIntegrator | None,
+) -> SpectrumPlan:  # fmt: skip
+    """Check the arguments of `lyapunov_spectrum`, and choose units and intervals.
+
+    Raises:
+        ValueError: for bad input.
+    """
     is_map = isinstance(system, AbstractMap)
     if not is_map and not isinstance(system, AbstractFlow):
         raise ArgumentError("system", "be a flow or a map", f"is {shown(system)}")
@@ -223,17 +262,80 @@ def lyapunov_spectrum(
         raise ArgumentError("duration", must, f"is {span:g}")
     tolerance, solver = max(tolerance_of(rtol, integrator), least_rtol(x)), solver_of(system, integrator)
     absolute = None if atol is None else number("atol", atol) / max(map(np.max, jax.tree.leaves(units.scale)))
-    run = partial(_run, units, x, count=count, rtol=tolerance, atol=absolute, t0=t0, solver=solver)
+    refines = interval is None and not is_map and solver is None
+    return SpectrumPlan(units, x, every, samples, warm, count, tolerance, absolute, t0, solver, refines)
+
+
+def spectrum_of(plan: SpectrumPlan) -> LyapunovSpectrum:
+    """Compute the spectrum of a plan, with a shorter interval where stretching factors are lost in rounding.
+
+    Raises:
+        ValueError: for bad input.
+        IntegrationError: if the integration of a flow fails.
+    """
+    every, samples, warm = plan.every, plan.samples, plan.warm
+    run = partial(
+        _run, plan.units, plan.start, count=plan.count, rtol=plan.rtol, atol=plan.atol, t0=plan.t0, solver=plan.solver
+    )
     found = run(samples, warm, every)
-    for _ in range(SHORTENED if interval is None and not is_map and solver is None else 0):
+    for _ in range(SHORTENED if plan.refines else 0):
         if all(found.resolved):
             break
         every, samples, warm = every / SHORTER, SHORTER * samples, SHORTER * warm
         found = run(samples, warm, every)
+    return in_given_time(found, plan.units)
+
+
+def in_given_time(found: LyapunovSpectrum, units: Units) -> LyapunovSpectrum:
+    """Convert a spectrum of the rescaled system to the unit of time of the given one."""
     if units.time == 1:
         return found
     parts: Any = {name: getattr(found, name) / units.time for name in ("exponents", "errors", "running")}
     return found._replace(**parts, times=found.times * units.time)
+
+
+def spectrum_of_logs(plan: SpectrumPlan, logs: np.ndarray, last: State) -> LyapunovSpectrum | None:
+    """Compute a spectrum from the logarithms of stretching factors (samples, k) in rescaled units.
+
+    It is None if some of them may be lost in rounding or in the tolerance of the solver, which `spectrum_of` tests.
+
+    Args:
+        plan: the plan, with the default solver.
+        logs: of each interval, from vectors that were orthonormal before it.
+        last: the last state, in rescaled units.
+    """
+    system, flat, every = plan.units.system, ravel_pytree(last)[0], plan.every / plan.units.time
+    is_map = isinstance(system, AbstractMap)
+    least = TINY if is_map else max(TINY, math.log(KEPT * max(plan.rtol, 100 * (plan.atol or 0.0))))
+    if np.any(logs < np.maximum(_parallel(logs[:, :1], flat), least)):
+        return None
+    spectrum = _spectrum(logs, every, np.ones(logs.shape[1], bool))
+    if not is_map and logs.shape[1] == flat.size:
+        end = plan.t0 / plan.units.time + (plan.warm + plan.samples) * every
+        velocity = lambda: ravel_pytree(system.vector_field(jnp.asarray(end, flat.dtype), last))[0]
+        spectrum = _doubted(spectrum, system, plan.units.rescaled(plan.start), flat, velocity)
+    return in_given_time(spectrum, plan.units)
+
+
+def logs_of_maps(
+    plans: Sequence[SpectrumPlan], system: Any, axes: Any, xs: Array, frame: Array
+) -> tuple[np.ndarray, Array]:
+    """Iterate maps that differ in numbers together: logarithms of factors (members, samples, k), and last states.
+
+    Args:
+        plans: their plans, with equal numbers of steps.
+        system: the maps as one, with a leading axis of members in some arrays.
+        axes: 0 for these arrays, None for the others.
+        xs: flat starts in rescaled units, (members, d).
+        frame: orthonormal vectors of all members, (d, k).
+    """
+    first = plans[0]
+    pair = Linearised(first.units.system, first.units.rescaled(first.start))
+    over = partial(_advance_maps, pair, axes, jnp.asarray(first.every, xs.dtype), room_for(first.samples))
+    begin = jnp.asarray(float(first.t0), xs.dtype)
+    xs, frames, _ = over(system, xs, jnp.broadcast_to(frame, (len(xs), *frame.shape)), begin, jnp.asarray(first.warm))
+    xs, _, logs = over(system, xs, frames, begin + first.warm * first.every, jnp.asarray(first.samples))
+    return np.asarray(logs, float)[:, : first.samples], xs
 
 
 def _run(
@@ -293,11 +395,19 @@ def _run(
         logs = np.maximum(logs, least)
     cause = STEPPED if solver is not None else ABSOLUTE if np.any(below & ~np.any(lost, axis=0)) else ROUNDED
     spectrum = _spectrum(logs, every, resolved)._replace(bounded_by=cause)
-    if spectrum.converged and not is_map and k == dimension and depends_on_time(system, x) is False:
-        speed = float(jnp.max(jnp.abs(pair.velocity(end, flat))))
-        why = _contradiction(spectrum, float(jnp.max(jnp.abs(flat))), speed)
-        spectrum = spectrum._replace(converged=not why, reason=why)
+    if not is_map and k == dimension:
+        spectrum = _doubted(spectrum, system, x, flat, lambda: pair.velocity(end, flat))
     return spectrum
+
+
+def _doubted(
+    spectrum: LyapunovSpectrum, system: Any, start: State, last: Array, velocity: Callable[[], Array]
+) -> LyapunovSpectrum:
+    """Mark a whole spectrum as not converged if an autonomous flow cannot have it."""
+    if not spectrum.converged or depends_on_time(system, start) is not False:
+        return spectrum
+    why = _contradiction(spectrum, float(jnp.max(jnp.abs(last))), float(jnp.max(jnp.abs(velocity()))))
+    return spectrum._replace(converged=not why, reason=why)
 
 
 def _check_jumps(pair: Linearised, over: Any, x: Array, V: Array, t: Any, every: float) -> None:
@@ -398,6 +508,20 @@ def _advance_map(
 
     x, V, logs = jax.lax.fori_loop(0, samples, once, (x, V, jnp.zeros((room, V.shape[1]), V.dtype)))
     return x, V, logs, jnp.ones(room), jnp.asarray(False)
+
+
+@eqx.filter_jit
+def _advance_maps(
+    pair: Linearised, axes: Any, every: Array, room: int, system: Any, xs: Array, frames: Array, t: Array,
+    samples: Array,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Advance states and vectors of several maps, as `_advance_map` does for one."""
+
+    def one(system: Any, x: Array, V: Array) -> tuple[Array, Array, Array]:
+        own = eqx.tree_at(lambda pair: pair.system, pair, system)
+        return _advance_map(own, every, every, room, x, V, t, samples)[:3]
+
+    return eqx.filter_vmap(one, in_axes=(axes, 0, 0))(system, xs, frames)
 
 
 def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovSpectrum:

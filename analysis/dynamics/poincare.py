@@ -306,12 +306,13 @@ def _surface(surface: Callable, ts: Array, xs: State) -> Array:
 class OrbitDiagram(NamedTuple):
     """Long-term orbits along a parameter: `values` (parameters, kept) for each of `parameters`; NaN after escape.
 
-    `name` is that of the parameter.
+    `name` is that of the parameter, and `solved` says how the orbits were computed: in lanes, or why not.
     """
 
     parameters: Float[np.ndarray, " parameters"]
     values: Float[np.ndarray, "parameters kept"]
     name: str = "parameter"
+    solved: str = ""
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -411,10 +412,11 @@ def orbit_diagram(
         flows = [parameter.at(value) for value in places]
         late = number("transient", transient) if transient else 0.0
         search = _CrossingSearch(surface, direction, late, number("longest", longest), after)
-        return OrbitDiagram(places, _crossed(flows, x, coordinate, search, integrator), parameter.name)
+        found, how = _crossed(flows, x, coordinate, search, integrator)
+        return OrbitDiagram(places, found, parameter.name, how)
     before = integer("transient", transient, least=0)
     found = _orbits(system, parameter.take, jnp.asarray(places), x, coordinate, jnp.asarray(before), after)
-    return OrbitDiagram(places, np.asarray(found), parameter.name)
+    return OrbitDiagram(places, np.asarray(found), parameter.name, "in lanes, in JAX")
 
 
 @eqx.filter_jit
@@ -451,16 +453,21 @@ def _crossed(
     coordinate: Callable,
     search: _CrossingSearch,
     integrator: AbstractIntegrator,
-) -> Float[np.ndarray, "flows kept"]:
-    """Compute a coordinate at the crossings of each of many flows that differ in a number; NaN where there are none."""
+) -> tuple[Float[np.ndarray, "flows kept"], str]:
+    """Compute a coordinate at the crossings of each of many flows that differ in a number; NaN where there are none.
+
+    Also say how they were solved.
+    """
     starts = jax.tree.map(lambda y: jnp.broadcast_to(y, (len(flows), *y.shape)), start)
     event = Event(search.surface, search.direction)
     ts = np.array([search.transient, search.longest])
     if not ts[0] < ts[1]:
         raise ArgumentError("longest", f"be longer than the transient, {ts[0]:g}", f"is {ts[1]:g}")
-    lanes = integrator.lanes(flows, starts, ts, (event,)) if isinstance(integrator, Diffrax) else ""
+    other = f"the integrator is {type(integrator).__name__}"
+    lanes = integrator.lanes(flows, starts, ts, (event,)) if isinstance(integrator, Diffrax) else other
     if not isinstance(lanes, Ways):
-        return np.stack([_crossed_alone(flow, start, coordinate, search, integrator) for flow in flows])
+        rows = [_crossed_alone(flow, start, coordinate, search, integrator) for flow in flows]
+        return np.stack(rows), f"not in lanes, because {lanes}"
     if search.transient:
         runs = ensemble(flows, starts, [0.0, search.transient], _nothing, integrator=integrator, shown=False)
         starts = runs.final
@@ -477,7 +484,7 @@ def _crossed(
     whole = np.flatnonzero(np.all(np.isfinite(flat_states(starts)), axis=1))
     for part, values in in_parts(solved, whole, TOGETHER):
         found[part] = values[: len(part)]
-    return found
+    return found, f"{lanes!r}"
 
 
 def _crossed_alone(

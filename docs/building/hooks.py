@@ -62,7 +62,7 @@ def on_page_markdown(markdown, page, config, files):
         markdown = re.sub(r"^(# .+)$", rf"\1\n\n[This page as a notebook]({link})", markdown, count=1, flags=re.M)
     markdown = FINDINGS.sub(lambda match: ledger_pages.findings_on(match[1], ROOT), markdown)
     if name == gallery_page.NAME and _runs is not None:
-        drawn = {one: (_pictures(shown), written) for one, (shown, written) in _results(_runs.names).items()}
+        drawn = {one: (_pictures(shown), _images(written)) for one, (shown, written) in _results(_runs.names).items()}
         markdown, added = gallery_page.page(ROOT / "docs" / "pages", drawn)
     elif _runs is not None and name in _runs.names:
         shown, written = _results([name])[name]
@@ -115,6 +115,10 @@ def on_page_content(content, **_):
 def _width(picture: bytes) -> int:
     """Return the width in which a PNG for dense screens is shown: half of that in its header."""
     return int.from_bytes(picture[16:20], "big") // 2
+
+
+def _images(written: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: content for name, content in written.items() if not name.endswith(".html")}
 
 
 def _pictures(shown: list[page_blocks.Shown]) -> list[bytes]:

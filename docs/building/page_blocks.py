@@ -76,7 +76,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def run_page(name: str, text: str, skipped: Sequence[str] = ("unrun",)) -> tuple[list[Shown], dict[str, bytes]]:
-    """Run the blocks of a page in a new folder; return what each shows, and the images of the text that they wrote.
+    """Run the blocks of a page in a new folder; return what each shows, and the files of the text that they wrote.
 
     Args:
         name: the page's name, for errors.
@@ -93,7 +93,7 @@ def run_page(name: str, text: str, skipped: Sequence[str] = ("unrun",)) -> tuple
         os.chdir(folder)
         try:
             shown = [_shown(names, f"{name}, line {block.line}", block, skipped) for block in blocks(text)]
-            written = {one: Path(one).read_bytes() for one in sorted(images(text)) if Path(one).exists()}
+            written = {one: Path(one).read_bytes() for one in sorted(images(text) | frames(text)) if Path(one).exists()}
         finally:
             os.chdir(before)
     return shown, written
@@ -114,6 +114,11 @@ def prepare_process(compiled: str) -> None:
 def images(text: str) -> set[str]:
     """Return the names of the images that lie beside a page, or that its blocks write."""
     return {path for path in re.findall(r"!\[[^\]]*\]\(([\w./-]+)\)", text) if not path.startswith((".", "/"))}
+
+
+def frames(text: str) -> set[str]:
+    """Return the names of the pages that a page shows in frames, which its blocks write."""
+    return {path for path in re.findall(r'<iframe src="([\w./-]+)"', text) if not path.startswith((".", "/"))}
 
 
 def _shown(names: dict[str, Any], where: str, block: Block, skipped: Sequence[str]) -> Shown:

@@ -25,6 +25,11 @@ def _members(hint: Any) -> set[Any]:
 
 
 LIKE = _members(ArrayLike)
+KINDS = {
+    "str": "a word", "ndarray": "an array", "AbstractFlow": "a flow", "AbstractMap": "a map",
+    "AbstractSpace": "a space", "AbstractIntegrator": "an integrator",
+}  # fmt: skip
+"""What classes are called in errors; others by their names."""
 
 
 def checked(fn: Callable[P, R]) -> Callable[P, R]:
@@ -74,8 +79,7 @@ def _fitting(name: str, value: Any, hint: Any, lengths: dict[str, tuple[int, str
     if get_origin(hint) is Callable:
         return function(name, value, "its arguments", None)
     if options != {bool} and all(isinstance(one, type) and get_origin(one) is None for one in options - {bool}):
-        words = {str: "a word", np.ndarray: "an array"}
-        what = sorted(words.get(one, f"a `{one.__name__}`") for one in options)
+        what = sorted(KINDS.get(one.__name__, f"a `{one.__name__}`") for one in options)
         return instance(name, value, functools.reduce(operator.or_, options), " or ".join(what))
     return value
 

@@ -1,4 +1,4 @@
-"""`dynsim list`: list the systems, papers, claims, experiments and figures that other commands accept."""
+"""`dynsim list`: list the systems, theorems, papers, claims, experiments and figures that other commands accept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class List:
-    """List systems, initial distributions, papers, claims, verifiers, experiments and figures, or one of these."""
+    """List systems, initial distributions, theorems, papers, claims, experiments and figures, or one of these."""
 
     what: Annotated[
-        Literal["all", "systems", "initial-distributions", "papers", "claims", "verifiers", "experiments", "figures"],
+        Literal[
+            "all",
+            "systems",
+            "initial-distributions",
+            "theorems",
+            "papers",
+            "claims",
+            "verifiers",
+            "experiments",
+            "figures",
+        ],
         tyro.conf.Positional,
     ] = "all"
     """the list to print"""
@@ -30,6 +40,7 @@ def main(words: Sequence[str]) -> int:
     lists = {
         "systems": _systems,
         "initial-distributions": _distributions,
+        "theorems": _theorems,
         "papers": lambda: _papers(problems),
         "claims": lambda: _claims(problems),
         "verifiers": _verifiers,
@@ -69,6 +80,13 @@ def _distributions() -> list[str]:
 
     texts = {name: (draw.__doc__ or "").splitlines()[0] for name, draw in DISTRIBUTIONS.items()}
     return [f"{name:<22}{text.removeprefix('Return ')}" for name, text in texts.items()]
+
+
+def _theorems() -> list[str]:
+    from dynsim.cli.theorem import ENTRIES
+
+    rows = [(name, entry.says, " ".join(f"--{one}" for one in entry.options)) for name, entry in ENTRIES.items()]
+    return [f"{name:<22}{says}; {options}" for name, says, options in rows]
 
 
 def _papers(problems: list[str]) -> list[str]:

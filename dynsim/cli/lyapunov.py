@@ -14,7 +14,6 @@ from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import IntegrationError, Outcome
 
 if TYPE_CHECKING:
-    from analysis.dynamics.lyapunov import LyapunovSpectrum
     from dynsim.cli.building.systems import Found
     from figures.artists import Artists
 
@@ -72,20 +71,20 @@ def main(words: Sequence[str]) -> int:
         return against(o, made) if o.against else single(o, made)
 
 
-def spectrum(o: Lyapunov, made: "Found", system: Any) -> "LyapunovSpectrum":
-    """Compute the Lyapunov spectrum of a system with the options of the command."""
-    from analysis.dynamics.lyapunov import lyapunov_spectrum
+def _options(o: Lyapunov) -> dict[str, Any]:
+    """Collect the options of the command that `lyapunov_spectrum` takes."""
     from dynsim.cli.parsing.solvers import of_many
 
-    return lyapunov_spectrum(
-        system, made.begun(), o.duration, count=o.count, transient=o.transient, interval=o.interval, rtol=o.rtol,
-        atol=o.atol, integrator=of_many(o.integrator, o.rtol),
-    )  # fmt: skip
+    solver = of_many(o.integrator, o.rtol)
+    names = ("count", "transient", "interval", "rtol", "atol")
+    return {"integrator": solver, **{name: getattr(o, name) for name in names}}
 
 
 def single(o: Lyapunov, made: "Found") -> int:
     """Compute, print and draw the Lyapunov exponents of one system."""
-    found = spectrum(o, made, made.system)
+    from analysis.dynamics.lyapunov import lyapunov_spectrum
+
+    found = lyapunov_spectrum(made.system, made.begun(), o.duration, **_options(o))
     for number, text in enumerate(found.bounds(6)):
         say(f"exponent {number + 1}: {text}")
     if len(found.exponents) > 1:
@@ -108,17 +107,13 @@ def single(o: Lyapunov, made: "Found") -> int:
 
 def against(o: Lyapunov, made: "Found") -> int:
     """Compute, print and draw the Lyapunov exponents against a parameter; skip values at which the orbit escapes."""
-    from dynsim._runtime.progress import tracked
+    from analysis.dynamics.exponents import lyapunov_spectra
     from dynsim.systems.named import changed
 
     name, values = parameter_values(o.against, VALUES, made.system, "against")
-    rows = []
-    for value in tracked(values, len(values), "exponents"):
-        try:
-            found = spectrum(o, made, changed(made.system, {name: value}))
-            rows.append(None if np.any(np.isnan(found.exponents)) else found)
-        except IntegrationError:
-            rows.append(None)
+    systems = [changed(made.system, {name: value}) for value in values]
+    found = lyapunov_spectra(systems, made.begun(), o.duration, **_options(o))
+    rows = [None if row is None or np.any(np.isnan(row.exponents)) else row for row in found.spectra]
     kept = [(value, row) for value, row in zip(values, rows, strict=True) if row is not None]
     if not kept:
         raise IntegrationError(
@@ -129,6 +124,8 @@ def against(o: Lyapunov, made: "Found") -> int:
         say(f"{name} = {value:.6g}: {', '.join(row.bounds(5))}{'' if row.converged else ' (not converged)'}")
     late = sum(not row.converged for _, row in kept)
     say(f"{len(values) - len(kept)} of {len(values)} orbits escape, {late} have not converged")
+    if found.solved:
+        say(f"solved {found.solved}")
     if o.out is not None:
         from analysis.tables import along_parameter
 

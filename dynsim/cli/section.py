@@ -252,7 +252,8 @@ def _diagram(o: Section, made: "Found", known: Any, default: int, **options: Any
     one = escaped == 1
     ends = f"{'has' if one else 'have'} fewer crossings" if "surface" in options else "escapes" if one else "escape"
     left = f"{counted(escaped, 'orbit')} {ends}"
-    return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}", draw, found)
+    how = f"\nsolved {found.solved}" if found.solved else ""
+    return Shown(f"{len(values)} values of {name}: periods {shown or 'none'}; {left}{how}", draw, found)
 
 
 def _cobweb(o: Section, made: "Found", label: str) -> Shown:

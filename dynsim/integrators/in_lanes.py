@@ -206,6 +206,10 @@ def _crossings(ways, system, axes, y0s, begin, end, given, fn, count):
     return jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), values)
 
 
+ROOM = 64
+"""Most blocks of intervals of one call of a compiled program, which serves any number of them."""
+
+
 def restarted(
     ways: Ways,
     integrator: Any,
@@ -225,16 +229,23 @@ def restarted(
     """
     system, axes = stacked([System(program_form(flow)) for flow in flows])
     settings = (integrator.rtol, integrator.atol, ways.longest, np.int32(integrator.max_steps))
-    times = jnp.asarray(begin), jnp.asarray(interval), jnp.asarray(each)
-    return _restarted(ways, system, axes, y0s, times, settings, between, blocks)
+    carry, found = (y0s, jnp.ones(jax.tree.leaves(y0s)[0].shape[0], bool)), []
+    for done in range(0, blocks, ROOM):
+        some = min(ROOM, blocks - done)
+        times = (begin, interval, done, some, each)
+        sums, carry = _restarted(ways, system, axes, carry, tuple(map(jnp.asarray, times)), settings, between)
+        found.append(jax.tree.map(lambda a, some=some: np.asarray(a)[:some], sums))
+    joined = jax.tree.map(lambda *parts: np.moveaxis(np.concatenate(parts), 0, 1), *found)
+    y0s, whole = carry
+    return joined, y0s, whole
 
 
 @eqx.filter_jit
-def _restarted(ways, system, axes, y0s, times, given, between, blocks):
-    begin, interval, each = times
+def _restarted(ways, system, axes, carry, times, given, between):
+    begin, interval, first, blocks, each = times
     form = ways.form
     real = lambda a: jnp.asarray(a, form.dtype)
-    members = jax.tree.leaves(y0s)[0].shape[0]
+    members = jax.tree.leaves(carry[0])[0].shape[0]
 
     def one(system, y, final, status):
         done = status == DONE
@@ -249,13 +260,17 @@ def _restarted(ways, system, axes, y0s, times, given, between, blocks):
         y0s, values, done = eqx.filter_vmap(one, in_axes=(axes, 0, 1, 0))(system, y0s, found.final, found.counts[3])
         return (y0s, whole & done), values
 
-    def block(carry: Any, k: Any) -> Any:
-        begun = carry, jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(once, carry, k)[1])
-        more = lambda j, seen: _added(seen[1], once(seen[0], k * each + j))
-        return jax.lax.fori_loop(0, each, more, begun)
+    nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(once, carry, first)[1])
 
-    (y0s, whole), sums = jax.lax.scan(block, (y0s, jnp.ones(members, bool)), jnp.arange(blocks))
-    return jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), sums), y0s, whole
+    def block(k: Any, seen: Any) -> Any:
+        carry, kept = seen
+        more = lambda j, seen: _added(seen[1], once(seen[0], (first + k) * each + j))
+        carry, sums = jax.lax.fori_loop(0, each, more, (carry, nothing))
+        return carry, jax.tree.map(lambda a, b: a.at[k].set(b), kept, sums)
+
+    room = jax.tree.map(lambda a: jnp.zeros((ROOM, *a.shape), a.dtype), nothing)
+    carry, sums = jax.lax.fori_loop(0, blocks, block, (carry, room))
+    return sums, carry
 
 
 def _added(sums: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:

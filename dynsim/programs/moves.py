@@ -47,7 +47,7 @@ def _split(params: Params, x: np.ndarray) -> list[np.ndarray]:
 
 
 def _unstacked(params: Params, x: np.ndarray) -> list[np.ndarray]:
-    return list(np.moveaxis(x, params["axis"], 0))
+    return [np.asarray(part) for part in np.moveaxis(x, params["axis"], 0)]
 
 
 def _begins(at: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:

@@ -55,7 +55,7 @@ from dynsim.simulation.checks import (
     traceable,
 )
 from dynsim.simulation.simulate import with_error
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.noisy import NoisyFlow, fields
 
 if TYPE_CHECKING:
@@ -265,7 +265,9 @@ class Ensemble(eqx.Module):
             return report(self)
         outcomes, failed = np.asarray(self.stats.outcome), np.flatnonzero(~np.asarray(self.stats.succeeded))
         done = f"{len(outcomes) - len(failed)} of {len(outcomes)} members finished"
-        named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}" for k in failed[:5])
+        cap = getattr(self.integrator, "max_steps", None)
+        spent = lambda k: f" (max_steps={cap})" if outcomes[k] == Outcome.MAX_STEPS and cap is not None else ""
+        named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}{spent(k)}" for k in failed[:5])
         more = f", and so on for {len(failed) - 5} more" if len(failed) > 5 else ""
         twice = ""
         if self.stats.error is not None:
@@ -442,7 +444,7 @@ def _checked(
     for flow in flows:
         flow.check_horizon(float(times[0]), float(times[-1]))
     given = shared(tuple(events))
-    work = Work(flows, integrator, y0s, jnp.asarray(times_like(times, y0s)), fn, events=given, alike=_alike(flows))
+    work = Work(flows, integrator, y0s, jnp.asarray(times_like(times, y0s)), fn, events=given, alike=alike(flows))
     work = dataclasses.replace(work, way=way(work))
     return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
 
@@ -579,7 +581,7 @@ def _solved_on(
     return collected("ensemble", "members", sizes, run, checkpoints, Checkpoints.load, Checkpoints.save, shown)
 
 
-def _alike(flows: tuple[AbstractFlow, ...]) -> bool:
+def alike(flows: tuple[AbstractFlow | AbstractMap, ...]) -> bool:
     """Whether one program serves all flows, because only the numbers in their arrays differ."""
     shapes = [jax.tree.map(lambda a: (a.shape, a.dtype), eqx.filter(flow, eqx.is_array)) for flow in flows]
     static = [eqx.filter(flow, eqx.is_array, inverse=True) for flow in flows]

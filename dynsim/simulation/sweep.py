@@ -192,7 +192,9 @@ def sweep(
 
     Args:
         function: takes the parameters by name, and with `seeds` also a random key as `key`. It returns a number, an
-            array, or a mapping or named tuple of these, with the same shapes at all points.
+            array, or a mapping or named tuple of these, with the same shapes at all points. If it has a method
+            `together`, this is called with a list of points first, each a mapping with its key; None in the list that
+            it returns stands for a point that the function evaluates by itself.
         parameters: the values of each parameter, whose product is the grid; or a list of points.
         seeds: the number of seeds, or the seeds themselves. The key of a seed is `random_key(seed, "sweep")`
             everywhere.
@@ -221,7 +223,8 @@ def sweep(
     named: Mapping[str, str] = (
         {} if units is None else instance("units", units, Mapping, "a mapping from names to units")
     )
-    size = _size(len(points.values), chunk)
+    apart = not hasattr(function, "together") or executor is not None
+    size = _size(len(points.values), chunk, PARTS if apart else 1)
     parts = [np.arange(k, min(k + size, len(points.values))) for k in range(0, len(points.values), size)]
     evaluate = _together if vectorised else _one_by_one
     work = [_Part(evaluate, function, _columns(points, part, vectorised), points, part, size) for part in parts]
@@ -268,9 +271,9 @@ def _check_xarray() -> None:
         ) from None
 
 
-def _size(points: int, chunk: int | None) -> int:
+def _size(points: int, chunk: int | None, parts: int = PARTS) -> int:
     """Number of points in a part."""
-    return max(1, min(points // PARTS, MOST)) if chunk is None else min(integer("chunk", chunk, least=1), points)
+    return max(1, min(points // parts, MOST)) if chunk is None else min(integer("chunk", chunk, least=1), points)
 
 
 def _columns(points: Points, part: np.ndarray, vectorised: bool) -> Any:
@@ -289,11 +292,14 @@ def _one_by_one(function: Callable[..., Any], rows: list[dict], seeds: list[int 
     """Evaluate some points one by one, with the causes of failures."""
     del size
     found, causes = [], []
-    for row, seed in zip(rows, seeds, strict=True):
-        key = {} if seed is None else {"key": random_key(seed, "sweep")}
+    given = [
+        row if seed is None else row | {"key": random_key(seed, "sweep")} for row, seed in zip(rows, seeds, strict=True)
+    ]
+    made = function.together(given) if hasattr(function, "together") else [None] * len(given)
+    for row, known in zip(given, made, strict=True):
         cause, outputs = "", None
         try:
-            returned = function(**row, **key)
+            returned = function(**row) if known is None else known
         except Exception as error:  # noqa: BLE001  (the function may raise anything)
             cause = f"{type(error).__name__}: {reason(error)}"
         else:

@@ -1,10 +1,12 @@
 """What `dynsim lyapunov` computes, says and draws for its options; exponents are given by hand."""
 
+import contextlib
 import importlib
 
 import numpy as np
 import pytest
 
+from analysis.dynamics.exponents import LyapunovSpectra
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from dynsim.errors import IntegrationError, Outcome
 from figures.panels import exponents as panels
@@ -28,7 +30,17 @@ def asked(monkeypatch):
             raise IntegrationError("It escapes.", outcome=Outcome.NON_FINITE)
         return row
 
+    def spectra(systems, start, duration, **options):
+        rows = []
+        for system in systems:
+            with contextlib.suppress(IntegrationError):
+                rows.append(spectrum(system, start, duration, **options))
+                continue
+            rows.append(None)
+        return LyapunovSpectra(tuple(rows), "in lanes, in JAX")
+
     monkeypatch.setattr("analysis.dynamics.lyapunov.lyapunov_spectrum", spectrum)
+    monkeypatch.setattr("analysis.dynamics.exponents.lyapunov_spectra", spectra)
     for name in ("running_exponents", "exponents_against"):
         draw = lambda ax, *arrays, name=name, **options: found.update({"kind": name, "arrays": arrays, **options})
         monkeypatch.setattr(panels, name, draw)
@@ -79,7 +91,7 @@ def test_values_of_a_parameter_at_which_orbits_escape_are_left_out(asked, capsys
     said = answer(capsys, "lyapunov", "lorenz", *words)
     assert said.splitlines() == [
         "rho = 10: 0.9 +- 0.01, 0 +- 0.002, -14.5 +- 0.03", "rho = 30: 0.5 +- 0.01, -inf, -3 +- 0.03 (not converged)",
-        "2 of 4 orbits escape, 1 have not converged",
+        "2 of 4 orbits escape, 1 have not converged", "solved in lanes, in JAX",
     ]  # fmt: skip
     assert [float(call[0].rho) for call in asked["calls"]] == [10, 20, 30, 40]
     xs, exponents, errors = asked["arrays"]

@@ -11,7 +11,7 @@ from dynsim.cli.sweep.command import Built, _built_again
 from dynsim.cli.sweep.options import Sweep
 from dynsim.errors import IntegrationError, Outcome
 from dynsim.keys import random_key
-from dynsim.simulation.sweep import digest, points_of
+from dynsim.simulation.sweep import digest, points_of, sweep
 from tests.support.commands import refused, run
 
 MINE = """
@@ -36,6 +36,13 @@ flow = FunctionFlow(decay, names=("height",), parameters={"rate": 1.0})
 wide = FunctionFlow(wrong, names=("height",), parameters={"rate": 1.0})
 map = FunctionMap(wrong, names=("height",), parameters={"rate": 1.0})
 nameless = FunctionMap(lambda k, x, rate: heigth * x, names=("height",), parameters={"rate": 1.0})
+
+
+def square(t, x, rate):
+    return rate * x**2
+
+
+burst = FunctionFlow(square, names=("height",), parameters={"rate": 1.0})
 """
 
 
@@ -152,6 +159,34 @@ def test_a_point_that_lacks_steps_is_told_the_option(here, capsys, monkeypatch):
     assert said.splitlines()[0] == "1 point (rho 1): 0 ok, 1 failed"
     assert "take a shorter run, a larger `--rtol` or more `--max-steps`\n" in said
     assert "`max_steps`" not in said
+
+
+POINTS = [{"rate": 0.1}, {"rate": 9.0}, {"rate": -2.0}]
+
+
+def test_points_of_a_flow_are_solved_in_lanes(here):
+    """The equation x' = r x^2, for which 1/x falls by r in a unit of time; one point escapes and is left out."""
+    made = Built(Sweep(system="mine.py:burst", end=3.0, frames=9, rtol=1e-7), (("rate", 1.0),))
+    assert made.solved == "in lanes"
+    first, none, last = made.together(POINTS)
+    assert none is None
+    assert 1 / last["height_final"] - 1 / last["height_largest"] == pytest.approx(3.0, rel=1e-4)
+    assert 1 / first["height_least"] - 1 / first["height_final"] == pytest.approx(0.15, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_points_in_lanes_are_those_of_each_run(here):
+    """A point that fails says why; a map is iterated by itself."""
+    made = Built(Sweep(system="mine.py:burst", end=3.0, frames=9, rtol=1e-7), (("rate", 1.0),))
+    found = made.together(POINTS)
+    for k in (0, 2):
+        alone = made(**POINTS[k])
+        assert found[k].keys() == alone.keys()
+        np.testing.assert_allclose([*found[k].values()], [*alone.values()], rtol=2e-6)
+    points = sweep(made, POINTS, shown=False)
+    assert points["status"].values.tolist() == ["ok", "failed", "ok"]
+    assert points["cause"].values[1].startswith("IntegrationError: ")
+    assert Built(Sweep(system="logistic"), (("r", 3.0),)).solved.startswith("not in lanes, because a map")
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ LAZY = (
     "analysis.ledger",
     "analysis.networks",
     "analysis.prototypes",
+    "analysis.theorems",
     "analysis.tokens",
     "figures",
 )

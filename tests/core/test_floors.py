@@ -31,6 +31,7 @@ LAYERS = {
     "analysis/prototypes": 6,
     "analysis/growing": 6,
     "analysis/experiments": 7,
+    "analysis/theorems": 7,
     "analysis/ledger": 8,
     "analysis/claims": 9,
     "analysis/verifiers": 0,  # the standard library and their frames alone

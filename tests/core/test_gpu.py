@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +13,11 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.exponents import lyapunov_spectra
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.portraits.plane import phase_plane
 from dynsim._core import placement
+from dynsim.cli.sweep.measures import RunMeasures
 from dynsim.integrators import Diffrax, InSpan, Scipy
 from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
@@ -37,6 +40,7 @@ pytestmark = [
     pytest.mark.skipif(jax.default_backend() != "gpu", reason="JAX's default device is no GPU"),
 ]
 
+RUN = (20.0, 101, 1e-9, None, None)  # end, frames and tolerances of a sweep
 LIMIT = 120  # seconds after which a command is stopped
 
 
@@ -68,6 +72,21 @@ def test_maps_agree_with_the_host(name):
     here, there = (iterate(map, x, 10, device=device).ys for device in ("gpu", "cpu"))
     assert map.on_host or platforms(here) == {"gpu"}
     assert_close(here, there, 1e-10)
+
+
+def test_spectra_and_sections_along_a_parameter_use_kernels():
+    """Many values are solved by kernels, which agree with JAX on the host."""
+    flows = [Lorenz(rho=rho) for rho in np.linspace(5.0, 20.0, 500)]
+    found = lyapunov_spectra(flows, [1.0, 1.0, 1.0], 40.0)
+    there = lyapunov_spectra(flows[:3], [1.0, 1.0, 1.0], 40.0)
+    assert found.solved == "in lanes, by a kernel"
+    assert there.solved == "in lanes, in JAX"
+    for k in range(3):
+        assert_close(found.spectra[k].exponents, there.spectra[k].exponents, 1e-4)
+    made = RunMeasures(lambda values: SimpleNamespace(system=Lorenz(**values), begun=lambda: jnp.ones(3)), RUN)
+    rows = [{"rho": rho} for rho in np.linspace(1.5, 20.0, 1000)]
+    many = made.together(rows)
+    assert_close(list(many[10].values()), list(made(**rows[10]).values()), 1e-5)
 
 
 def test_float32_products_are_not_rounded_to_ten_bits():

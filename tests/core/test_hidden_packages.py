@@ -62,8 +62,6 @@ def test_a_folder_of_pictures_hides_nothing(tmp_path):
     ],
 )
 def test_a_script_beside_it_is_told_so(tmp_path, hiding, code):
-    if "explore" in code:
-        pytest.importorskip("ipywidgets")
     path = written(tmp_path, hiding)
     (tmp_path / "script.py").write_text(code)
     done = python(tmp_path, "script.py")

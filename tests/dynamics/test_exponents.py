@@ -4,12 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.exponents import lyapunov_ensemble
+from analysis.dynamics.exponents import lyapunov_ensemble, lyapunov_spectra
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from dynsim.integrators import Diffrax
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.maps import Logistic
 from tests.support.as_if_kernels import as_if_kernels
 from tests.support.cuda_on_host import COMPILER, WHY_NOT
 
@@ -33,6 +34,50 @@ def test_linear_flows_have_their_rates():
     np.testing.assert_allclose(found.exponents, EXACT, atol=1e-6)
     assert (found.errors < 1e-6).all()
     assert str(found) == "largest Lyapunov exponents of 3 trajectories from 0.1 to 0.3; 0 failed"
+
+
+def test_spectra_in_lanes_are_those_of_each_system():
+    found = lyapunov_spectra(FLOWS, STARTS[0], 20.0, **OPTIONS)
+    assert found.solved == "in lanes, in JAX"
+    alone = lyapunov_spectrum(FLOWS[1], STARTS[0], 20.0, **OPTIONS)
+    both = found.spectra[1], alone
+    assert {(one.converged, one.resolved, one.running.shape) for one in both} == {(True, (True, True), (40, 2))}
+    for name in ("exponents", "errors", "times", "running"):
+        np.testing.assert_allclose(getattr(both[0], name), getattr(alone, name), atol=2e-7)
+    assert [str(one) for one in found.spectra] == str(found).splitlines()
+    np.testing.assert_allclose([one.exponents for one in found.spectra], EXACT, atol=1e-6)
+
+
+def test_spectra_of_maps_that_are_iterated_together():
+    """One has a period, one is chaotic, one is superstable and left to itself, and one escapes."""
+    maps = [Logistic(r) for r in (2.5, 3.9, 2.0, 4.5)]
+    found = lyapunov_spectra(maps, [0.3], 1000)
+    assert found.solved == (
+        "3 in lanes, in JAX; others not in lanes, because a factor may be lost in rounding, or the trajectory escapes"
+    )
+    for k, one in enumerate(found.spectra):
+        alone = lyapunov_spectrum(maps[k], [0.3], 1000)
+        assert (one.converged, one.reason, one.resolved) == (alone.converged, alone.reason, alone.resolved)
+        np.testing.assert_allclose(one.exponents, alone.exponents, atol=3 * float(np.nan_to_num(alone.errors[0])))
+    np.testing.assert_allclose(found.spectra[0].exponents, np.log(0.5), atol=1e-9)
+    assert found.spectra[2].resolved == (False,)
+
+
+@pytest.mark.slow
+def test_spectra_that_lanes_leave_to_others():
+    flows = [FunctionFlow(saddle, parameters={"k": k}) for k in (0.1, 6.0)]  # exp(-12) is near the tolerance
+    found = lyapunov_spectra(flows, STARTS[0], 40.0, count=1, rtol=1e-6)
+    assert found.solved == "in lanes, in JAX"
+    assert len(found.spectra[1].times) == len(found.spectra[0].times)
+    deep = lyapunov_spectra(flows, STARTS[0], 40.0, rtol=1e-6)
+    assert len(deep.spectra[1].times) >= 4 * len(deep.spectra[0].times)
+    np.testing.assert_allclose(deep.spectra[1].exponents, [6.0, -12.0], atol=1e-5)
+    square = lambda t, x, k: k * x**2
+    escaping = [FunctionFlow(square, parameters={"k": k}) for k in (-1.0, 1.0)]
+    found = lyapunov_spectra([*escaping, FunctionFlow(lambda t, x: -x)], [1.0], 40.0)
+    assert found.spectra[0] is not None
+    assert found.spectra[1] is None or np.isnan(found.spectra[1].exponents).all()
+    assert found.solved.startswith("1 in lanes, in JAX; others not in lanes, because ")
 
 
 @pytest.mark.slow

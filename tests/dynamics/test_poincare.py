@@ -243,6 +243,8 @@ def test_an_orbit_diagram_of_a_flow_has_its_crossings(integrator, transient):
     radii = np.sqrt([[np.nan] * 3, [0.3, 0.3, np.nan], [1.0] * 3, [4.0] * 3])
     np.testing.assert_allclose(found.values, radii, atol=2e-4)  # from the start, after less than a turn
     assert found.periods(1e-4).tolist() == [0, 0, 1, 1]
+    exact = isinstance(integrator, Diffrax)
+    assert found.solved == ("in lanes, in JAX" if exact else "not in lanes, because the integrator is Scipy")
 
 
 def test_a_section_without_crossings_prints_itself():

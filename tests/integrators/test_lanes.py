@@ -1,6 +1,7 @@
 """Members in lanes: beside one member at a time and beside the kernel's text on the host; ends, saves, refusals."""
 
 import dataclasses
+import importlib
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from dynsim.integrators import Diffrax, in_lanes
 from dynsim.integrators.base import stacked
 from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.lanes import kernel
-from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, begun, stepped, within
+from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, TrialStep, begun, stepped, within
 from dynsim.integrators.lanes.recorded import System, form_of, recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
@@ -27,6 +28,7 @@ from dynsim.systems.catalogue.oscillators import VanDerPol
 from tests.support.as_if_kernels import as_if_kernels
 from tests.support.cuda_on_host import COMPILER, WHY_NOT
 
+ensembles: Any = importlib.import_module("dynsim.simulation.ensemble")
 TS = np.array([0.0, 0.3, 0.31, 0.315, 1.0, 1.7])
 STARTS = np.array([[2.0, 0.0], [0.1, -0.2], [-1.5, 3.0], [4.0, 4.0], [0.0, 0.0]])
 FLOWS = [VanDerPol(mu) for mu in (0.3, 1.1, 2.7, 5.9, 1.0)]
@@ -114,6 +116,41 @@ def test_each_member_has_its_own_end():
     spent = ensemble(growth(2), starts[:2], ts, lambda t, x: x[0], integrator=Diffrax(max_steps=30))
     assert [Outcome(k) for k in spent.stats.outcome.tolist()] == [Outcome.MAX_STEPS, Outcome.FINISHED]
     assert int(spent.stats.num_steps[0]) == 30
+    assert str(spent).endswith("member 0 failed: all allowed steps were used (max_steps=30).")
+
+
+def test_a_member_that_fails_leaves_the_others_their_bits():
+    """One becomes NaN on the way, and one takes too many steps."""
+    falling = lambda t, x, k: jnp.stack([-k * jnp.sqrt(x[0]), 1e3 * k * x[0]])
+    flows = lambda *ks: [FunctionFlow(falling, parameters={"k": k}) for k in ks]
+    starts, ts = np.array([[1.0, 0.0], [4.0, 0.0], [3.0, 0.0]]), [0.0, 0.5, 1.0, 4.0]
+    whole = ensemble(flows(1.0, 1e4, 0.01), starts, ts, state, integrator=Diffrax(max_steps=60))
+    assert whole.stats.succeeded.tolist() == [False, False, True]
+    good = ensemble(flows(0.02, 0.03, 0.01), starts, ts, state, integrator=Diffrax(max_steps=60))
+    assert good.stats.succeeded.all()
+    np.testing.assert_array_equal(whole.values[2], good.values[2])
+    assert np.isnan(whole.final[:2]).all()
+
+
+def test_whole_numbers_are_solved_as_real_ones():
+    found = ensemble(VanDerPol(1.0), [[1, 0], [2, 1]], TS[:2], state)
+    assert (found.solved, found.values.dtype) == ("in lanes, in JAX", np.dtype(float))
+
+
+def test_members_that_do_not_fit_are_solved_in_parts(monkeypatch):
+    """On a device a part with its saved states takes at most 4 GiB; a variable forbids kernels."""
+    gpu = SimpleNamespace(platform="gpu")
+    monkeypatch.setattr(ensembles, "current", lambda: gpu)
+    monkeypatch.setattr(in_lanes, "current", lambda: gpu)
+    monkeypatch.setenv("DYNSIM_KERNELS", "0")
+    starts = np.broadcast_to(np.ones(2), (1_000_000, 2))
+    work = lambda ts: ensembles.Work((VanDerPol(1.0),), Diffrax(), starts, jnp.asarray(ts), state)
+    lanes = ensembles.way(work(TS))
+    assert repr(lanes) == "in lanes, in JAX"
+    assert len(ensembles._parts(work(TS), None, None)) == 1
+    many = ensembles._parts(work(np.linspace(0.0, 1.0, 1001)), None, None)
+    assert max(map(len, many)) * 16 * 1001 <= 2**32 < (max(map(len, many)) + 5) * 16 * 1001 * 1.34
+    np.testing.assert_array_equal(np.concatenate(many), np.arange(1_000_000))
 
 
 def test_results_do_not_depend_on_the_company():
@@ -216,6 +253,19 @@ def test_steps_of_one_member():
     assert float(begun(solver, field, jnp.ones(2), settings._replace(longest=1e-5)).end) == 1e-5
 
 
+@pytest.mark.parametrize("solver", [dfx.Tsit5(), dfx.Dopri8(), dfx.Heun()], ids=lambda s: type(s).__name__)
+def test_the_interpolant_is_that_of_the_method(solver):
+    """At both ends it is exact; in between it is the polynomial that diffrax evaluates."""
+    rng, stages = np.random.default_rng(0), solver.tableau.num_stages
+    y, y1, ks = rng.normal(size=3), rng.normal(size=3), rng.normal(size=(stages, 3))
+    step = TrialStep(True, jnp.asarray(0.5), jnp.asarray(2.5), *map(jnp.asarray, (y, y1, ks)))
+    other = solver.interpolation_cls(t0=step.t, t1=step.end, y0=step.y, y1=step.y1, k=step.ks)
+    for t in map(jnp.asarray, (0.5, 0.7, 1.9, 2.4999)):
+        np.testing.assert_allclose(within(solver, step, t), other.evaluate(t), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(within(solver, step, step.t), y)
+    np.testing.assert_array_equal(within(solver, step, step.end), y1)
+
+
 CASES = {
     "own parameters": (FLOWS, STARTS, np.float64),
     "shared parameters": (VanDerPol(2.0), STARTS, np.float64),
@@ -277,3 +327,11 @@ def test_the_kernel_is_lowered_for_cuda(monkeypatch):
     given = (1e-6, 1e-8, np.inf, np.int32(100))
     run = lambda y0s: in_lanes._observed.__wrapped__(lanes, flow, axes, y0s, jnp.asarray(TS), given, state)[0]
     assert "dynsim_lanes_" in jax.jit(run).trace(STARTS).lower(lowering_platforms=("cuda",)).as_text()
+    interval = tuple(map(jnp.asarray, (0.0, 0.1, 0, 3, 1)))
+    carry = jnp.asarray(STARTS), jnp.ones(len(STARTS), bool)
+    again = lambda carry: in_lanes._restarted.__wrapped__(lanes, flow, axes, carry, interval, given, kept)
+    assert "dynsim_lanes_" in jax.jit(again).trace(carry).lower(lowering_platforms=("cuda",)).as_text()
+
+
+def kept(flow, x):
+    return x, x[0]

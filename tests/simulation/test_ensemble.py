@@ -293,9 +293,9 @@ def test_the_cores_are_those_of_the_process_or_as_many_as_the_environment_says(m
 
 def test_flows_share_a_program_if_they_differ_in_numbers_only():
     one, other, larger = (TokenFlow(c * np.eye(d), 1.0) for c, d in ((1.0, 3), (2.0, 3), (1.0, 2)))
-    assert module._alike((one, other, one))
-    assert not module._alike((one, one, larger))
-    assert not module._alike((BLOW_UP, FunctionFlow(lambda t, x: x)))
+    assert module.alike((one, other, one))
+    assert not module.alike((one, one, larger))
+    assert not module.alike((BLOW_UP, FunctionFlow(lambda t, x: x)))
 
 
 DIGEST = """

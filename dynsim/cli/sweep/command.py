@@ -24,6 +24,7 @@ from dynsim.cli.parsing.ranges import MOST
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
+from dynsim.cli.sweep.measures import IN_LANES, KINDS
 from dynsim.cli.sweep.options import Sweep
 from dynsim.errors import ArgumentError, check_at_least, check_positive, counted
 from dynsim.io.whole_files import whole_file
@@ -37,7 +38,6 @@ OF_FLOWS = ("frames", "rtol", "atol", "max_steps")
 OF_RUNS = ("end", "start", "names", "space", "map", "breaks", "longest_step", "seed", *OF_FLOWS)
 VALUES = 11  # default number of values of a parameter given by its range
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-KINDS = ("final", "mean", "least", "largest")  # numbers that are kept of each component of a run
 COPIES = 8  # copies of the output times, and of each component there, that exist at the same time
 SHOWN = 5  # largest number of failed points that are printed
 
@@ -85,6 +85,8 @@ def main(words: Sequence[str]) -> int:
             executor=executor,
         )
     found.attrs["function"] = o.what
+    if function.solved:
+        found.attrs["solved"] = function.solved
     _print(found)
     if o.out is not None and o.out.suffix == ".nc":
         write_netcdf(o.out, found)
@@ -155,6 +157,11 @@ class Built:
         """Store the options and the first point, and build the function."""
         self._made = options, first
         self.__wrapped__, self.components = _function(options, dict(first))
+        self.solved = ""
+        if self.components is not None:
+            self.solved = self.__wrapped__.explain(dict(first))
+            if self.solved == IN_LANES:
+                self.together = self.__wrapped__.together
 
     def __call__(self, **values: Any) -> Any:
         """Evaluate the function at a point."""
@@ -236,7 +243,8 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
 def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components]":
     """Build the function that measures a run of the system, and name its quantities at the `first` point."""
     from dynsim.cli.building.systems import found
-    from dynsim.cli.parsing.solvers import advising_options, integrator
+    from dynsim.cli.parsing.solvers import integrator
+    from dynsim.cli.sweep.measures import RunMeasures, quantities
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import changed
 
@@ -268,11 +276,7 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
     def system(values: dict[str, Any]) -> Any:
         return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
 
-    def measured(key: Any = None, **values: Any) -> dict[str, Any]:
-        with advising_options("sweep"):  # also in another process
-            return run_measures(system(values), key, *run)
-
-    return measured, quantities(made.system, made.begun())
+    return RunMeasures(system, run), quantities(made.system, made.begun())
 
 
 def _refuse_parameters_alone(o: Sweep, first: dict[str, Any]) -> None:
@@ -290,53 +294,6 @@ def _refuse_parameters_alone(o: Sweep, first: dict[str, Any]) -> None:
     if arguments and arguments[0] in first:
         must = f"take time and state (`--function {o.system}` evaluates a function of the parameters)"
         raise ArgumentError("system", must, f"takes `{arguments[0]}` first")
-
-
-def quantities(system: Any, start: Any) -> "Components":
-    """Name the measured quantities of a run with their units: the components, or the diameter and E of tokens."""
-    import jax
-
-    from dynsim.systems.named import Components, components
-
-    leaves = jax.tree.leaves(start)
-    known = components(system, start)
-    return Components(("diameter", "E"), ("", ""), known.time_unit) if _of_tokens(leaves) else known
-
-
-def _of_tokens(leaves: Sequence[Any]) -> bool:
-    import numpy as np
-
-    return len(leaves) == 1 and np.ndim(leaves[0]) == 2
-
-
-def run_measures(
-    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None, atol: float | None
-) -> dict[str, Any]:
-    """Simulate a system, and measure each component's final value and its mean and range over the second half."""
-    import jax
-    import numpy as np
-
-    from analysis.dynamics.scaling.flat import flat_states
-    from dynsim.cli.parsing.solvers import integrator
-    from dynsim.cli.simulate.ensembles import measurements
-    from dynsim.simulation.simulate import iterate, simulate
-    from dynsim.systems.base import AbstractMap
-
-    start = made.begun()
-    if key is not None:
-        start = made.system.space.sample(key, jax.tree.map(lambda y: y.shape, start))
-    if isinstance(made.system, AbstractMap):
-        path = iterate(made.system, start, round(end))
-    else:
-        solver = integrator("diffrax", rtol, max_steps, atol)
-        path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=solver)
-    tokens = _of_tokens(jax.tree.leaves(start))
-    values = np.asarray(path.along(measurements)) if tokens else flat_states(path.ys)
-    names = quantities(made.system, start).names
-    late = values[len(values) // 2 :]
-    rows = values[-1], late.mean(axis=0), late.min(axis=0), late.max(axis=0)
-    kinds = dict(zip(KINDS, rows, strict=True))
-    return {f"{name}_{kind}": row[k] for k, name in enumerate(names) for kind, row in kinds.items()}
 
 
 def _print(found: "xarray.Dataset") -> None:
@@ -358,6 +315,8 @@ def _print(found: "xarray.Dataset") -> None:
         say(f"failed at {at}: {point.item()}")
     if failed.sum() > SHOWN:
         say(f"and {failed.sum() - SHOWN} more failed")
+    if "solved" in found.attrs:
+        say(f"solved {found.attrs['solved']}")
 
 
 def _places(failed: Any) -> Iterator[tuple[int, ...]]:

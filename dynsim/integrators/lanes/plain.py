@@ -133,7 +133,9 @@ def solved(
 
     def advance(carry: Any) -> Any:
         last, searched, *saving = carry
-        lane, trial = over(step, axes, -1, same, -1)(system, last, settings, walls(last.passed))
+        lane, trial = lax.optimization_barrier(
+            over(step, axes, -1, same, -1)(system, last, settings, walls(last.passed))
+        )
         lane = renewed(lane, lane.passed != last.passed) if jumps.size else lane
         if watch is not None:
             bracket, kept = searched

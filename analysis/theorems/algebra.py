@@ -1,0 +1,190 @@
+"""Rational functions, cancelled exactly, so that what cancels is gone before intervals see it."""
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from analysis.dynamics.validated.intervals import INTERVALS, IntervalArray
+from dynsim.programs import ProgramError, Tabulated, scalar_program
+
+MOST = 300
+"""Largest number of terms of a numerator or a denominator."""
+
+
+class _NotRational(Exception):
+    pass
+
+
+def rational(fn: Callable[[Any], Any], size: int) -> list[Any] | None:
+    """Compute the entries of a function of a vector of this size as elements of a field of rational functions.
+
+    Floating-point constants are taken as the binary fractions that they are.
+
+    Returns:
+        The entries; None if they are no rational functions, or too long.
+    """
+    from sympy import QQ
+    from sympy.polys.fields import field
+
+    made, *variables = field([f"x{k}" for k in range(size)], QQ)
+
+    def constant(value: Any) -> Any:
+        if isinstance(value, bool | np.bool_):
+            return bool(value)
+        if not np.isfinite(value):
+            raise _NotRational
+        return made(QQ(*float(value).as_integer_ratio()))
+
+    try:
+        table = Tabulated(scalar_program(fn, (size,), drop_zeros=True), _TABLE, constant)
+        return table.run(variables)
+    except (ProgramError, _NotRational, ZeroDivisionError):
+        return None
+
+
+def is_zero(fn: Callable[[Any], Any], size: int) -> bool | None:
+    """Whether all entries of a function are zero everywhere; None if they are no rational functions."""
+    found = rational(fn, size)
+    return None if found is None else all(entry == 0 for entry in found)
+
+
+class RationalFunction:
+    """A cancelled rational function on many boxes at once: its terms and its derivatives in interval arithmetic."""
+
+    def __init__(self, element: Any):
+        """Take over an element of a field of rational functions."""
+        self._element = element
+        self._above, self._below = _FactoredPolynomial(element.numer), _FactoredPolynomial(element.denom)
+        self._size = len(element.numer.ring.gens)
+
+    @functools.cached_property
+    def _slopes(self) -> list[Any]:
+        gens = self._element.field.gens
+        return [RationalFunction(self._element.diff(x)) for x in gens]
+
+    def interval(self, boxes: np.ndarray) -> IntervalArray:
+        """Enclose the values on each box."""
+        columns = [IntervalArray(boxes[:, k, 0], boxes[:, k, 1]) for k in range(self._size)]
+        with np.errstate(all="ignore"):
+            return INTERVALS["div"](self._above.on(columns), self._below.on(columns))
+
+    def values(self, boxes: np.ndarray) -> np.ndarray:
+        """Enclose the values on each box, (boxes, 1, 2)."""
+        return _ends(self.interval(boxes), len(boxes))
+
+    def enclosed(self, boxes: np.ndarray) -> np.ndarray:
+        """Enclose the values on each box also by the mean value theorem, (boxes, 1, 2)."""
+        found, middle = self.values(boxes), boxes.mean(axis=2)
+        if not len(boxes):
+            return found
+        total = self.interval(np.stack([middle, middle], axis=2))
+        for k, slope in enumerate(self._slopes):
+            sides = boxes[:, k] - middle[:, k, None]
+            shift = IntervalArray(np.nextafter(sides[:, 0], -np.inf), np.nextafter(sides[:, 1], np.inf))
+            total = INTERVALS["add"](total, INTERVALS["mul"](slope.interval(boxes), shift))
+        return sharper(found, _ends(total, len(boxes)))
+
+
+class _FactoredPolynomial:
+    """A polynomial as a product of powers of factors, each a sum of terms with enclosed coefficients."""
+
+    def __init__(self, polynomial: Any):
+        unit, factors = (polynomial, []) if len(polynomial) > FACTORED else _factored(polynomial)
+        self.factors = [(_terms(one), power) for one, power in factors]
+        if polynomial.is_ground or factors:
+            self.unit = _enclosed(unit)
+        else:
+            self.unit, self.factors = _enclosed(1), [(_terms(polynomial), 1)]
+
+    def on(self, columns: list[IntervalArray]) -> IntervalArray:
+        """Enclose the values on boxes."""
+        total = self.unit
+        for terms, power in self.factors:
+            value: IntervalArray | None = None
+            for coefficient, powers in terms:
+                term = coefficient
+                for k, exponent in powers:
+                    term = INTERVALS["mul"](term, INTERVALS["integer_pow"](columns[k], exponent))
+                value = term if value is None else INTERVALS["add"](value, term)
+            assert value is not None
+            total = INTERVALS["mul"](total, INTERVALS["integer_pow"](value, power))
+        return total
+
+
+FACTORED = 40
+"""Largest number of terms of a polynomial that is factored."""
+
+
+def _factored(polynomial: Any) -> tuple[Any, list[tuple[Any, int]]]:
+    if polynomial.is_ground:
+        return (polynomial.LC if polynomial else 0), []
+    return polynomial.factor_list()
+
+
+def _terms(polynomial: Any) -> list[tuple[IntervalArray, list[tuple[int, int]]]]:
+    return [
+        (_enclosed(coefficient), [(k, int(e)) for k, e in enumerate(powers) if e])
+        for powers, coefficient in polynomial.terms()
+    ]
+
+
+def _enclosed(value: Any) -> IntervalArray:
+    """Enclose a rational number."""
+    exact = Fraction(int(getattr(value, "numerator", value)), int(getattr(value, "denominator", 1)))
+    near = float(exact)
+    low = near if Fraction(near) <= exact else np.nextafter(near, -np.inf)
+    high = near if Fraction(near) >= exact else np.nextafter(near, np.inf)
+    return IntervalArray(np.float64(low), np.float64(high))
+
+
+def _ends(a: IntervalArray, count: int) -> np.ndarray:
+    return np.stack([np.broadcast_to(end, count) for end in a], axis=1)[:, None]
+
+
+def sharper(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Intersect two enclosures; one that is not known says nothing."""
+    return np.stack([np.fmax(one[..., 0], other[..., 0]), np.fmin(one[..., 1], other[..., 1])], axis=-1)
+
+
+def _checked(a: Any) -> Any:
+    if len(a.numer) > MOST or len(a.denom) > MOST:
+        raise _NotRational
+    return a
+
+
+def _raised(a: Any, exponent: int) -> Any:
+    if exponent < 0 and a == 0:
+        raise ZeroDivisionError
+    return _checked(a**exponent)
+
+
+def _real_power(a: Any, b: Any) -> Any:
+    if not (b.numer.is_ground and b.denom.is_ground):
+        raise _NotRational
+    exponent = (b.numer.LC if b != 0 else 0) / b.denom.LC
+    if int(exponent) != exponent:
+        raise _NotRational
+    return _raised(a, int(exponent))
+
+
+def _selected(which: Any, *cases: Any) -> Any:
+    if not isinstance(which, bool):
+        raise _NotRational
+    return cases[which]
+
+
+def _converted(a: Any, dtype: Any) -> Any:
+    if np.dtype(dtype).kind != "f":
+        raise _NotRational
+    return a
+
+
+_TABLE: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: _checked(a + b), "add_any": lambda a, b: _checked(a + b), "sub": lambda a, b: _checked(a - b),
+    "mul": lambda a, b: _checked(a * b), "div": lambda a, b: _checked(a / b), "neg": lambda a: -a,
+    "square": lambda a: _checked(a * a), "integer_pow": _raised, "pow": _real_power,
+    "convert_element_type": _converted, "select_n": _selected,
+}  # fmt: skip

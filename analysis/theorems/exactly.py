@@ -1,0 +1,37 @@
+"""Values at a point in ball arithmetic: zero exactly, or different from zero."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from analysis.dynamics.validated.balls import BallFunction, balls
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis
+from analysis.theorems.regions import written
+
+
+def vanishes(words: str, inequality: str, fn: Callable[[Any], Any], at: np.ndarray) -> Hypothesis:
+    """Decide whether all entries of a function vanish at a point.
+
+    Sums and products of binary fractions are exact in balls of enough bits; a value that is only small is undecided.
+
+    Raises:
+        ValueError: for a function that balls cannot enclose.
+        UnavailableError: without python-flint.
+    """
+    import flint
+
+    before = flint.ctx.prec
+    flint.ctx.prec = 512
+    try:
+        values = list(BallFunction(fn, len(at))(balls(at)).ravel())
+        exact = all(bool(v == 0) for v in values)
+        wrong = any(bool(v != 0) for v in values)
+        size = max(float(abs(v).upper()) for v in values)
+    finally:
+        flint.ctx.prec = before
+    if exact:
+        return Hypothesis(words, inequality, HOLDS, decided="balls")
+    witness = np.array(at) if wrong else None
+    status = FAILS if wrong else UNDECIDED
+    return Hypothesis(words, f"{inequality} at {written(at)}", status, -size, "balls", witness=witness)

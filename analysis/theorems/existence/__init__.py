@@ -1,0 +1,1 @@
+"""Theorems about existence, uniqueness and invariant regions."""

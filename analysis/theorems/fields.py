@@ -1,0 +1,75 @@
+"""The vector field of an autonomous flow, or the step of a map, as a function of a vector, for theorems."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from analysis.theorems.conditions import Hypothesis, known
+from dynsim.errors import ArgumentError
+from dynsim.integrators.time_structure import uses_time
+from dynsim.programs import ProgramError, scalar_program
+from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.rescaled import is_flat
+
+Field = Callable[[Any], Any]
+
+
+def field_of(flow: Any, dimension: int, theorem: str) -> Field:
+    """The field of an autonomous flow on Euclidean space as a function of vectors, (n,) to (n,).
+
+    Raises:
+        ValueError: for a map, a curved space, or a field that depends on time, naming the theorem.
+    """
+    if not isinstance(flow, AbstractFlow):
+        raise ArgumentError("flow", f"be a flow, because {theorem} is about differential equations", _kind(flow))
+    if not is_flat(flow.space):
+        raise ArgumentError("flow", f"be on Euclidean space for {theorem}", f"is on {flow.space}")
+    like = np.zeros(dimension)
+    if uses_time(flow, like):
+        raise ArgumentError("flow", f"be autonomous, because {theorem} is about autonomous fields", "depends on time")
+    return lambda x: jnp.reshape(flow.vector_field(jnp.zeros(()), x), (dimension,))
+
+
+def step_of(system: Any, dimension: int, theorem: str) -> Field:
+    """The step of a map on Euclidean space as a function of vectors, (n,) to (n,).
+
+    Raises:
+        ValueError: for a flow or a curved space, naming the theorem.
+    """
+    if not isinstance(system, AbstractMap):
+        raise ArgumentError("system", f"be a map, because {theorem} is about maps", _kind(system))
+    if not is_flat(system.space):
+        raise ArgumentError("system", f"be on Euclidean space for {theorem}", f"is on {system.space}")
+    return lambda x: jnp.reshape(system.step(jnp.zeros((), int), x), (dimension,))
+
+
+def in_plane(dimension: int, theorem: str) -> None:
+    """Check that a theorem about the plane is asked of two components.
+
+    Raises:
+        ValueError: otherwise.
+    """
+    if dimension != 2:
+        raise ArgumentError("flow", f"be in the plane for {theorem}", f"has {dimension} components")
+
+
+def smooth(field: Field, dimension: int, what: str = "the field") -> Hypothesis:
+    """State whether a function has all derivatives where it is defined, by its operations; undecided if one may not."""
+    try:
+        is_smooth = scalar_program(field, (dimension,)).is_smooth
+    except ProgramError:
+        is_smooth = False
+    return known(f"{what} is smooth", "each operation has all derivatives", is_smooth or None)
+
+
+def divergence(field: Field) -> Field:
+    """The divergence of a field."""
+    return lambda x: jnp.trace(jax.jacfwd(field)(x))
+
+
+def _kind(system: Any) -> str:
+    word = "a map" if isinstance(system, AbstractMap) else "a flow" if isinstance(system, AbstractFlow) else None
+    return f"is {word or type(system).__name__}"

@@ -1,0 +1,1 @@
+"""Theorems about maps of an interval."""

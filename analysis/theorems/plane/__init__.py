@@ -1,0 +1,1 @@
+"""Theorems about flows in the plane."""

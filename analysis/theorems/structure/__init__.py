@@ -1,0 +1,1 @@
+"""Theorems about the structure of a field."""

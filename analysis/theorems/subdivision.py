@@ -1,0 +1,287 @@
+"""Decide whether a function is positive everywhere in a region, by intervals on boxes that are halved where needed."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.validated.intervals import IntervalFunction
+from analysis.theorems.algebra import RationalFunction, rational, sharper
+from analysis.theorems.regions import Region
+from dynsim._core.printing import one_line, report
+
+BUDGET = 200_000
+"""Largest number of boxes that are examined for one condition."""
+SMALLEST = 1e-9
+"""Side, relative to the region, below which a box is left undecided."""
+AT_ONCE = 20_000
+
+
+class Decision(NamedTuple):
+    """Whether a function is positive in a region.
+
+    Attributes:
+        status: "holds", "fails" or "undecided".
+        least: a lower bound of the function on the boxes that were decided.
+        observed: the least value at the points that were tried.
+        boxes: number of boxes examined.
+        left: sides of boxes in which it is undecided, (left, n, 2).
+        witness: a point at which it fails, (n,), or None.
+        is_empty: whether no box of the region holds one of its points, as far as intervals tell.
+    """
+
+    status: str
+    least: float
+    observed: float
+    boxes: int
+    left: Float[np.ndarray, "left n 2"]
+    witness: Float[np.ndarray, " n"] | None = None
+    is_empty: bool = False
+
+    __repr__ = one_line
+    __str__ = report
+
+
+def positive(
+    value: Callable[[Any], Any],
+    region: Region,
+    *,
+    strictly: bool = True,
+    on: int | None = None,
+    faces: Sequence[tuple[int, int]] = (),
+    budget: int = BUDGET,
+    name: str = "flow",
+) -> Decision:
+    """Decide whether a function is positive, or at least zero, at all points of a region.
+
+    "holds" and "fails" are proved by intervals: each box of a cover has only positive values or no point of the region,
+    or all values on some box, which has a point of the region, are not positive.
+
+    Args:
+        value: a scalar function of a state in JAX.
+        region: the region.
+        strictly: whether zero is not enough.
+        on: index of one of the functions of the region; only the points at which it is zero count.
+        faces: only the points of these faces of the box count: pairs of a component and 0 for its low or 1 for its
+            high end.
+        budget: largest number of boxes.
+        name: the argument that is named if the function uses what intervals cannot enclose.
+
+    Raises:
+        ValueError: for a function that cannot be enclosed.
+    """
+    search = _Cover(value, region, strictly, on, budget, name)
+    starts = [_face(region.sides, *face) for face in faces] or [region.sides]
+    return search.run(np.array(starts, float))
+
+
+def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
+    found = np.array(sides, float)
+    found[component] = sides[component, end]
+    return found
+
+
+class _Enclosure:
+    """A scalar function on boxes, by its operations and, if it is rational, by its cancelled form, too."""
+
+    def __init__(self, value: Callable[[Any], Any], size: int, name: str):
+        fn = lambda x: jnp.reshape(value(x), (1,))
+        self.by_operations = IntervalFunction(fn, size, name)
+        cancelled = rational(fn, size)
+        self.cancelled = None if cancelled is None else RationalFunction(cancelled[0])
+
+    def values(self, boxes: np.ndarray) -> np.ndarray:
+        found = self.by_operations.values(boxes)
+        return found if self.cancelled is None else _both(found, self.cancelled.values(boxes))
+
+    def enclosed(self, boxes: np.ndarray) -> np.ndarray:
+        if self.cancelled is None:
+            return self.by_operations.enclosed(boxes)
+        return _both(self.by_operations.values(boxes), self.cancelled.enclosed(boxes))
+
+
+def _both(as_coded: np.ndarray, cancelled: np.ndarray) -> np.ndarray:
+    """Join both; where the function as it is coded may be undefined, nothing is known."""
+    return np.where(np.isnan(as_coded), np.nan, sharper(as_coded, cancelled))
+
+
+@dataclasses.dataclass
+class _Cover:
+    """Boxes of one decision; those that are not decided are halved, the most at once that memory allows."""
+
+    value: Callable[[Any], Any]
+    region: Region
+    strictly: bool
+    on: int | None
+    budget: int
+    name: str
+
+    def __post_init__(self) -> None:
+        n = self.region.dimension
+        self.target = _Enclosure(self.value, n, self.name)
+        known = self.region.inside
+        bounds = lambda x: jnp.stack([jnp.reshape(g(x), ()) for g in known]) if known else jnp.zeros(0)
+        self.bounds = IntervalFunction(bounds, n, "region") if known else None
+        self.count, self.least, self.observed = 0, np.inf, np.inf
+        self.small = SMALLEST * (self.region.sides[:, 1] - self.region.sides[:, 0])
+        self.widths = np.where(self.small > 0, self.small / SMALLEST, 1.0)
+
+    def run(self, waiting: np.ndarray) -> Decision:
+        left: list[np.ndarray] = []
+        while len(waiting) and self.count < self.budget:
+            boxes, waiting = waiting[-AT_ONCE:], waiting[:-AT_ONCE]
+            self.count += len(boxes)
+            boxes, surely = self._meeting(boxes)
+            if not len(boxes):
+                continue
+            found = self.target.enclosed(boxes)[:, 0]
+            holds = found[:, 0] > 0 if self.strictly else found[:, 0] >= 0
+            if np.any(holds):
+                self.least = min(self.least, float(np.min(found[holds, 0])))
+            witness = self._witness(boxes[~holds], found[~holds], surely[~holds])
+            if witness is not None:
+                return self._decision("fails", [*left, waiting, boxes[~holds]], witness)
+            waiting = np.concatenate([waiting, self._halves(boxes[~holds], left)])
+        if len(waiting):
+            left.append(waiting)
+        return self._decision("undecided" if left else "holds", left, None)
+
+    def _decision(self, status: str, left: list[np.ndarray], witness: np.ndarray | None) -> Decision:
+        n = self.region.dimension
+        rest = np.concatenate(left) if left else np.empty((0, n, 2))
+        empty = status == "holds" and not np.isfinite(self.least)
+        return Decision(status, self.least, self.observed, self.count, rest, witness, empty)
+
+    def _meeting(self, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Leave out boxes without points of the region, and tell which boxes surely hold one."""
+        if self.bounds is None:
+            return boxes, np.ones(len(boxes), bool)
+        low, high = np.moveaxis(self.bounds.enclosed(boxes), 2, 0)
+        outside = np.any(high < 0, axis=1)
+        if self.on is None:
+            surely = np.all(low >= 0, axis=1)
+        else:
+            outside |= low[:, self.on] > 0
+            surely = np.all(np.delete(low, self.on, axis=1) >= 0, axis=1) & self._crossed(boxes)
+        return boxes[~outside], surely[~outside]
+
+    def _crossed(self, boxes: np.ndarray) -> np.ndarray:
+        """Tell for which boxes the function `on` changes its sign between two corners, so that it is zero between."""
+        assert self.bounds is not None
+        ends = []
+        for end in self._corners(boxes):
+            at = self.bounds.values(np.stack([end, end], axis=2))[:, self.on]
+            ends.append(np.where(at[:, 0] >= 0, 1, np.where(at[:, 1] <= 0, -1, 0)))
+        signs = np.stack(ends, axis=1)
+        return np.any(signs > 0, axis=1) & np.any(signs < 0, axis=1)
+
+    def _corners(self, boxes: np.ndarray) -> list[np.ndarray]:
+        """Corners of each box: all in up to four dimensions, otherwise those that differ in one component."""
+        n = boxes.shape[1]
+        masks = np.indices((2,) * n).reshape(n, -1).T if n <= 4 else np.vstack([np.zeros(n, int), np.eye(n, dtype=int)])
+        return [np.where(mask, boxes[..., 1], boxes[..., 0]) for mask in masks]
+
+    def _witness(self, boxes: np.ndarray, found: np.ndarray, surely: np.ndarray) -> np.ndarray | None:
+        """Look for a point of the region at which the function is not positive, and prove it."""
+        fails = found[:, 1] <= 0 if self.strictly else found[:, 1] < 0
+        proved = np.flatnonzero(fails & surely)
+        if proved.size:
+            k = proved[np.argmin(found[proved, 0])]
+            self.observed = min(self.observed, float(found[k, 1]))
+            return self._point_of(boxes[k])
+        if not len(boxes) or self.on is not None:
+            return None
+        middles = boxes.mean(axis=2)
+        points = np.stack([middles, middles], axis=2)
+        values = self.target.values(points)[:, 0]
+        inside = np.ones(len(points), bool)
+        if self.bounds is not None:
+            inside = np.all(self.bounds.values(points)[..., 0] >= 0, axis=1)
+        if np.any(inside):
+            self.observed = min(
+                self.observed, float(np.min(values[inside & ~np.isnan(values[:, 1]), 1], initial=np.inf))
+            )
+        bad = inside & (values[:, 1] <= 0 if self.strictly else values[:, 1] < 0)
+        if not np.any(bad):
+            return None
+        places = np.flatnonzero(bad)
+        return middles[places[np.argmin(values[places, 0])]]
+
+    def _point_of(self, one: np.ndarray) -> np.ndarray:
+        """A point of the region in a box; where `on` counts, the middle of a small box in which it is zero."""
+        while self.on is not None:
+            halves = self._halves(one[None], [])
+            crossed = np.flatnonzero(self._crossed(halves)) if len(halves) else []
+            if not len(crossed):
+                break
+            one = halves[crossed[0]]
+        return one.mean(axis=1)
+
+    def _halves(self, boxes: np.ndarray, left: list[np.ndarray]) -> np.ndarray:
+        """Halve boxes along their longest sides, relative to the region; the smallest stay undecided."""
+        widths = (boxes[..., 1] - boxes[..., 0]) / self.widths
+        axis, rows = np.argmax(widths, axis=1), np.arange(len(boxes))
+        small = widths[rows, axis] < SMALLEST
+        if np.any(small):
+            left.append(boxes[small])
+            boxes, axis, rows = boxes[~small], axis[~small], np.arange(int(np.sum(~small)))
+        middle = boxes[rows, axis].mean(axis=1)
+        first, second = boxes.copy(), boxes.copy()
+        first[rows, axis, 1] = second[rows, axis, 0] = middle
+        return np.concatenate([first, second])
+
+
+def least_value(
+    value: Callable[[Any], Any],
+    region: Region,
+    *,
+    on: int | None = None,
+    faces: Sequence[tuple[int, int]] = (),
+    rtol: float = 1e-2,
+    budget: int = BUDGET,
+) -> tuple[float, float]:
+    """Enclose the least value of a function in a region: a proven lower bound, and the least value that was seen.
+
+    Boxes are halved until both agree to `rtol`, or the budget ends.
+
+    Args:
+        value: a scalar function of a state in JAX.
+        region: the region; where it may be empty, the least value is infinite.
+        on: index of one of the functions of the region; only the points at which it is zero count.
+        faces: only the points of these faces of the box count, as in `positive`.
+        rtol: largest difference, relative to the value.
+        budget: largest number of boxes.
+    """
+    search = _Cover(value, region, True, on, budget, "flow")
+    waiting = np.array([_face(region.sides, *face) for face in faces] or [region.sides], float)
+    seen, floor = np.inf, np.inf
+    while len(waiting):
+        search.count += len(waiting)
+        boxes, surely = search._meeting(waiting)
+        if not len(boxes):
+            break
+        found = search.target.enclosed(boxes)[:, 0]
+        low = np.where(np.isnan(found[:, 0]), -np.inf, found[:, 0])
+        if np.any(surely):
+            seen = min(seen, float(np.min(found[surely, 1])))
+        middles = boxes.mean(axis=2)
+        if on is None:
+            points = np.stack([middles, middles], axis=2)
+            inside = np.ones(len(points), bool)
+            if search.bounds is not None:
+                inside = np.all(search.bounds.values(points)[..., 0] >= 0, axis=1)
+            if np.any(inside):
+                seen = min(seen, float(np.fmin.reduce(search.target.values(points)[inside, 0, 1])))
+        close = low >= seen - rtol * abs(seen)
+        floor = min(floor, float(np.min(low[close], initial=np.inf)))
+        boxes = boxes[~close & (low <= seen)]
+        if search.count > budget:
+            return float(min(floor, np.min(low))), seen
+        left: list[np.ndarray] = []
+        waiting = search._halves(boxes, left)
+        if left:
+            return float(min(floor, np.min(low))), seen
+    return floor, seen

@@ -1,0 +1,73 @@
+"""Fenichel's theorem: a critical manifold that is normally hyperbolic persists as a slow manifold."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+
+from analysis.theorems.conditions import Conditions, together
+from analysis.theorems.fields import field_of, smooth
+from analysis.theorems.matrices import determinant
+from analysis.theorems.regions import Region, as_region
+from analysis.theorems.subdivision import BUDGET, positive
+from dynsim._core.checked import checked
+from dynsim._core.types import BoxLike
+from dynsim._core.validation import integer
+from dynsim.errors import ArgumentError
+from dynsim.systems.base import AbstractFlow
+
+
+@checked
+def fenichel(
+    flow: AbstractFlow, region: Region | BoxLike, fast: Sequence[int] = (0,), *, budget: int = BUDGET
+) -> Conditions:
+    """Check whether the critical manifold in a region attracts normally, as Fenichel's theorem asks.
+
+    The critical manifold is where the fast components are at rest. For one fast component its derivative by itself must
+    be negative there, for two the trace negative and the determinant positive.
+
+    Args:
+        flow: an autonomous flow on Euclidean space, the small parameter at any value.
+        region: the region, or a box.
+        fast: the indices of one or two fast components.
+        budget: largest number of boxes for each condition.
+
+    Raises:
+        ValueError: for bad input, or a field that intervals cannot enclose.
+
+    Source: N. Fenichel, J. Differential Equations 31 (1979) 53; C. Kuehn, Multiple Time Scale Dynamics, Springer 2015,
+    theorem 3.1.4.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.theorems import fenichel
+        >>> flow = ds.system("v' = (v - v^3/3 - w)/0.08; w' = v + 0.7 - 0.8*w")
+        >>> fenichel(flow, [(-2.5, -1.1), (-1.0, 3.0)]).applies
+        True
+    """
+    where = as_region(region)
+    n = where.dimension
+    quick = [integer("fast", k, least=0) for k in fast]
+    if not 1 <= len(quick) <= 2 or len(set(quick)) != len(quick) or max(quick) >= n:
+        raise ArgumentError("fast", f"be one or two different indices below {n}", f"is {list(fast)}")
+    field = field_of(flow, n, "Fenichel's theorem")
+    J = lambda x: jax.jacfwd(field)(x)[jnp.asarray(quick)][:, jnp.asarray(quick)]
+    rests = [lambda x, k=k: field(x)[k] for k in quick]
+    both = [lambda x, g=g: -g(x) for g in rests[1:]]
+    at_rest, on = dataclasses.replace(where, inside=(*where.inside, *rests, *both)), len(where.inside)
+    attracts = [positive(lambda x: -jnp.trace(J(x)), at_rest, on=on, budget=budget)]
+    if len(quick) == 2:
+        attracts.append(positive(lambda x: determinant(J(x)), at_rest, on=on, budget=budget))
+    return Conditions(
+        "Fenichel's theorem",
+        "C. Kuehn, Multiple Time Scale Dynamics, Springer 2015, theorem 3.1.4",
+        (
+            smooth(field, n),
+            together("the critical manifold attracts in the fast directions",
+                     "eigenvalues of df/dx have negative real parts where f = 0", attracts),
+        ),
+        "for small enough time-scale ratios a slow manifold lies near the critical one and attracts",
+        "the critical manifold loses its normal hyperbolicity in the region, or repels",
+        where, flow,
+    )  # fmt: skip

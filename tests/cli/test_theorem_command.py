@@ -1,0 +1,69 @@
+"""`dynsim theorem`: tables, exit statuses, files and refusals."""
+
+import json
+
+import matplotlib.image
+import pytest
+
+from dynsim.__main__ import main
+
+WHEEL = "x' = x - y - x*(x^2 + y^2); y' = x + y - y*(x^2 + y^2)"
+
+
+def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
+    files = tmp_path / "found.json", tmp_path / "region.png"
+    words = ["theorem", "poincare-bendixson", WHEEL, "--annulus", "0", "0", "0.5", "1.5", "--out", str(files[0])]
+    assert main([*words, "--figure", str(files[1])]) == 0
+    said = capsys.readouterr().out
+    assert "It applies: the region has a periodic orbit" in said
+    assert json.loads(files[0].read_text())["status"] == "holds"
+    assert matplotlib.image.imread(files[1]).shape[0] > 300
+    assert main(words) == 2  # the file exists and dynsim cannot know it
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["bendixson-dulac", "x' = c*y; y' = -x + y", "--c", "2", "--box", "-1", "1", "-1", "1"], 0, "div f > 0"),
+        (["poincare-bendixson", WHEEL, "--annulus", "0", "0", "0.5", "0.9"], 1, "It does not apply"),
+        (
+            ["lyapunov", "x' = -k*x", "--k", "3", "--ball", "0", "1", "--near", "0", "--function", "k*x^2"],
+            0,
+            "in its basin",
+        ),
+        (["nagumo", "x' = y; y' = -x", "--box", "-2", "2", "-2", "2", "--where", "1 - x^2 - y^2"], 0, "It applies"),
+        (["fenichel", "u' = v - u; v' = -v", "--box", "-1", "1", "-1", "1", "--fast", "v"], 0, "It applies"),
+        (["fold", "x' = a - x^2", "--a", "1", "--parameter", "a=0.1", "--near", "0.1"], 0, "a = 0"),
+    ],
+)
+def test_the_exit_status_says_whether_it_applies(words, status, said, capsys):
+    assert main(["theorem", *words]) == status
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "`theorem` must be one of bendixson-dulac"),
+        (["hopff", "lorenz"], "did you mean `hopf`?"),
+        (["hopf", "lorenz", "--box", "0", "1"], "`box` must be left out for hopf, which takes `--parameter`, `--near`"),
+        (["nagumo", "lorenz", "--box", "0", "1"], "a lower and an upper bound of each of 3 components"),
+        (["nagumo", "x' = -x"], "`region` must be given by one of `--box`, `--ball` and `--annulus`"),
+        (["nagumo", "x' = -x", "--ball", "0", "1", "--where", "x"], "`where` must come with bounds in `--box`"),
+        (["lyapunov", "x' = -x", "--ball", "0", "1", "--near", "0"], "`function` must be given as a text"),
+        (
+            ["lyapunov", "x' = -x", "--ball", "0", "1", "--near", "0", "--function", "x^2 +"],
+            "`function` must have a name",
+        ),
+        (["lyapunov", "x' = -x", "--ball", "0", "1", "--near", "0", "--function", "x^2 + z"], "column 7"),
+        (["hopf", "lorenz", "--near", "1", "1", "1"], "`parameter` must be NAME=VALUE"),
+        (["hopf", "lorenz", "--parameter", "rho=x", "--near", "1", "1", "1"], "`parameter` must be NAME=VALUE with a"),
+        (["routh-hurwitz", "lorenz", "--near", "1", "1"], "`near` must hold 3 numbers"),
+        (["singer", "x' = -x", "--box", "0", "1"], "`system` must be a map"),
+        (["fenichel", "x' = -x", "--box", "0", "1", "--fast", "u"], "`fast` must name components, of x"),
+        (["nagumo", "x' = -x", "--box", "0", "1", "--out", "a.csv"], "`out` must end in .json"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(words, said, capsys):
+    assert main(["theorem", *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
