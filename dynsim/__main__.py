@@ -29,6 +29,7 @@ COMMANDS = {
     "draw": "draw a stored result again, in another size, with other limits, labels and fonts",
     "symbolic": "derive equilibria, stability conditions and bifurcation curves as formulas",
     "export": "write equations for XPPAUT, LaTeX, Python or Julia",
+    "cite": "print BibTeX entries of the papers, of dynsim, and of the solver of a run",
     "experiment": "run one of the papers' experiments",
     "check": "check claims and print their verdicts",
     "verifier": "write a standalone script that verifies a refutation with Python's standard library",

@@ -75,12 +75,12 @@ CLOSE = 8  # number of similar names whose edit distance to an unknown name is c
 class IntegrationError(RuntimeError):
     """An integration stopped before its final time.
 
-    `outcome` says why.
+    `outcome` says why, and `reached` is the last time that was reached, where it is known.
     """
 
-    def __init__(self, message: str, *, outcome: Outcome):
+    def __init__(self, message: str, *, outcome: Outcome, reached: float = math.nan):
         super().__init__(message)
-        self.outcome = outcome
+        self.outcome, self.reached = outcome, reached
 
 
 class ArgumentError(ValueError):

@@ -13,7 +13,10 @@ from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.types import State
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Scipy
+from dynsim.integrators.backwards import Backwards, decrease
 from dynsim.integrators.base import AbstractIntegrator
+from dynsim.integrators.fixed_step.base import steps_between
+from dynsim.integrators.fixed_step.stochastic import AbstractStochastic
 from dynsim.simulation.dense import DensePath, dense_path
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory
@@ -40,17 +43,24 @@ def refined(
 ) -> Trajectory:
     """Evaluate a run of a flow at so many times that the chords between them are not visible.
 
-    The run is returned unchanged for a map, with noise, after a failure, and if no chords are visible anyway. The
-    states in between come from an integrator's dense output. A chaotic run is restarted from saved states.
+    The run is returned unchanged for a map, after a failure, and if no chords are visible anyway. The states in between
+    come from an integrator's dense output. A chaotic run is restarted from saved states. A run with noise is repeated
+    with the states after each of its steps, on the same Brownian path.
 
     Args:
         run: the run, which may have been cut at an event.
         of: what is drawn of a state; by default all of its entries.
         integrator: by default the integrator of the run, and `Scipy()` for a run that was cut at an event.
     """
+    if isinstance(run.system, NoisyFlow) and isinstance(run.integrator, AbstractStochastic):
+        return _at_steps(run, run.system, run.integrator)
     used = integrator or run.integrator or Scipy()
     if not _has_dense_output(run, used):
         return run
+    if decrease(run.ts):
+        mirrored = dataclasses.replace(run, ts=0.0 - run.ts, system=Backwards(run.system))  # pyright: ignore
+        made = refined(mirrored, of=of, integrator=integrator)
+        return dataclasses.replace(made, ts=0.0 - made.ts, system=run.system)
     ts, states = np.asarray(run.ts, float), flat_states(run.ys)
     most = min(MOST, NUMBERS // max(1, states.shape[1])) // (len(ts) - 1)
     pieces = min(FINEST if len(ts) < FEW else _pieces(ts, _drawn(run, of)), most)
@@ -65,6 +75,22 @@ def refined(
         pieces *= 2
         made = _divided(run, ts, parts, pieces)
     return _bisected(made, ts, parts, of)
+
+
+def _at_steps(run: Trajectory, flow: NoisyFlow, scheme: AbstractStochastic) -> Trajectory:
+    """A run with noise at the ends of its steps, or of as many as can be drawn at equal distances."""
+    ts, states = np.asarray(run.ts), flat_states(run.ys)
+    steps = steps_between(ts, min(scheme.step_size, flow.step_limit()))
+    most = min(MOST, NUMBERS // max(1, states.shape[1])) // (len(ts) - 1)
+    pieces = max((q for q in range(1, min(steps, most) + 1) if steps % q == 0), default=1)
+    if pieces == 1 or scheme.key is None or run.stats.error is not None or not bool(run.stats.succeeded):
+        return run
+    shares = np.arange(pieces, dtype=ts.dtype) / pieces
+    times = np.append((ts[:-1, None] + np.diff(ts)[:, None] * shares).ravel(), ts[-1])
+    ys, stats = scheme.integrate(flow, run.initial, times)
+    again = flat_states(jax.tree.map(lambda y: y[::pieces], ys))
+    same = np.max(np.abs(again - states) / _extent(states)) <= SAME
+    return Trajectory(times, ys, flow, stats, scheme) if same else run
 
 
 def refined_phases(run: HybridTrajectory, *, of: Callable[[State], PyTree] | None = None) -> HybridTrajectory:

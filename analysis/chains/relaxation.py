@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from analysis.chains.classes import classes_of_pattern
 from analysis.chains.dense_exponential import transition_matrix
@@ -19,6 +18,7 @@ from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError, IntegrationError, Outcome
 from dynsim.systems.master_equation.checks import Matrix, check_distribution, check_generator, exit_rates, num_states
 

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
-from dynsim._core.types import Scalar, State
+from dynsim._core.types import ArrayLike, Scalar, State
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator, Scipy
 from dynsim.simulation.simulate import simulate

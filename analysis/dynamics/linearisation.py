@@ -8,7 +8,6 @@ import jax.flatten_util
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibrium_types import entry_errors, equilibrium_type
 from analysis.dynamics.flow_maps.compiled import compiled
@@ -16,7 +15,7 @@ from dynsim._core.checked import checked
 from dynsim._core.orientation import TIE, basis_of_range
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
-from dynsim._core.types import State, SymmetryGenerator, Time
+from dynsim._core.types import ArrayLike, State, SymmetryGenerator, Time
 from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import double_state
 from dynsim.spaces import AbstractSpace

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.continuation.branches import branch
 from analysis.dynamics.continuation.curve import CurvePoint
@@ -23,7 +22,7 @@ from analysis.fast_slow.folds import LossOfHyperbolicity, Values, fast_eigenvalu
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
-from dynsim._core.types import State, Time
+from dynsim._core.types import ArrayLike, State, Time
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace

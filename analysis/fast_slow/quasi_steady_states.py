@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import optimistix as optx
 from jaxtyping import Array
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.settling import settle
 from dynsim._core.checked import checked
 from dynsim._core.orientation import oriented
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from dynsim.integrators import stiff
 from dynsim.simulation.checks import check_start

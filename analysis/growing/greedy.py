@@ -7,10 +7,10 @@ removes one plane at most.
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from analysis.growing.residuals import directed_energy, paired_spectrum, squared_norm
 from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import integer, number
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.special import erfc
 
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import integer, number, reals
 from dynsim.errors import ArgumentError
 from dynsim.systems.growing.residual import antisymmetric_part, residual_matrix

@@ -12,10 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
-from dynsim._core.types import Scalar
+from dynsim._core.types import ArrayLike, Scalar
 from dynsim._core.validation import number, reals
 from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, distance_variance

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dynsim._core.printing import one_line, report
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 
 ROUNDING = 1e-11

@@ -5,9 +5,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.multirate.network import MultirateNetwork

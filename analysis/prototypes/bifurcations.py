@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
@@ -16,7 +15,7 @@ from analysis.dynamics.equilibria.newton import equilibria
 from analysis.prototypes.collapse import collapse, critical_temperature
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
-from dynsim._core.types import Key, Scalar
+from dynsim._core.types import ArrayLike, Key, Scalar
 from dynsim._core.validation import instance, integer, number
 from dynsim.errors import ArgumentError, shown
 from dynsim.systems.parameter import Parameter

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError
 from dynsim.systems.prototypes.flow import as_points

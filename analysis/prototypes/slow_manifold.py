@@ -13,14 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from analysis.fast_slow.reductions import EPSILONS, ReductionErrors, reduction_error
 from analysis.prototypes.hessian import Matrix, hessian_blocks
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
-from dynsim._core.types import State
+from dynsim._core.types import ArrayLike, State
 from dynsim.integrators import AbstractIntegrator, stiff
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow

@@ -7,11 +7,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
-from dynsim._core.types import BoxLike
+from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import box_sides, number, reals
 from dynsim.errors import ArgumentError
 

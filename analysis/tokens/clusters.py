@@ -5,11 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.cluster.hierarchy
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
-from dynsim._core.types import Time
+from dynsim._core.types import ArrayLike, Time
 from dynsim.errors import ArgumentError
 from dynsim.simulation.checks import shapes_explained
 from dynsim.systems.base import AbstractFlow

@@ -13,13 +13,12 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
 from jaxtyping import Array, Float, Int
-from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from analysis.tokens.clusters import Drift, merging
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
-from dynsim._core.types import Time, Tokens
+from dynsim._core.types import ArrayLike, Time, Tokens
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.spaces import Sphere

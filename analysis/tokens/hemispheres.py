@@ -7,10 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
-from dynsim._core.types import Scalar, Tokens
+from dynsim._core.types import ArrayLike, Scalar, Tokens
 from dynsim.errors import ArgumentError
 
 

@@ -16,11 +16,10 @@ at $\sigma_c^2 = 2 r_1 / \beta$.
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 from scipy.special import ive
 
 from dynsim._core.checked import checked
-from dynsim._core.types import Scalar, Tokens
+from dynsim._core.types import ArrayLike, Scalar, Tokens
 from dynsim._core.validation import integer, number
 
 # Number of grid angles on the circle.

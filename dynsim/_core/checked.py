@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_typ
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import AbstractArray, Array, Float, Key
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import function, instance, integer, random_key, real_or_exact, reals
 from dynsim.errors import ArgumentError, shown
 

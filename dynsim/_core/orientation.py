@@ -7,7 +7,8 @@ convention: the entry of largest modulus is positive, and among entries equal up
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
+
+from dynsim._core.types import ArrayLike
 
 TIE = 1e-6  # relative; moduli this close are considered equal, since they differ by rounding
 

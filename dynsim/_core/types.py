@@ -1,17 +1,20 @@
 """Names for the types used in signatures throughout the library."""
 
-from collections.abc import Sequence
+import numbers
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree, Shaped
 from jaxtyping import Key as KeyArray
-from numpy.typing import ArrayLike
 
 from dynsim._core import settings as _settings  # noqa: F401  (made before the first array exists)
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    TimesLike = ArrayLike | Sequence[float]  # as users pass them
     State = PyTree[Shaped[Array | np.ndarray, "..."] | float]  # NumPy for maps on the host; NumPy and numbers as input
 else:
 
@@ -24,15 +27,23 @@ else:
     class State(metaclass=_Tree):
         """A tree of arrays or numbers: JAX arrays, NumPy arrays for maps on the host; any of these as input."""
 
+    class _Input(type):
+        """Run-time check of what NumPy converts to an array, whose own alias is a union of its private types."""
 
-from collections.abc import Callable
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, numbers.Number | Sequence) or hasattr(value, "__array__")
 
-import jax.flatten_util
-import numpy as np
+    class ArrayLike(metaclass=_Input):
+        """What NumPy converts to an array: numbers, sequences of numbers, and arrays, also of JAX."""
+
+        __module__ = "numpy.typing"  # as `help` shows it
+
+    class TimesLike(metaclass=_Input):
+        """Times: an array, or a sequence of numbers."""
+
 
 Tokens = Float[Array | np.ndarray, "n d"]
 Times = Float[Array | np.ndarray, " times"]
-TimesLike = ArrayLike | Sequence[float]  # as users pass them
 BoxLike = Sequence[Any] | Array | np.ndarray  # as users pass it: (low, high) for each component
 Time = Float[Array, ""] | float
 Step = Int[Array, ""] | int

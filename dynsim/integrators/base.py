@@ -9,16 +9,16 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
-from numpy.typing import ArrayLike
 
 from dynsim._core.host import has_values, on_host
 from dynsim._core.placement import where
 from dynsim._core.printing import one_line, report
 from dynsim._core.shared_functions import shared
-from dynsim._core.types import Scalar, State, Time, Times
+from dynsim._core.types import ArrayLike, Scalar, State, Time, Times
 from dynsim._core.validation import function, integer, number
-from dynsim.errors import ArgumentError, Outcome, shown
+from dynsim.errors import ArgumentError, Outcome, counted, shown
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import AbstractSchedule
@@ -61,8 +61,10 @@ class Stats(eqx.Module):
 
     def since(self, begin: float) -> str:
         """Say the same, and where the steps were used up how long they were on average since the time `begin`."""
-        if not has_values(self.outcome) or jnp.ndim(self.outcome):  # traced, or those of an ensemble
+        if not has_values(self.outcome):  # traced
             return report(self)
+        if jnp.ndim(self.outcome):
+            return self._of_members()
         outcome, taken = Outcome(int(self.outcome)), int(self.num_steps) - int(self.num_rejected)
         reached = f"reached t = {float(self.last_time):.6g} after {int(self.num_steps)} steps"
         rejected = f"{int(self.num_rejected)} of them rejected"
@@ -73,8 +75,24 @@ class Stats(eqx.Module):
                 twice if self.error is not None else ""
             )
         if outcome is Outcome.MAX_STEPS and math.isfinite(begin) and taken > 0:
-            rejected += f", the others {(float(self.last_time) - begin) / taken:.3g} long on average"
+            rejected += f", the others {abs(float(self.last_time) - begin) / taken:.3g} long on average"
         return f"The integration only {reached}, {rejected}: {outcome.sentence}: {outcome.advice}."
+
+    def _of_members(self) -> str:
+        """Say how many members of an ensemble finished, how many steps they took, and what stopped the others."""
+        outcomes, steps = np.ravel(self.outcome), np.ravel(self.num_steps)
+        events = np.ravel([] if self.event is None else self.event)
+        low, high = int(steps.min()), int(steps.max())
+        took = f"{low} steps each" if low == high else f"{low} to {high} steps"
+        said = [f"{np.sum(outcomes == Outcome.FINISHED)} of {len(outcomes)} members finished, in {took}."]
+        if np.any(events >= 0):
+            said.append(f"An event ended {np.sum(events >= 0)} of them.")
+        if self.error is not None:
+            said.append(f"Solutions with a tenth of the tolerance differ by at most {self.max_error:.2g}.")
+        for outcome in map(Outcome, np.unique(outcomes[outcomes != Outcome.FINISHED])):
+            count = int(np.sum(outcomes == outcome))
+            said.append(f"For {counted(count, 'member')}, {outcome.sentence}: {outcome.advice}.")
+        return " ".join(said)
 
 
 class Event(eqx.Module):
@@ -124,6 +142,9 @@ def _identity(x: State) -> State:
 
 class AbstractIntegrator(eqx.Module):
     """A numerical method with its tolerances; if `batched`, `observe` solves many initial states in one call."""
+
+    __repr__ = one_line
+    __str__ = one_line
 
     @property
     def batched(self) -> bool:

@@ -35,6 +35,7 @@ from dynsim.integrators.base import (
     step_limit,
     unchanged,
 )
+from dynsim.integrators.derivatives import is_traced
 from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent, is_implicit
 from dynsim.integrators.events import (
     at_end,
@@ -53,6 +54,7 @@ from dynsim.systems.base import AbstractFlow, in_precision_of
 
 DENSE_STEPS = 4096  # that there is room for at first in a dense output; four times as many whenever they do not suffice
 DENSE_NUMBERS = 1_000_000  # in the states of these steps, above which there is room for fewer at first
+FORWARDS = dfx.ForwardMode()
 JUMPS = 64  # breakpoints that a program is compiled for, or a multiple
 
 
@@ -68,6 +70,10 @@ class Diffrax(AbstractIntegrator):
     `longest_step`, in the flow's time unit, replaces the flow's own cap, half of its fastest period, which is there so
     that no oscillation is stepped over; infinity leaves it to the error control alone.
 
+    `adjoint` is diffrax's way to differentiate: by default `RecursiveCheckpointAdjoint()` for derivatives in reverse
+    mode (`grad`, `jacrev`), and `ForwardMode()` for those in forward mode (`jvp`, `jacfwd`). A function compiled by
+    `jit` inside of `jacfwd` needs `adjoint=diffrax.ForwardMode()`, because JAX does not say there which mode follows.
+
     A float32 state is solved to a relative tolerance of eight times its rounding error, 1e-6, at best. With an implicit
     solver only 1e-4 may be reached, because a stiff field multiplies the rounding errors of the state.
     """
@@ -77,6 +83,7 @@ class Diffrax(AbstractIntegrator):
     atol: np.ndarray
     max_steps: int = eqx.field(static=True)
     longest_step: float | None = eqx.field(static=True)
+    adjoint: dfx.AbstractAdjoint | None
 
     def __init__(
         self,
@@ -85,12 +92,15 @@ class Diffrax(AbstractIntegrator):
         atol: Any = 1e-11,
         max_steps: int = 100_000,
         longest_step: float | None = None,
+        adjoint: Any = None,
     ):
-        """Store the solver (Tsit5 by default), the tolerances, the cap on steps and on their length."""
+        """Store the solver (Tsit5 by default), the tolerances, the cap on steps and their length, and the adjoint."""
         kind = dfx.AbstractAdaptiveSolver
         self.solver = dfx.Tsit5() if solver is None else instance("solver", solver, kind, "an adaptive diffrax solver")
         self.rtol, self.atol = _tolerance("rtol", rtol), _tolerance("atol", atol)
         self.max_steps, self.longest_step = integer("max_steps", max_steps, least=1), check_longest_step(longest_step)
+        what = dfx.AbstractAdjoint, "an adjoint of diffrax, such as `ForwardMode()`"
+        self.adjoint = None if adjoint is None else instance("adjoint", adjoint, *what)
 
     @property
     def batched(self) -> bool:
@@ -100,7 +110,19 @@ class Diffrax(AbstractIntegrator):
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Solve for the states at `ts`, projected to the space, with statistics."""
         jumps, limit = _time_structure(self, flow, y0, ts)
-        return _integrate(self, program_form(flow), y0, in_order(ts), _padded(jumps), limit)
+        given = program_form(flow), y0, in_order(ts), _padded(jumps), limit
+        return self._differentiable(_integrate, *given)
+
+    def _differentiable(self, program: Callable[..., Any], *given: Any) -> Any:
+        """Run a program with derivatives in reverse mode, or forwards where JAX asks for those."""
+        if self.adjoint is not None:
+            return program(self, *given)
+        try:
+            return program(self, *given)
+        except TypeError as error:
+            if "custom_vjp" not in str(error):  # JAX's words for a derivative forwards of what has one in reverse
+                raise
+        return program(dataclasses.replace(self, adjoint=FORWARDS), *given)
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Solve with dense output: a function for the states at any time in between, and statistics."""
@@ -140,7 +162,10 @@ class Diffrax(AbstractIntegrator):
         flow, axes = stacked(forms)
         if events:
             return _observe_until(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, given)
-        return _observe(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates)
+        plain = self.adjoint is None and not is_traced(flows, y0s)  # which is faster without derivatives
+        solver = dataclasses.replace(self, adjoint=FORWARDS) if plain else self
+        given = flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates
+        return solver._differentiable(_observe, *given)
 
     def lanes(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, events: Sequence[Event] = ()) -> Ways | str:
         """Find out how `observe` solves members in lanes, each with its own steps, or say in a sentence why not."""
@@ -211,7 +236,6 @@ def _solve(
     jumps: Array,
     limit: Any,
     wrap: Callable[[dfx.AbstractSolver], dfx.AbstractSolver],
-    adjoint: dfx.AbstractAdjoint = dfx.RecursiveCheckpointAdjoint(),
     **options: Any,
 ) -> Any:
     """Run diffrax with the guard, the early stop and the time structure of the flow."""
@@ -230,7 +254,7 @@ def _solve(
         y0,
         stepsize_controller=StopEarly(control),  # pyright: ignore[reportCallIssue]
         max_steps=integrator.max_steps,
-        adjoint=adjoint,
+        adjoint=integrator.adjoint or dfx.RecursiveCheckpointAdjoint(),
         throw=False,
         **options,
     )
@@ -239,7 +263,8 @@ def _solve(
 def _guarded(integrator: Diffrax, ts: Array | None) -> Callable[..., dfx.AbstractSolver]:
     """The guard of a solver for the times at which states are wanted, or for any time."""
     between = ts is None or ts.shape[0] > 2
-    return functools.partial(Guarded, sampled=between and is_implicit(integrator.solver))
+    reverse = not isinstance(integrator.adjoint, dfx.ForwardMode)
+    return functools.partial(Guarded, reverse=reverse, sampled=between and is_implicit(integrator.solver))
 
 
 def _stats(solution: Any, defect: Array) -> Stats:
@@ -279,7 +304,8 @@ def _integrate(integrator, flow, y0, saved, jumps, limit):
 @eqx.filter_jit
 def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
     ts = times_of(saved)
-    wrap = lambda solver: _guarded(integrator, ts)(by_entry(solver), reverse=False)
+    forwards = isinstance(integrator.adjoint, dfx.ForwardMode)
+    wrap = lambda solver: _guarded(integrator, ts)(by_entry(solver) if forwards else solver)
 
     def one(flow, y0):
         form, z0, back = coordinates(flow, y0)
@@ -287,7 +313,7 @@ def _observe(integrator, flow, axes, y0s, saved, jumps, limit, fn, coordinates):
         seen = request(saved, fn=lambda t, z, args: fn(t, state(z)))
         last = dfx.SubSaveAt(t1=True)
         save = dfx.SaveAt(subs=(seen, last), controller_state=True)
-        solution = _solve(integrator, form, z0, ts, jumps, limit, wrap, dfx.ForwardMode(), saveat=save)
+        solution = _solve(integrator, form, z0, ts, jumps, limit, wrap, saveat=save)
         values, final = solution.ys
         values = _begun(values, fn(ts[0], y0))
         final = jax.tree.map(lambda z: z[0], final)

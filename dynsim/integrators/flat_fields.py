@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import State
+from dynsim._core.types import ArrayLike, State
 from dynsim.errors import ArgumentError
 from dynsim.integrators.base import program_form
 from dynsim.integrators.sparse_jacobians import SMALLEST, Pattern, sparse_pattern

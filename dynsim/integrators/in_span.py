@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from dynsim._core.types import State, Time, Times
 from dynsim.errors import ArgumentError
+from dynsim.integrators.backwards import Backwards
 from dynsim.integrators.base import AbstractIntegrator, Coordinates, Event, StatesAt, Stats, unchanged
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.systems.base import AbstractFlow
@@ -39,13 +40,13 @@ class InSpan(AbstractIntegrator):
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Solve for the tokens at `ts`, and statistics."""
         form = _form(flow, y0)
-        ys, stats = self.inner.integrate(form, form.start, ts)
+        ys, stats = self.inner.integrate(_as_given(flow, form), form.start, ts)
         return _tokens(form, ys).at[0].set(y0), stats
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Solve from `t0` to `t1` and return a function for the tokens at any times between, and statistics."""
         form = _form(flow, y0)
-        states, stats = self.inner.dense(form, form.start, t0, t1)
+        states, stats = self.inner.dense(_as_given(flow, form), form.start, t0, t1)
         return _TokensAt(states, form), stats
 
     def observe(
@@ -70,7 +71,7 @@ class InSpan(AbstractIntegrator):
         """Integrate up to the first event, evaluated on the tokens."""
         form = _form(flow, y0)
         on_tokens = [Event(_OnTokens(event.fn, form), event.direction, event.samples) for event in events]
-        ys, stats, t, final, fired = self.inner.locate(form, form.start, ts, on_tokens)
+        ys, stats, t, final, fired = self.inner.locate(_as_given(flow, form), form.start, ts, on_tokens)
         return _tokens(form, ys).at[0].set(y0), stats, t, form.tokens(final), fired
 
 
@@ -97,7 +98,12 @@ class _TokensAt(eqx.Module):
 
 @eqx.filter_jit
 def _form(flow: AbstractFlow, y0: State) -> SpanForm:
-    return SpanForm(flow, y0)  # pyright: ignore[reportArgumentType]
+    return SpanForm(flow.flow if isinstance(flow, Backwards) else flow, y0)  # pyright: ignore[reportArgumentType]
+
+
+def _as_given(flow: AbstractFlow, form: SpanForm) -> AbstractFlow:
+    """The span form of a flow, in the direction of time of the flow."""
+    return Backwards(form) if isinstance(flow, Backwards) else form
 
 
 @eqx.filter_jit

@@ -27,6 +27,7 @@ from dynsim.integrators.base import (
     on_space,
     step_limit,
 )
+from dynsim.integrators.derivatives import check_not_traced
 from dynsim.integrators.events import (
     at_end,
     before_reset,
@@ -195,6 +196,8 @@ class Scipy(AbstractIntegrator):
         events: tuple[Event, ...],
         kept: list[StepOutput] | None = None,
     ):
+        but = f"is {type(self).__name__}, which runs outside of JAX"
+        check_not_traced("integrator", "be `Diffrax()`", but, flow, y0)
         flat, unravel = flattened(y0)
         field = flat_field(flow, unravel, float(ts[0]), flat)
         saved = np.full((len(ts), flat.size), np.nan)

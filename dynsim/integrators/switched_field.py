@@ -140,7 +140,7 @@ def _named(program: Program, surfaces: tuple[int, ...], size: int) -> str:
     found = []
     for k in surfaces:
         name = program.operations[k - program.first_operation].name
-        of = ", ".join(f"x_{j}" for j in sorted(uses[k]))
+        of = ", ".join(f"x_{j}" for j in sorted(uses[k])) or "time and parameters"
         found.append(f"{names.get(name, 'a comparison changes' if name in SIDES else f'`{name}` jumps')} of {of}")
     return "; ".join(dict.fromkeys(found))
 

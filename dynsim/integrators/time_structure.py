@@ -158,5 +158,5 @@ def confirming(integrator: AbstractIntegrator, flow: AbstractFlow, y0: Any, ts: 
     finer = integrator.tightened()
     if not hasattr(finer, "longest_step") or isinstance(ts, Tracer) or uses_time(flow, y0) is False:
         return finer
-    longest = (float(ts[-1]) - float(ts[0])) / CONFIRMING
+    longest = abs(float(ts[-1]) - float(ts[0])) / CONFIRMING
     return dataclasses.replace(finer, longest_step=min(longest, step_limit(finer, flow)))  # pyright: ignore

@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim._core.types import State, TimesLike
+from dynsim._core.user_code import untraceable
 from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError, reason, shown
 from dynsim.integrators import AbstractIntegrator, Event
@@ -63,6 +64,25 @@ def as_state(name: str, y: Any) -> State:
 
 def as_times(ts: TimesLike) -> np.ndarray:
     """Convert times to an array; raise `ValueError` unless they are finite, strictly increasing, and at least two."""
+    times = _finite_times(ts)
+    if not np.all(np.diff(times) > 0):
+        where = int(np.argmax(np.diff(times) <= 0))
+        raise ArgumentError("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
+    return times
+
+
+def as_ordered(ts: TimesLike) -> np.ndarray:
+    """Convert times to an array; raise `ValueError` unless they all increase or all decrease, and are at least two."""
+    times = _finite_times(ts)
+    steps = np.diff(times) if times[-1] > times[0] else -np.diff(times)
+    if not np.all(steps > 0):
+        where = int(np.argmax(steps <= 0))
+        must = "increase" if times[-1] > times[0] else "increase, or decrease for a run backwards in time"
+        raise ArgumentError("ts", must, f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
+    return times
+
+
+def _finite_times(ts: TimesLike) -> np.ndarray:
     try:
         times = np.asarray(ts, float)
     except (TypeError, ValueError, OverflowError) as error:
@@ -71,9 +91,6 @@ def as_times(ts: TimesLike) -> np.ndarray:
         raise ArgumentError("ts", "hold at least two times", f"has shape {times.shape}")
     if not np.all(np.isfinite(times)):
         raise ArgumentError("ts", "be finite", "has an entry that is not")
-    if not np.all(np.diff(times) > 0):
-        where = int(np.argmax(np.diff(times) <= 0))
-        raise ArgumentError("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
     return times
 
 
@@ -81,9 +98,10 @@ def times_like(ts: np.ndarray, y0: State) -> np.ndarray:
     """Round times to the precision of a state; raise `ValueError` if some of them become equal."""
     dtype = jax.tree.leaves(y0)[0].dtype
     times = np.asarray(ts, dtype)
-    if not np.all(np.diff(times) > 0):
-        where = int(np.argmax(np.diff(times) <= 0))
-        must = f"increase by more than the rounding of times in {dtype.name}, the precision of the state"
+    if not np.all(np.diff(times) != 0):
+        where = int(np.argmax(np.diff(times) == 0))
+        verb = "increase" if ts[-1] > ts[0] else "decrease"
+        must = f"{verb} by more than the rounding of times in {dtype.name}, the precision of the state"
         raise ArgumentError("ts", must, f"goes from {ts[where]:.9g} to {ts[where + 1]:.9g}")
     return times
 
@@ -133,10 +151,9 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
     """Explain errors inside a flow that come from a start of the wrong shape or a NumPy function."""
     try:
         yield
-    except jax.errors.JAXTypeError as error:  # the traced code calls NumPy, `float` or `if` on its state
-        if traceable(flow, y0, ts[0]):
-            raise
-        raise not_traceable() from error
+    except jax.errors.JAXTypeError:  # the traced code calls NumPy, `float` or `if` on its state
+        check_traceable(flow, y0, ts[0])
+        raise
     except (TypeError, ValueError, IndexError) as error:
         check_real(flow, y0, ts[0])
         if isinstance(flow, FunctionFlow) or isinstance(error, ArgumentError):
@@ -155,9 +172,8 @@ def step_explained(map: AbstractMap, x0: State) -> Iterator[None]:
     """Explain errors inside a map that come from a start of the wrong shape or a NumPy function."""
     try:
         yield
-    except jax.errors.JAXTypeError:
-        must = "use jax.numpy in its step"
-        raise ArgumentError("map", must, "calls NumPy or `float`, or branches by `if`, on its state") from None
+    except jax.errors.JAXTypeError as error:
+        raise ArgumentError("map", "use jax.numpy in its step", untraceable(error)) from error
     except (TypeError, ValueError, IndexError) as error:
         if isinstance(error, ArgumentError):
             raise
@@ -192,17 +208,23 @@ def check_real(flow: AbstractFlow, y0: State, t0: Any) -> None:
 
 def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:
     """Whether JAX can trace the vector field, which must not call NumPy or `float`, or use `if`, on its state."""
+    return _tracing_error(flow, y0, t0) is None
+
+
+def check_traceable(flow: AbstractFlow, y0: State, t0: Any) -> None:
+    """Raise `ValueError` for a vector field that JAX cannot trace; the sentence quotes the line and gives advice."""
+    if (error := _tracing_error(flow, y0, t0)) is not None:
+        must = "use jax.numpy (`Scipy()` takes NumPy functions as they are)"
+        raise ArgumentError("flow", must, untraceable(error)) from error
+
+
+def _tracing_error(flow: AbstractFlow, y0: State, t0: Any) -> Exception | None:
+    """The error of JAX when it traces the vector field; None without one."""
     try:
         jax.eval_shape(without_noise(flow).vector_field, t0, y0)
-    except jax.errors.JAXTypeError:
-        return False
-    return True
-
-
-def not_traceable() -> ArgumentError:
-    """Build the error for a vector field that JAX cannot trace, for an integrator that compiles it."""
-    must = "use jax.numpy (`Scipy()` takes NumPy functions as they are)"
-    return ArgumentError("flow", must, "calls NumPy or `float`, or branches by `if`, on its state")
+    except jax.errors.JAXTypeError as error:
+        return error
+    return None
 
 
 def start_on(space: AbstractSpace, y0: State) -> State:

@@ -16,10 +16,11 @@ from dynsim._core.types import State, Time, Times, TimesLike
 from dynsim._core.validation import function, reals
 from dynsim._runtime.progress import waiting
 from dynsim.errors import ArgumentError, shown
-from dynsim.integrators import AbstractIntegrator, Diffrax, Stats
+from dynsim.integrators import AbstractIntegrator, Diffrax, Stats, backwards
 from dynsim.integrators.base import StatesAt
+from dynsim.integrators.derivatives import check_not_traced
 from dynsim.integrators.sliding import may_slide, sliding_states
-from dynsim.simulation.checks import as_times, check_integrator, shapes_explained
+from dynsim.simulation.checks import as_ordered, as_times, check_integrator, shapes_explained
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory, Jump
 from dynsim.simulation.simulate import raise_if_failed
 from dynsim.simulation.trajectory import Trajectory
@@ -53,12 +54,12 @@ class DensePath(eqx.Module):
         return on_host(lambda xp, y: y[0], self.states_at(time))
 
     def at(self, ts: TimesLike) -> Trajectory:
-        """States at increasing times, as a trajectory of the same flow.
+        """States at increasing or decreasing times, as a trajectory of the same flow.
 
         Raises:
-            ValueError: unless there are at least two times, increasing and within the interval.
+            ValueError: unless there are at least two times, in order and within the interval.
         """
-        times = as_times(ts)
+        times = as_ordered(ts)
         for t in (times[0], times[-1]):
             _inside("ts", t, self.ends)
         times = times.astype(self.ends.dtype)
@@ -162,6 +163,8 @@ def dense_path(flow: AbstractFlow, start: State, ends: Times, used: AbstractInte
     """Integrate a flow between two times with dense output, for arguments that have been checked."""
     if type(used).dense is AbstractIntegrator.dense:
         raise ArgumentError("integrator", "have a dense output", f"is {type(used).__name__}")
+    must, but = "be a run of known numbers", "`dense_output` finds room for its steps outside of JAX"
+    check_not_traced("run", must, but, flow, start)
     with waiting("dense"), shapes_explained(flow, "run", start, ends):
         states, stats = _states_between(flow, start, float(ends[0]), float(ends[1]), used)
         raise_if_failed(stats, ends)
@@ -172,6 +175,9 @@ def _states_between(
     flow: AbstractFlow, start: State, begin: float, end: float, used: AbstractIntegrator
 ) -> tuple[StatesAt, Stats]:
     """Dense output between two times, on surfaces on which the trajectory slides by Filippov's convention."""
+    if end < begin:
+        states, stats = _states_between(backwards.Backwards(flow), start, 0.0 - begin, 0.0 - end, used)
+        return backwards.InReversedTime(states), backwards.forwards(stats)
     rtol = getattr(used, "rtol", None)
     found = sliding_states(flow, start, begin, end, rtol) if rtol is not None and may_slide(flow, start) else None
     return used.dense(flow, start, begin, end) if found is None else found
@@ -198,7 +204,7 @@ def _inside(name: str, t: Any, ends: Times) -> float:
         found = float(np.asarray(float(t), ends.dtype))
     except (TypeError, ValueError):
         raise ArgumentError(name, "be a time", f"is {shown(t)}") from None
-    begin, end = float(ends[0]), float(ends[1])
+    begin, end = sorted((float(ends[0]), float(ends[1])))
     if not begin <= found <= end:
         raise ArgumentError(name, f"lie between the ends of the run, {begin:.6g} and {end:.6g}", f"is {found:.6g}")
     return found

@@ -49,8 +49,8 @@ from dynsim.simulation.checks import (
     check_integrator,
     check_names,
     check_real,
+    check_traceable,
     inspected,
-    not_traceable,
     times_like,
     traceable,
 )
@@ -471,8 +471,8 @@ def _starts(work: Work) -> State:
         jax.eval_shape(functools.partial(values_at, work.events, work.flow(0).space), work.ts[0], work.start(0))
     if isinstance(work.way, Ways):  # the field has been traced, and is real
         return starts
-    if not traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0]) and work.integrator.batched:
-        raise not_traceable()
+    if work.integrator.batched:
+        check_traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0])
     check_real(work.flow(0), work.start(0), np.asarray(work.ts)[0])
     return starts
 

@@ -20,10 +20,10 @@ from dynsim._core.placement import beside, current
 from dynsim._core.types import Key
 from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError, IntegrationError, reason
-from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, Stats
+from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy, Stats, backwards
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, rebuild, share
-from dynsim.simulation.checks import as_times
+from dynsim.simulation.checks import as_ordered
 from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import iterate
 from dynsim.simulation.trajectory import Trajectory
@@ -169,7 +169,10 @@ def _wrong_part(run: Any) -> str:
         return "the class"
     path = isinstance(run, Trajectory)
     ts = np.asarray(run.ts)
-    if ts.ndim != 1 or ts.size == 0 or ts.dtype.kind not in "iuf" or not np.all(np.diff(ts) > 0):
+    if ts.ndim != 1 or ts.size == 0 or ts.dtype.kind not in "iuf":
+        return "the array `ts`"
+    back = path and isinstance(run.system, AbstractFlow) and backwards.decrease(ts)
+    if not np.all((np.diff(ts) < 0) if back else (np.diff(ts) > 0)):
         return "the array `ts`"
     parts = {"ys": run.ys} if path else {"values": run.values, "initial": run.initial, "final": run.final}
     for name, part in parts.items():
@@ -242,7 +245,7 @@ def rerun(path: str | Path, *, trust: Collection[str] = ()) -> Trajectory | Hybr
 
 def _again(run: Trajectory) -> Trajectory:
     """Recompute a trajectory; times and tolerances are checked, because a file can contain any."""
-    times = as_times(run.ts)
+    times = as_ordered(run.ts)
     if isinstance(run.system, AbstractMap):
         every = round(times[1] - times[0])
         if not np.array_equal(times, np.arange(0, times[-1] + 1, every)):
@@ -251,8 +254,8 @@ def _again(run: Trajectory) -> Trajectory:
     if run.integrator is None:
         raise ArgumentError("path", "hold the integrator of its trajectory", "does not, as for a path cut at an event")
     _check_settings(run.integrator)
-    run.system.check_horizon(float(times[0]), float(times[-1]))
-    ys, stats = run.integrator.integrate(run.system, run.initial, run.ts)
+    run.system.check_horizon(*sorted((float(times[0]), float(times[-1]))))
+    ys, stats = backwards.integrate(run.integrator, run.system, run.initial, run.ts)
     return Trajectory(run.ts, ys, run.system, stats, run.integrator)
 
 

@@ -18,14 +18,15 @@ from dynsim._core.types import Key, State, TimesLike
 from dynsim._core.validation import LONGEST, integer
 from dynsim._runtime.progress import tracked, waiting
 from dynsim.errors import ArgumentError, IntegrationError, Outcome, shown
-from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats, backwards
+from dynsim.integrators.derivatives import check_not_traced, refusing_jumps
 from dynsim.integrators.fixed_step.stochastic import chosen
 from dynsim.integrators.sliding import STUCK, jumping, may_slide, slid, slid_until
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_double,
+    as_ordered,
     as_state,
-    as_times,
     check_events,
     check_finite,
     check_flow,
@@ -85,7 +86,8 @@ def simulate(
         flow: the system; `velocity` is evaluated at the projected point and made tangent.
         y0: the initial state, a point of the space (an array, nested sequences of numbers, or a named tuple of these);
             float32 stays float32, and parameters are cast to it.
-        ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
+        ts: times, in the flow's time unit; `ts[0]` is the time of `y0`. They increase, or decrease for a solution
+            backwards in time, which a flow with noise does not have. Times that are traced must increase.
         integrator: `Diffrax()`, the default, or `Scipy()`. For a `NoisyFlow` a fixed-step scheme, by default
             `EulerMaruyama()` for Ito noise and `EulerHeun()` for Stratonovich noise.
         key: for a `NoisyFlow`, the random key of the Brownian path; the trajectory's integrator keeps it.
@@ -123,8 +125,9 @@ def _simulated(
 ) -> tuple[State, Stats]:
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         ys, stats, why = _solved(solver, flow, y0, times)
+        ys = refusing_jumps(flow, y0, times, ys)
         if throw and why:
-            raise IntegrationError(why, outcome=Outcome(int(stats.outcome)))
+            raise IntegrationError(why, outcome=Outcome(int(stats.outcome)), reached=float(stats.last_time))
         if throw:
             raise_if_failed(stats, times, functools.partial(_causes, flow, solver, times, stats, ys))
         if error_estimate:
@@ -144,6 +147,9 @@ def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: A
 
     Give the states, statistics, and why it cannot be followed, or an empty text.
     """
+    if backwards.decrease(ts):
+        ys, stats, why = _solved(integrator, backwards.Backwards(flow), y0, 0.0 - ts)
+        return ys, backwards.forwards(stats), why
     first, rtol = with_few_steps(integrator, flow, y0), getattr(integrator, "rtol", None)
     ys, stats = first.integrate(flow, y0, ts)
     again = None if rtol is None else slid(flow, y0, ts, rtol, stats)
@@ -186,8 +192,8 @@ def simulate_until(
     Args:
         flow: the system.
         y0: the initial state, a point of the space.
-        ts: increasing times, in the flow's time unit; `ts[0]` is the time of `y0`.
-        events: the events, each with its direction.
+        ts: times, in the flow's time unit, increasing or decreasing; `ts[0]` is the time of `y0`.
+        events: the events, each with its direction along the path: backwards in time, up is up as time runs back.
         integrator: `Diffrax()` or `Scipy()`.
         device: where it is solved, as for `simulate`.
 
@@ -206,6 +212,8 @@ def simulate_until(
     check_events(events)
     if not events:
         raise ArgumentError("events", "hold at least one event", "is empty")
+    must, but = "be left to `simulate` (or to `analysis.dynamics.final_state`)", "`simulate_until` runs outside of JAX"
+    check_not_traced("events", must, but, flow, y0, ts)
     with placed(_field_numbers(flow, y0), (flow, y0, integrator), device) as (here, y0, integrator):
         return _located(flow, here, y0, ts, events, integrator)
 
@@ -218,19 +226,20 @@ def _located(
     y0, times = _checked(flow, y0, ts, integrator)
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
         first, rtol = with_few_steps(integrator, flow, y0), getattr(integrator, "rtol", None)
-        ys, stats, t, y, fired = first.locate(flow, y0, times, events)
-        stuck = rtol is not None and int(stats.outcome) in STUCK
+        ys, stats, t, y, fired = backwards.locate(first, flow, y0, times, events)
+        stuck = rtol is not None and not backwards.decrease(times) and int(stats.outcome) in STUCK
         again = slid_until(flow, y0, times, events, rtol) if stuck else None
         if again is not None:
             ys, stats, t, y, fired = again
         elif first is not integrator and stats.outcome == Outcome.MAX_STEPS:
-            if slid(flow, y0, times, rtol, stats):
+            if slid(*backwards.along(flow, y0, times), rtol, stats):
                 raise IntegrationError(jumping(flow, y0), outcome=Outcome.MAX_STEPS)
-            ys, stats, t, y, fired = integrator.locate(flow, y0, times, events)
+            ys, stats, t, y, fired = backwards.locate(integrator, flow, y0, times, events)
     others = functools.partial(_causes, flow, integrator, times, stats, ys)
     raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or others())
     end = np.asarray(t, times.dtype)
-    kept = int(np.sum(np.asarray(times) < end)) if fired else len(times) - 1
+    before = times > end if backwards.decrease(times) else times < end
+    kept = int(np.sum(np.asarray(before))) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
     return Stop(Trajectory(reached, ys, given, stats), fired[0] if fired else -1, fired)
 
@@ -335,7 +344,7 @@ def raise_if_failed(stats: Stats, ts: Any, why: Callable[[], str] = str) -> None
     """
     if not isinstance(stats.succeeded, Tracer) and not np.all(np.asarray(stats.succeeded)):
         said = " ".join(filter(None, (stats.since(float(ts[0])), why())))
-        raise IntegrationError(said, outcome=Outcome(int(stats.outcome)))
+        raise IntegrationError(said, outcome=Outcome(int(stats.outcome)), reached=float(stats.last_time))
 
 
 def _causes(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any, stats: Stats, ys: State) -> str:
@@ -356,9 +365,10 @@ def _below_tolerance(flow: AbstractFlow, integrator: AbstractIntegrator, ts: Any
     if atol is None or rtol is None or any(isinstance(leaf, Tracer) for leaf in leaves):
         return ""
     where, begin, end = "At all saved times", float(ts[0]), float(stats.last_time)
-    if np.sum(np.asarray(ts) <= end) < 3 and begin < end and int(stats.num_steps) <= AGAIN:
+    reached = np.abs(np.asarray(ts) - begin) <= abs(end - begin)
+    if np.sum(reached) < 3 and begin != end and int(stats.num_steps) <= AGAIN:
         again = np.append(begin, begin + (end - begin) * LOOKS).astype(np.asarray(ts).dtype)
-        ys, _ = integrator.integrate(flow, jax.tree.map(lambda leaf: leaf[0], ys), jnp.asarray(again))
+        ys, _ = backwards.integrate(integrator, flow, jax.tree.map(lambda leaf: leaf[0], ys), jnp.asarray(again))
         where, leaves = f"At {len(LOOKS)} times up to there", jax.tree.leaves(ys)
     rows = np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1) for leaf in leaves], axis=1)
     sizes = np.max(np.abs(rows), axis=0, where=np.isfinite(rows), initial=0.0)
@@ -379,11 +389,14 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
     """Check start and times and return them as arrays of one dtype; raise `ValueError` on bad input."""
     check_flow(flow)
     check_integrator(integrator)
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((y0, ts))):
-        y0 = as_state("y0", y0)
-        return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else times_like(as_times(ts), y0)
-    times = as_times(ts)
+    given = as_state("y0", y0)  # within `jit` a list becomes a traced array
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((given, ts))):
+        y0 = given
+        return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else times_like(as_ordered(ts), y0)
+    times = as_ordered(ts)
     start = check_start("y0", flow, y0)
-    flow.check_horizon(float(times[0]), float(times[-1]))
+    if backwards.decrease(times) and isinstance(flow, NoisyFlow):
+        raise ArgumentError("ts", "increase for a flow with noise", f"goes from {times[0]:.6g} to {times[-1]:.6g}")
+    flow.check_horizon(*sorted((float(times[0]), float(times[-1]))))
     rounded = times_like(times, start)
     return start, jnp.asarray(rounded, rounded.dtype)  # a given dtype compiles nothing

@@ -5,9 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Key, Scalar, State
+from dynsim._core.types import ArrayLike, Key, Scalar, State
 from dynsim._core.validation import random_key, reals, sizes
 from dynsim.errors import ArgumentError
 from dynsim.spaces.base import AbstractSpace

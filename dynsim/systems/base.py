@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim._core.types import State, Step, Time
+from dynsim._core.user_code import untraceable
 from dynsim._core.validation import function, instance, number, times
 from dynsim.errors import ArgumentError, reason
 from dynsim.spaces import AbstractSpace, Euclidean
@@ -160,6 +161,9 @@ def _evaluated(name: str, function: Callable[..., Any], t: Any, x: State, parame
     try:
         with jax_errors():
             return function(t, x, **parameters)
+    except jax.errors.JAXTypeError as error:
+        error.add_note(f"In {name}: {untraceable(error)}.")
+        raise
     except (IndexError, TypeError, ValueError) as error:
         said = reason(error)
         if not any(words in said for words in MISFITS):

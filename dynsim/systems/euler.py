@@ -3,9 +3,8 @@
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import State, Step
+from dynsim._core.types import ArrayLike, State, Step
 from dynsim._core.validation import instance, real
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap

@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Key, Time, Tokens
+from dynsim._core.types import ArrayLike, Key, Time, Tokens
 from dynsim._core.validation import integer, number, random_key, real, reals
 from dynsim.errors import ArgumentError, shown
 from dynsim.systems.head_products import form, mixed, per_head, scaled_form, scaled_transposed, transposed

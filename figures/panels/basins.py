@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.image import AxesImage
 from matplotlib.patches import Polygon
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.panels.limit_marks import Mark, draw_mark, in_window
 from figures.style import NO_BASIN, basin_colour, paler, thick

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.style import COLOURS, large, paler, thick
 

@@ -10,8 +10,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.patches import StepPatch
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.style import colour as role_colour
 from figures.style import large, paler, thick

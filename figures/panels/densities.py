@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection, QuadMesh
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 
 CMAP = "magma_r"

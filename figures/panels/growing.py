@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.style import colour
 

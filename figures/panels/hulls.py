@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Polygon
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.style import basin_colour, colour, paler
 

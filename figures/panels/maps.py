@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.poincare import SETTLED
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.panels.growing_data import for_all, up_to
 from figures.style import COLOURS, SERIES, large, thick

@@ -10,7 +10,8 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
-from numpy.typing import ArrayLike
+
+from dynsim._core.types import ArrayLike
 
 HALO = (withStroke(linewidth=1.8, foreground="white"),)
 _RINGS = (1.5, 5.0, 10.0, 16.0)  # distances in points between a mark and its name, tried from the nearest

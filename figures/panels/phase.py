@@ -16,8 +16,8 @@ from matplotlib.contour import ContourSet
 from matplotlib.patches import Circle, Polygon
 from matplotlib.quiver import Quiver
 from matplotlib.streamplot import StreamplotSet
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.panels.labels import at_rest
 from figures.panels.tokens import AXES, HIDDEN, View, surface

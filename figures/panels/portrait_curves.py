@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.equilibria.families import Family
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.panels.tokens import HIDDEN, View, visible_pieces
 from figures.style import colour, large, paler, thick

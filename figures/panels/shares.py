@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.panels.basins import WORDS, shade
 from figures.panels.curves import STYLES

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from figures.style import COLOURS, colour, paler, thick
 
 MARKERS = {"first": "o", "second": "^", "third": "s"}

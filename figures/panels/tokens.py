@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.image import AxesImage
 from matplotlib.patches import Polygon
-from numpy.typing import ArrayLike
 
 from dynsim._core.orientation import basis_of_range, oriented
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.style import COLOURS, colour, paler, thick
 

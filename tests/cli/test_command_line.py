@@ -136,7 +136,7 @@ def test_a_reader_that_has_seen_enough_is_no_error():
         (("simulate", "causal", "--space", "spere"), "`space` must be left out for `causal`"),
         (("simulate", "token-flow", "--space", "spere"), "did you mean `sphere`"),
         (("simulate", "causal", "--frames", "1"), "`frames` must be at least 2"),
-        (("simulate", "causal", "--end", "-1"), "`end` must be a positive number, but is -1.0"),
+        (("simulate", "causal", "--end", "-1", "--members", "2"), "`end` must be after the initial time, 0, for an"),
         (("simulate", "causal", "--tokens", "0"), "`heads` and `members` must be at least 1, but `tokens` is 0"),
         (("simulate", "causal", "--rtol", "-1"), "must be positive"),
         (("simulate", "causal", "--out", "/proc/nowhere/run.npz"), "must be a folder"),
@@ -173,9 +173,26 @@ def test_a_horizon_that_cannot_be_reached_says_why(capsys, tmp_path):
     source.write_text("def square(t, x):\n    return x**2\n")
     np.save(tmp_path / "one.npy", np.array([1.0]))
     words = ("--space", "euclidean", "--initial", tmp_path / "one.npy", "--end", 2, *SCIPY)
-    err = refused(capsys, "simulate", f"{source}:square", *words)
+    out, drawn = tmp_path / "run.npz", tmp_path / "run.svg"
+    status, said, err = run(capsys, "simulate", f"{source}:square", *words, "--out", out, "--figure", drawn)
+    assert status == 1
     assert "only reached t = 1" in err
     assert "may escape to infinity" in err
+    assert "files hold the part of the run up to t = 1\n" in said
+    assert "is drawn: the state grows fast after it" in said
+    assert drawn.exists()
+    path = load(out, trust=[f"{source}:square"])
+    assert len(path.ts) > 190
+    np.testing.assert_allclose(path.ys[:190, 0], 1 / (1 - path.ts[:190]), rtol=1e-6)
+    assert "identical bit for bit" in answer(capsys, "simulate", out, "--trust", f"{source}:square")
+
+
+def test_a_run_that_fails_at_its_start_writes_nothing(capsys, tmp_path):
+    (tmp_path / "mine.py").write_text("def f(t, x):\n    return x / (0 * x)\n")
+    words = ("--start", 1, "--end", 1, *SCIPY, "--out", tmp_path / "run.npz")
+    status, said, _ = run(capsys, "simulate", f"{tmp_path}/mine.py:f", *words)
+    assert (status, (tmp_path / "run.npz").exists()) == (1, False)
+    assert "nothing is written, because the run ends at t = 0, where it begins" in said
 
 
 def test_the_finite_part_of_an_orbit_that_escapes_is_drawn(capsys, tmp_path):

@@ -23,7 +23,7 @@ from dynsim.cli.simulate.growing.options import Growing
 from dynsim.cli.simulate.prototypes.options import Prototypes
 from dynsim.cli.sweep.options import Sweep
 from dynsim.errors import ArgumentError, Outcome, nearest
-from tests.support.commands import refused
+from tests.support.commands import refused, run
 
 MINE = """
 import jax.numpy as jnp
@@ -114,7 +114,10 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
             "section lorenz --surface z=27 --returns z",
             "`returns` must name a component that varies on the surface",
         ),
-        ("simulate lorenz --end -1", "`end` must be a positive number, but is -1.0."),
+        ("simulate lorenz --end 0", "`end` must differ from the initial time, 0, but is 0."),
+        ("simulate lorenz --end -1 --noise 0.1", "`end` must be after the initial time, 0, with noise, but is -1."),
+        ("simulate lorenz --begin 2 --end 1 --event x=0", "`end` must be after the initial time, 2, with `--event`"),
+        ("simulate logistic --begin 1", "`begin` must be left out for a map, but is 1."),
         ("simulate logistic --end 1e14", "to fit in half of the memory, but is 100000000000000."),
         ("section henon --count 99999999999999", "to fit in half of the memory, but is 99999999999999."),
         (
@@ -340,7 +343,8 @@ def test_a_sweep_takes_its_grid_from_a_toml_file(nothing_runs, capsys):
 
 
 def test_the_advice_on_a_lack_of_steps_names_options(capsys):
-    said = refused(capsys, "simulate", "lorenz", "--integrator", "scipy", "--max-steps", "9")
+    status, _, said = run(capsys, "simulate", "lorenz", "--integrator", "scipy", "--max-steps", "9")
+    assert status == 1
     assert "only reached t = " in said
     assert "after 9 steps" in said
     assert "take a shorter run, a larger `--rtol` or more `--max-steps`, or `--integrator stiff` where" in said

@@ -1,13 +1,18 @@
 """The runtime checks of annotations: types, shapes that agree within a call, results, dataclasses, unknown names."""
 
 import dataclasses
+import inspect
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import Float
 
+import analysis.dynamics
+import dynsim
 from dynsim import Sphere
+from dynsim._core.types import ArrayLike
 from tests.support.annotations import checked, unchecked
 
 Matrix, Vector = Float[np.ndarray, "a b"], Float[np.ndarray, " b"]
@@ -79,3 +84,15 @@ def test_checks_can_be_left_out():
     with unchecked():
         assert of_length_three(np.ones(2)).size == 3
         assert product([[1.0]], np.ones(1)).tolist() == [1]
+
+
+def test_help_shows_no_private_types_of_numpy():
+    """The alias of NumPy for what it converts to an array is a union of its private types, a line and a half long."""
+    for function in (dynsim.simulate, dynsim.simulate_until, dynsim.ensemble, analysis.dynamics.decay_rate):
+        shown = str(inspect.signature(function))
+        assert "_Buffer" not in shown
+        assert "\n" not in shown
+    assert "ts: numpy.typing.ArrayLike" in str(inspect.signature(analysis.dynamics.decay_rate))
+    for value in (1.0, [0.0, 1.0], np.ones(2), jnp.ones(2), range(3)):
+        assert isinstance(value, ArrayLike)
+    assert not isinstance({1.0}, ArrayLike)

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from analysis.tokens.consensus import diameter
-from dynsim import Event, FunctionFlow, FunctionMap, Scipy, Transition, iterate, random_key, simulate, simulate_hybrid
+from dynsim import (
+    Event,
+    FunctionFlow,
+    FunctionMap,
+    NoisyFlow,
+    Scipy,
+    Transition,
+    iterate,
+    random_key,
+    simulate,
+    simulate_hybrid,
+)  # fmt: skip
 from dynsim.tokens import TokenFlow
 from figures.refined import _bend, refined, refined_phases
 
@@ -107,3 +118,17 @@ def test_a_curve_bends_by_its_distance_from_the_chords_of_its_intervals(count):
     ts = np.linspace(0.0, 1.0, count)
     values = np.stack([5.0 * ts, 7.0 * ts**2, 0.1 * ts**2 + ts], axis=1)
     assert _bend(ts, values) == pytest.approx((ts[1] / 2) ** 2)
+
+
+def test_a_run_with_noise_is_drawn_at_its_steps_on_the_same_path(monkeypatch):
+    noisy = NoisyFlow(FunctionFlow(lambda t, x: -x), 0.5, calculus="ito")
+    coarse = simulate(noisy, [1.0], [0.0, 0.5, 1.0], key=random_key(0, "noise"))
+    whole = simulate(noisy, [1.0], np.linspace(0.0, 1.0, 101), key=random_key(0, "noise"))
+    fine = refined(coarse)
+    assert len(fine.ts) == 101
+    np.testing.assert_allclose(fine.ys, whole.ys, atol=1e-12)
+    np.testing.assert_allclose(fine.ys[::50], coarse.ys, atol=1e-12)
+    monkeypatch.setattr("figures.refined.MOST", 60)
+    np.testing.assert_allclose(refined(coarse).ys, whole.ys[::2], atol=1e-12)  # 25 of the 50 steps of an interval
+    other = eqx.tree_at(lambda run: run.ys, coarse, coarse.ys + jnp.array([[0.0], [0.1], [0.2]]))
+    assert refined(other) is other  # a run that cannot be repeated

@@ -15,7 +15,7 @@ import pytest
 
 from dynsim._runtime.cores import cores
 from dynsim.errors import Outcome
-from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators import Diffrax, Scipy, Stats
 from dynsim.simulation.ensemble import Ensemble, Work, ensemble
 from dynsim.simulation.run_files import save
 from dynsim.simulation.simulate import simulate
@@ -352,3 +352,13 @@ def test_errors_in_single_precision_are_estimated_in_double():
     assert np.abs(error).max() > 1e-5
     with pytest.raises(ValueError, match="rounding of times in float32"):
         ensemble(flow, starts, [0.0, 1.0, 1.0 + 1e-9], lambda t, x: x[0])
+
+
+def test_the_statistics_of_members_speak():
+    given = [[True, False, True], [0, 1, 0], [5, 9, 7], [0, 0, 1], [0.0] * 3, [1.0, 0.4, 1.0]]
+    stats = Stats(*map(jnp.array, given))
+    said = str(stats)
+    assert said.startswith("2 of 3 members finished, in 5 to 9 steps. For 1 member, all allowed steps were used: ")
+    given = [[True] * 2, [0, 0], [5, 5], [0, 0], [0.0] * 2, [1.0, 0.4]]
+    done = Stats(*map(jnp.array, given), event=jnp.array([-1, 0]))
+    assert str(done) == "2 of 2 members finished, in 5 steps each. An event ended 1 of them."

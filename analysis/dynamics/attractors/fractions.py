@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
 from analysis.dynamics.attractors.basins import labelled
@@ -18,7 +17,7 @@ from analysis.dynamics.flow_maps.time_map import TimeMap
 from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
-from dynsim._core.types import Key, State
+from dynsim._core.types import ArrayLike, Key, State
 from dynsim._core.validation import choice, function, integer, random_key, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.notebook import picture, plot

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.validated.ball_operations import ball
@@ -19,7 +18,7 @@ from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import ball_box, certified_kind, enclosed_eigenvalues, ends_of, is_inside
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
-from dynsim._core.types import BoxLike
+from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.networks.decoder.pretrained import read_tensors
 from dynsim.networks.decoder.tokenizer import decode_letters, load_tokenizer
 

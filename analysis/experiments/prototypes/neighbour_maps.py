@@ -2,8 +2,8 @@
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import number, reals
 from dynsim.errors import ArgumentError, UnavailableError
 

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from dynsim._core.types import Key
+from dynsim._core.types import ArrayLike, Key
 from dynsim.errors import ArgumentError
 
 Table = Int[np.ndarray, "classes clusters"]

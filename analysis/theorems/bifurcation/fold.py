@@ -3,13 +3,13 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.theorems.bifurcation.extended import certified_zero, derivatives, family_of, in_balls
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
 from analysis.theorems.regions import point, written
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
 from dynsim.systems.parameter import Parameter
 

@@ -5,7 +5,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
@@ -14,6 +13,7 @@ from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesi
 from analysis.theorems.regions import point, written
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
 from dynsim.errors import ArgumentError
 from dynsim.systems.parameter import Parameter

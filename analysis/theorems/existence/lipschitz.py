@@ -1,14 +1,13 @@
 """The theorem of Picard and Lindeloef: a Lipschitz constant on a box, and how long solutions exist in it."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.conditions import Conditions, Hypothesis
 from analysis.theorems.fields import field_of
 from analysis.theorems.regions import as_region, point
 from dynsim._core.checked import checked
-from dynsim._core.types import BoxLike
+from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow

@@ -6,7 +6,6 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.theorems.boundary import pointing_inwards
 from analysis.theorems.conditions import Conditions, known, together
@@ -15,7 +14,7 @@ from analysis.theorems.matrices import leading_minors
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
-from dynsim._core.types import BoxLike
+from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import number, reals
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow

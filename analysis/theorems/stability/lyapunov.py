@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.theorems.conditions import Conditions, Hypothesis, known, together
 from analysis.theorems.exactly import vanishes
@@ -16,7 +15,7 @@ from analysis.theorems.matrices import leading_minors
 from analysis.theorems.regions import Region, as_region, box, point
 from analysis.theorems.subdivision import BUDGET, Decision, least_value, positive
 from dynsim._core.checked import checked
-from dynsim._core.types import BoxLike
+from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function, number
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow

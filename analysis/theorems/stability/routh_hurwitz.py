@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.enclosures import ball_box
 from analysis.dynamics.validated.equilibria import certified_equilibrium
@@ -13,6 +11,7 @@ from analysis.theorems.fields import field_of
 from analysis.theorems.regions import point, written
 from analysis.theorems.signs import above_zero
 from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
 from dynsim.systems.base import AbstractFlow
 
 

@@ -33,6 +33,8 @@ class Simulate(SystemOptions):
     """a .npy or .csv file with P, the query-key matrix of each head"""
     value: Path | None = None
     """a .npy or .csv file with U, the value matrix of each head"""
+    weights: Path | None = None
+    """a .safetensors or .npz file with the weights of a trained network, for the system `trained`"""
     causal: bool = False
     """use causal attention (token-flow)"""
     scale: float | None = None
@@ -43,8 +45,10 @@ class Simulate(SystemOptions):
     """distribution of the initial state, or a .npy or .csv file with an initial state"""
     members: int = 1
     """number of initial states; an ensemble keeps the diameter and E of tokens, or the components of a vector"""
+    begin: float = 0.0
+    """initial time"""
     end: float = 20.0
-    """final time, from t = 0; for a map, the number of steps"""
+    """final time; one before the initial time integrates backwards. For a map, the number of steps"""
     frames: int = 201
     """number of output times, evenly spaced"""
     integrator: Literal["diffrax", "scipy", "rkc2", "stiff", "symplectic"] = "diffrax"

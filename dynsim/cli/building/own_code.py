@@ -4,8 +4,6 @@ import contextlib
 import functools
 import importlib
 import inspect
-import linecache
-import sysconfig
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,18 +14,13 @@ from typing import Any
 import jax
 import numpy as np
 
-import analysis
-import dynsim
-import figures
+from dynsim._core.user_code import is_ours, is_the_users, line_of, quoted, untraceable
 from dynsim.errors import ArgumentError, nearest, reason
 from dynsim.io.serialisation import execute_file, loaded_file
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, jax_errors, stacked
 from dynsim.systems.named import components, listed
 
 SHAPING = "`--tokens`, `--dimension`, `--initial`"  # options of `dynsim simulate` that set the shape of a state
-SHOWN = 100  # characters of a source line that an error quotes
-OURS = tuple(Path(str(package.__file__)).parent.resolve() for package in (dynsim, analysis, figures))
-NOT_THE_USERS = (*OURS, *(Path(sysconfig.get_path(p)).resolve() for p in ("stdlib", "purelib", "platlib")))
 
 
 def imported(path: str, argument: str = "system", *, beside: str = "") -> Any:
@@ -86,19 +79,12 @@ def own_code(name: str, must: str) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        line = _line_of(error)
+        line = line_of(error)
         if isinstance(error, ArgumentError) and not line:  # a sentence of this package on the code as a whole
             raise
+        if isinstance(error, jax.errors.JAXTypeError):
+            raise ArgumentError(name, must, untraceable(error) if line else f"it {untraceable(error)}") from None
         raise ArgumentError(name, must, f"{line or 'it '}raised {_named(error)}") from None
-
-
-def _line_of(error: BaseException) -> str:
-    """Quote the user's line that raised an exception: "line 3 of `mine.py`, `return y`, "; "" if none did."""
-    if isinstance(error, SyntaxError) and error.filename and error.lineno:
-        return quoted(error.filename, error.lineno)
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if _is_the_users(frame.filename)]
-    return quoted(own[-1].filename, own[-1].lineno or 1) if own else ""
 
 
 def raised_by_user(error: BaseException) -> str:
@@ -107,32 +93,14 @@ def raised_by_user(error: BaseException) -> str:
     Frames of other packages do not count, since a library called with bad arguments is not at fault.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    last = next((f for f in reversed(frames) if _is_the_users(f.filename) or _is_ours(f.filename)), None)
-    if last is None or _is_ours(last.filename):
+    last = next((f for f in reversed(frames) if is_the_users(f.filename) or is_ours(f.filename)), None)
+    if last is None or is_ours(last.filename):
         return ""
-    return f"Your code must run without an exception, but {_line_of(error)}raised {_named(error)}."
+    return f"Your code must run without an exception, but {line_of(error)}raised {_named(error)}."
 
 
 def _named(error: BaseException) -> str:
     return f"{type(error).__name__}: {reason(error)}"
-
-
-def quoted(file: str, line: int) -> str:
-    """Quote a line of a file with its number: "line 3 of `mine.py`, `return y`, "."""
-    linecache.checkcache(file)
-    path, here = Path(file), Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
-    text = linecache.getline(file, line).strip()[:SHOWN]  # empty for a file that cannot be decoded
-    return f"line {line} of `{shown}`, {f'`{text}`, ' if text else ''}"
-
-
-def _is_the_users(file: str) -> bool:
-    path = Path(file).resolve()
-    return not file.startswith("<") and not any(path.is_relative_to(folder) for folder in NOT_THE_USERS)
-
-
-def _is_ours(file: str) -> bool:
-    return any(Path(file).resolve().is_relative_to(folder) for folder in OURS)
 
 
 def check_function(

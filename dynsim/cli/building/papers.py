@@ -61,6 +61,17 @@ def _symmetric(o: Simulate) -> np.ndarray:
     return A + A.T
 
 
+def _trained(o: Simulate) -> AbstractFlow:
+    """Build the flow (7) of a trained network, whose layers follow one another and are repeated after the last one."""
+    if o.weights is None:
+        raise ArgumentError("weights", "be given, the file of a trained network", "is missing")
+    from dynsim.networks.decoder.attention_flow import attention_flow
+    from dynsim.networks.decoder.pretrained import load_transformer
+
+    with typed_as(path="weights"):
+        return attention_flow(load_transformer(o.weights, heads=None if o.heads == 1 else o.heads))
+
+
 SYSTEMS: dict[str, tuple[str, Builder]] = {
     "token-flow": ("(7): self-attention times 1/sqrt(d), P and U from files, or beta I and I", lambda o: TokenFlow(
         _query_key(o), _value(o), space=space(o.space or "sphere"), mask=_mask(o))),
@@ -74,6 +85,7 @@ SYSTEMS: dict[str, tuple[str, Builder]] = {
     "attracted": ("(16): every token attracted to the first basis vector", lambda o: AttractedFlow(
         np.eye(o.token_dimension)[0])),
     "oja": ("(22): Oja's flow of a symmetric matrix", lambda o: OjaFlow(_symmetric(o))),
+    "trained": ("(7): causal, with P and U of the layers of a network in turn, from `--weights`", _trained),
     "published-gradient": ("Section 7.1 of CONSENSUS", lambda o: published_gradient_flow()),
     "published-hemisphere": ("Section 7.2 of CONSENSUS", lambda o: published_hemisphere_flow()),
     "published-symmetric": ("Section 7.3 of CONSENSUS", lambda o: published_symmetric_flow()),
@@ -82,15 +94,16 @@ SYSTEMS: dict[str, tuple[str, Builder]] = {
 }  # fmt: skip
 
 
-MODEL = ("heads", "beta", "query_key", "value", "causal", "space", "scale")
+MODEL = ("heads", "beta", "query_key", "value", "weights", "causal", "space", "scale")
 TAKEN = {
-    "token-flow": set(MODEL),
+    "token-flow": set(MODEL) - {"weights"},
     "gradient": {"beta", "query_key", "scale"},
     "causal": {"heads", "beta", "query_key", "scale"},
     "causal-symmetric": {"beta", "query_key", "value", "scale"},
     "projected-value": {"beta", "query_key", "value"},
     "oja": {"value"},
     "published-ensemble": {"heads"},
+    "trained": {"heads", "weights", "scale"},
 }
 """The options of `MODEL` that each system uses; systems not listed use none."""
 

@@ -14,7 +14,8 @@ from analysis.ledger.check import Check, NoTrialError
 from analysis.ledger.claim import Claim, TrialFn
 from analysis.ledger.evidence import Measurement, Trial
 from analysis.ledger.statement import Statement
-from dynsim.cli.building.own_code import definition, own_code, quoted
+from dynsim._core.user_code import quoted
+from dynsim.cli.building.own_code import definition, own_code
 from dynsim.cli.ledger.own_papers import OwnPaper, is_file, left_out, own_papers
 from dynsim.errors import ArgumentError, IntegrationError, UnavailableError, nearest
 

@@ -1,6 +1,7 @@
 """`dynsim simulate SYSTEM`: simulate one trajectory or an ensemble of a flow, or iterate a map."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from dynsim.cli.building.own_code import check_function
 from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
 from dynsim.cli.building.systems import found, warn_below_zero
-from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as
+from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as, warn
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
@@ -22,7 +23,7 @@ from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.cli.simulate.ensembles import many, measurements
 from dynsim.cli.simulate.events import events_of, tell_events
 from dynsim.cli.simulate.noise import check_noise, solved
-from dynsim.errors import ArgumentError, check_at_least, check_positive
+from dynsim.errors import ArgumentError, IntegrationError, check_at_least
 from dynsim.integrators.base import Event
 from dynsim.simulation.checks import check_start
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
@@ -31,6 +32,7 @@ from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import components
+from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.tokens.interactions.choice import DENSE_MOST
 
 OF_TOKENS = 2  # measurements of tokens that an ensemble keeps at each time: diameter and E
@@ -61,6 +63,7 @@ def main(words: Sequence[str]) -> int:
     if asked.dimension is None:
         o = dataclasses.replace(o, dimension=own_dimension(o, flow) or o.dimension)
     refuse_unused(asked, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
+    check_direction(o, flow)
     check_noise(o, flow, density=densities.wanted(o))
     if isinstance(flow, AbstractMap):
         assert given is not None  # a map has a start, or is refused
@@ -68,7 +71,7 @@ def main(words: Sequence[str]) -> int:
     if told := factor(o, flow):
         say(told)
     x = start(o, flow, 0) if given is None else given
-    ts = np.linspace(0.0, o.end, o.frames)
+    ts = np.linspace(o.begin, o.end, o.frames)
     if densities.wanted(o):
         refuse_unused(o, ("error_estimate", *EVENTS), "where the density is kept")
         tokens, starts = densities.check(o, flow), x[None]
@@ -110,7 +113,18 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
 
 def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     """Iterate a map `end` times, print its first and last states, and write the requested files."""
-    only = (*EVENTS, "members", "integrator", "max_steps", "rtol", "atol", "error_estimate", "tokens", "frames")
+    only = (
+        *EVENTS,
+        "members",
+        "begin",
+        "integrator",
+        "max_steps",
+        "rtol",
+        "atol",
+        "error_estimate",
+        "tokens",
+        "frames",
+    )
     refuse_unused(o, only, "for a map")
     check_at_least(1, end=o.end)
     if not o.end.is_integer():
@@ -152,7 +166,11 @@ def check_sizes(o: Simulate) -> None:
     tokens = TOKENS if o.tokens is None else o.tokens
     check_at_least(1, tokens=tokens, dimension=o.token_dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
-    check_positive(end=o.end)
+    for name, time in (("begin", o.begin), ("end", o.end)):
+        if not math.isfinite(time):
+            raise ArgumentError(name, "be a finite number", f"is {time}")
+    if o.end == o.begin:
+        raise ArgumentError("end", f"differ from the initial time, {o.begin:g}", f"is {o.end:g}")
     vector = o.tokens is None and o.system not in SYSTEMS
 
     def predicted(*, tokens: int, dimension: int, heads: int, frames: int, members: int) -> int:
@@ -171,23 +189,69 @@ def check_sizes(o: Simulate) -> None:
     )
 
 
+def check_direction(o: Simulate, flow: Any) -> None:
+    """Raise `ValueError` for a run backwards in time where there is none: with noise, events, or many members."""
+    if isinstance(flow, AbstractMap) or o.end > o.begin:
+        return
+    reasons = {
+        "with noise": o.noise is not None or isinstance(flow, NoisyFlow),
+        "with `--event`": bool(o.event),
+        "for an ensemble": o.members > 1,
+        "where the density is kept": densities.wanted(o),
+    }
+    where = next((words for words, holds in reasons.items() if holds), None)
+    if where is not None:
+        raise ArgumentError("end", f"be after the initial time, {o.begin:g}, {where}", f"is {o.end:g}")
+
+
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory, print its summary, and write the requested files."""
     events = _events(o, flow, x)
     system, options = solved(o, flow)
     with typed_as(flow="system", y0="start"):
-        path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
+        try:
+            path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
+        except IntegrationError as error:
+            warn([str(error)])
+            return partial(o, part_before(error.reached, system, x, ts, options))
     say(str(path.stats))
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
-        say(f"from {_shown(path.initial)} at t = 0 to {_shown(path.final)} at t = {o.end:g}")
+        say(f"from {_shown(path.initial)} at t = {o.begin:g} to {_shown(path.final)} at t = {o.end:g}")
     if path.ys.ndim == 3:
         first, last = (float(measurements(x)[0]) for x in (path.initial, path.final))
-        say(f"diameter {first:.6g} at t = 0, {last:.6g} at t = {o.end:g}")
+        say(f"diameter {first:.6g} at t = {o.begin:g}, {last:.6g} at t = {o.end:g}")
     if events:
         tell_events(o, flow, x, ts, events, options["integrator"])
     write(o, path)
     return 0
+
+
+def part_before(reached: float, system: AbstractFlow, x: jax.Array, ts: np.ndarray, options: Any) -> Trajectory | None:
+    """Compute the part of a failed run up to the last time that was reached, at as many times; None without any.
+
+    With noise the times stay the same, because other ones would draw another path.
+    """
+    if not abs(reached - ts[0]) > 0:
+        return None
+    times = ts if isinstance(system, NoisyFlow) else np.linspace(ts[0], reached, len(ts))
+    while len(times) > 1:
+        path = simulate(system, x, times, throw=False, **options)
+        kept = escape(distances(path))
+        if kept is None:
+            return path
+        times = times[:kept]  # and once more, so that the run file holds a run that can be repeated
+    return None
+
+
+def partial(o: Simulate, path: Trajectory | None) -> int:
+    """Write the requested files of the part of a run before it failed, and return the exit status, 1."""
+    if path is None:
+        say(f"nothing is written, because the run ends at t = {o.begin:g}, where it begins")
+        return 1
+    say(f"files hold the part of the run up to t = {float(path.ts[-1]):.9g}")
+    write(o, path, len(path.ts))
+    return 1
 
 
 def _events(o: Simulate, flow: AbstractFlow, x: jax.Array) -> list[Event]:
@@ -213,9 +277,11 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
             say(f"nothing is drawn, because the orbit exceeds {FARTHEST:g} at step {escaped}")
             return
         shown = drawn_steps(distances(path), escaped)
-        say(
-            f"only the steps before step {shown} are drawn: the orbit escapes, exceeding {FARTHEST:g} at step {escaped}"
-        )
+        if isinstance(path.system, AbstractMap):
+            why = f"the orbit escapes, exceeding {FARTHEST:g} at step {escaped}"
+            say(f"only the steps before step {shown} are drawn: {why}")
+        elif shown < escaped:
+            say(f"only the part up to t = {float(path.ts[shown - 1]):.6g} is drawn: the state grows fast after it")
         part = Trajectory(path.ts[:shown], path.ys[:shown], path.system, path.stats)
     if o.figure is not None:
         what = "diameter" if np.ndim(part.ys) == 3 else "state"

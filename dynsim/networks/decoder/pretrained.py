@@ -80,7 +80,7 @@ def load_transformer(path: str | Path, *, heads: int | None = None, dtype: DType
 
     Args:
         path: the file.
-        heads: the number of heads, which a file in the GPT-2 layout does not contain; by default d // 64.
+        heads: the number of heads, which a file in the GPT-2 layout does not contain; by default d // 64, at least 1.
         dtype: the dtype of all weights.
 
     Raises:
@@ -159,7 +159,7 @@ def _gpt2(tensors: Tensors, heads: int | None) -> Transformer:
     embedding, positions = tensors.take("wte.weight", None, None), tensors.take("wpe.weight", None, None)
     vocabulary, d = embedding.shape
     tensors.raw("wpe.weight", None, d)
-    heads = d // 64 if heads is None else heads
+    heads = max(1, d // 64) if heads is None else heads
     if heads < 1 or d % heads:
         raise ArgumentError("heads", f"divide {d}, the width of the network", f"is {heads}")
 

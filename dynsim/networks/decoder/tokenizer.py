@@ -7,9 +7,9 @@ from numbers import Real
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError, shown
 from dynsim.networks.decoder.pretrained import read_tensors

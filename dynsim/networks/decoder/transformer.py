@@ -10,10 +10,9 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import check_fields, checked
-from dynsim._core.types import State, Step, Tokens
+from dynsim._core.types import ArrayLike, State, Step, Tokens
 from dynsim._core.validation import instance, integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Euclidean

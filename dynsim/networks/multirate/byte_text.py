@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt8
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Key, Step
+from dynsim._core.types import ArrayLike, Key, Step
 from dynsim.errors import ArgumentError, check_at_least, reason
 from dynsim.networks.decoder.transformer import check_ids
 from dynsim.networks.multirate.network import MultirateNetwork

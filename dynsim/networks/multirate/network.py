@@ -9,10 +9,9 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
-from dynsim._core.types import Key, Scalar
+from dynsim._core.types import ArrayLike, Key, Scalar
 from dynsim._core.validation import float_dtype, reals
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import RMSNorm, check_ids

@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
-from dynsim._core.types import Key, Scalar
+from dynsim._core.types import ArrayLike, Key, Scalar
 from dynsim._core.validation import choice, float_dtype, instance, integer, random_key, real, reals, size
 from dynsim.errors import ArgumentError
 from dynsim.networks.decoder.transformer import LayerNorm

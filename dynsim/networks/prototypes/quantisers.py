@@ -7,9 +7,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Scalar
+from dynsim._core.types import ArrayLike, Scalar
 from dynsim._core.validation import choice, real
 from dynsim.errors import ArgumentError
 from dynsim.networks.prototypes.layer import floats, pairwise_distances

@@ -4,9 +4,8 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Scalar, State, Time
+from dynsim._core.types import ArrayLike, Scalar, State, Time
 from dynsim._core.validation import real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import Circle, Euclidean

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from dynsim.spaces import Simplex
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, Part
 

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
-from dynsim._core.types import State, Time
+from dynsim._core.types import ArrayLike, State, Time
 from dynsim._core.validation import instance, real
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Product

@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
-from dynsim._core.types import Key, Scalar, State, Time
+from dynsim._core.types import ArrayLike, Key, Scalar, State, Time
 from dynsim._core.validation import function, instance, not_negative, real
 from dynsim.errors import ArgumentError
 from dynsim.keys import random_key

@@ -5,9 +5,8 @@ from typing import Any, Literal, get_args
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import State, Time
+from dynsim._core.types import ArrayLike, State, Time
 from dynsim._core.validation import choice, real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean

@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from dynsim._core.orientation import TIE, basis_of_range
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import choice, reals
 from dynsim.errors import ArgumentError
 

@@ -78,7 +78,11 @@ class MasterEquationFlow(AbstractFlow):
         """Raise `ValueError` unless Q is defined on [t0, t1] and a generator at each of the checked times."""
         end = type(self.generator).end(self.generator)
         if t1 > end or (t0 < 0 and math.isfinite(end)):
-            raise ArgumentError("ts", f"stay inside the schedule of `generator`, [0, {end}]", f"ends at {t1}")
+            raise ArgumentError(
+                "ts",
+                f"stay inside the schedule of `generator`, [0, {end}]",
+                f"ends at {t1}" if t1 > end else f"begins at {t0}",
+            )
         if isinstance(self.generator, SparseGenerator):
             return
         constant = isinstance(self.generator, Constant)

@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Key, State, Step
+from dynsim._core.types import ArrayLike, Key, State, Step
 from dynsim._core.validation import LONGEST, instance, integer, random_key, real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace

@@ -9,11 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from numpy.typing import ArrayLike
 
 from dynsim._core.checked import checked
 from dynsim._core.orientation import oriented
-from dynsim._core.types import Key, State
+from dynsim._core.types import ArrayLike, Key, State
 from dynsim._core.validation import integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Euclidean, Product

@@ -9,9 +9,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Scalar, State, Time
+from dynsim._core.types import ArrayLike, Scalar, State, Time
 from dynsim._core.validation import instance, real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import Euclidean, Product

@@ -7,9 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Scalar, State, Time
+from dynsim._core.types import ArrayLike, Scalar, State, Time
 from dynsim._core.validation import instance, real, reals
 from dynsim.errors import ArgumentError, shown
 from dynsim.spaces import Euclidean, Product

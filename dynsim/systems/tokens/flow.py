@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Step, Time, Tokens
+from dynsim._core.types import ArrayLike, Step, Time, Tokens
 from dynsim._core.validation import instance, real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
@@ -141,7 +140,11 @@ class TokenFlow(AbstractFlow):
         for name, part in (("query_key", self.query_key), ("value", self.value)):
             end = part.end()
             if t1 > end or (t0 < 0 and math.isfinite(end)):
-                raise ArgumentError("ts", f"stay inside the schedule of `{name}`, [0, {end}]", f"ends at {t1}")
+                raise ArgumentError(
+                    "ts",
+                    f"stay inside the schedule of `{name}`, [0, {end}]",
+                    f"ends at {t1}" if t1 > end else f"begins at {t0}",
+                )
 
 
 @eqx.filter_jit

@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Scalar, State, Time
+from dynsim._core.types import ArrayLike, Scalar, State, Time
 from dynsim._core.validation import real, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import Sphere

@@ -8,11 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
-from numpy.typing import ArrayLike
 
 from analysis.claims.consensus.instances.printed_attention import Sees, before, printed_field
 from analysis.ledger.evidence import ROUNDING, Measurement, agrees, at_most
-from dynsim._core.types import Key
+from dynsim._core.types import ArrayLike, Key
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.schedules import Modulated, PiecewiseConstant
 from dynsim.systems.tokens.interactions.masks import AbstractMask

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.claims.rational_instances import factor_and_points, rational_matrix
-from dynsim._core.types import Key
+from dynsim._core.types import ArrayLike, Key
 from dynsim.exact import Exact
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.tokens.flow import TokenFlow

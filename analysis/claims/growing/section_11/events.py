@@ -5,14 +5,13 @@ from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.section_11.lyapunov import random_heads
 from analysis.growing.functionals import energy_along, free_energy_terms, piecewise_free_energy
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
-from dynsim._core.types import Key
+from dynsim._core.types import ArrayLike, Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike
 
 from analysis.claims.growing.instances.interactions import blocks
 from analysis.claims.growing.instances.measured import measured
@@ -17,7 +16,7 @@ from analysis.claims.prototypes.instances.escapes import Escape, escape
 from analysis.growing.functionals import energy_along, rate_of_change
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, holds
-from dynsim._core.types import Key
+from dynsim._core.types import ArrayLike, Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
 from dynsim.papers import GROWING

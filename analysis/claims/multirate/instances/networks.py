@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
-from numpy.typing import ArrayLike
 
-from dynsim._core.types import Key
+from dynsim._core.types import ArrayLike, Key
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.config import MultirateConfig
 from dynsim.networks.multirate.network import MultirateNetwork, draw_multirate, with_gates

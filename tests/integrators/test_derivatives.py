@@ -1,0 +1,122 @@
+"""Derivatives through simulations: closed forms in both modes, and refusals in one sentence where there are none."""
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dynsim.errors import ArgumentError
+from dynsim.integrators import Diffrax, Event, Scipy, Symplectic, stiff
+from dynsim.integrators.derivatives import is_traced
+from dynsim.simulation.dense import dense_output
+from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.hybrid import crossings
+from dynsim.simulation.simulate import simulate, simulate_until
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.oscillators import Pendulum
+
+T = 1.0
+
+
+def riccati(p, x, **options):
+    """The final state of x' = -p x^2, which is x / (1 + p x T)."""
+    flow = FunctionFlow(lambda t, x, p: -p * x**2, parameters={"p": p})
+    return simulate(flow, x[None], [0.0, T], **options).final[0]
+
+
+def slopes(p, x):
+    """The derivatives of x / (1 + p x) by p and by x."""
+    return -(x**2) / (1 + p * x) ** 2, 1 / (1 + p * x) ** 2
+
+
+def switched(p, x, t=T):
+    """The final state of x' = 1 below 1 and p above."""
+    flow = FunctionFlow(lambda t, x, p: jnp.where(x < 1, 1.0, p), parameters={"p": p})
+    return simulate(flow, x[None], [0.0, t]).final[0]
+
+
+P, X = jnp.asarray(2.0), jnp.asarray(0.7)
+
+
+def test_forward_mode_has_the_closed_form():
+    np.testing.assert_allclose(jax.jacfwd(riccati, (0, 1))(P, X), slopes(2.0, 0.7), rtol=1e-7)
+
+
+@pytest.mark.slow
+def test_both_modes_compiled_and_of_many_starts_have_the_closed_form():
+    exact = slopes(2.0, 0.7)
+    np.testing.assert_allclose(jax.jit(jax.grad(riccati, (0, 1)))(P, X), exact, rtol=1e-7)
+    np.testing.assert_allclose(jax.vmap(jax.jacfwd(riccati, 1), (None, 0))(P, X[None]), exact[1:], rtol=1e-7)
+    inside = jax.jit(lambda p, x: riccati(p, x, integrator=Diffrax(adjoint=diffrax.ForwardMode())))
+    np.testing.assert_allclose(jax.jacfwd(inside, (0, 1))(P, X), exact, rtol=1e-7)
+    second = jax.jacfwd(jax.jacfwd(riccati, 1), 1)(P, X)
+    np.testing.assert_allclose(second, -4.0 / 2.4**3, rtol=1e-6)
+    listed = jax.jit(lambda p: simulate(FunctionFlow(lambda t, x: -p * x**2), [0.7], [0.0, T]).final[0])
+    assert listed(P) == pytest.approx(0.7 / 2.4, rel=1e-8)  # a start as a list is an array of the program within `jit`
+
+
+@pytest.mark.slow
+def test_ensembles_and_symplectic_runs_have_derivatives():
+    flow = lambda p: FunctionFlow(lambda t, x, p: -p * x**2, parameters={"p": p})
+    of_all = lambda p: ensemble(flow(p), X[None, None], [0.0, T], lambda t, x: x[0]).values[0, -1]
+    for derivative in (jax.grad, jax.jacfwd):
+        np.testing.assert_allclose(derivative(of_all)(P), slopes(2.0, 0.7)[0], rtol=1e-8)
+    swing = lambda q: simulate(Pendulum(), jnp.stack([q, 0 * q]), [0.0, T], integrator=Symplectic(0.05)).final[0]
+    quotient = (swing(X + 1e-5) - swing(X - 1e-5)) / 2e-5
+    np.testing.assert_allclose([jax.grad(swing)(X), jax.jacfwd(swing)(X)], quotient, rtol=1e-6)
+
+
+def test_a_derivative_across_a_jump_is_refused_and_one_beside_it_is_right():
+    derivative = eqx.filter_jit(lambda p, x: jax.jacfwd(switched, (0, 1))(p, x))
+    np.testing.assert_allclose(derivative(P, jnp.asarray(1.5)), (T, 1.0), atol=1e-9)
+    with pytest.raises(RuntimeError, match="`flow` must not jump on a trajectory .*a comparison changes of x_1"):
+        derivative(P, X)
+
+
+@pytest.mark.slow
+def test_a_jump_is_refused_at_once_without_compilation_and_a_kink_is_not():
+    for mode in (jax.jacfwd, jax.jacrev):
+        with pytest.raises(ArgumentError, match="`flow` must not jump on a trajectory whose derivative is taken"):
+            mode(switched, 1)(P, X)
+    pulse = lambda p: simulate(FunctionFlow(lambda t, x: jnp.where(t < p, 1.0, 0.0) + 0 * x), [0.0], [0.0, T]).final[0]
+    with pytest.raises(ArgumentError, match="a comparison changes of time and parameters"):
+        jax.jacfwd(pulse)(0.5)  # the derivative is 1, and that of the solver 0
+    kinked = lambda x: simulate(FunctionFlow(lambda t, x: jnp.where(x < 1, x, 1.0)), x[None], [0.0, 2.0]).final[0]
+    assert jax.jacfwd(kinked)(jnp.asarray(0.5)) == pytest.approx(2.0, rel=1e-3)  # of 3 + log x; no step ends there
+
+
+def test_what_runs_outside_of_jax_refuses_in_one_sentence():
+    closed = lambda p: FunctionFlow(lambda t, x: -p * x)
+    event = Event(lambda t, x: x[0] - 0.5)
+    runs = {
+        "`integrator` must be `Diffrax..` .* but is Scipy, which": [
+            lambda p: simulate(closed(p), [1.0], [0.0, T], integrator=stiff()).final,
+            lambda p: simulate(closed(1.0), p[None], [0.0, T], integrator=Scipy()).final,
+        ],
+        "`events` must be left to .* but `simulate_until` runs": [
+            lambda p: simulate_until(closed(p), [1.0], [0.0, T], [event]).path.final,
+            lambda p: crossings(closed(p), [1.0], [0.0, T], [event]).phases[0].final,
+        ],
+    }
+    for sentence, functions in runs.items():
+        for function in functions:
+            for transformed in (jax.jacfwd, jax.jacrev, jax.jit):
+                with pytest.raises(ArgumentError, match=sentence):
+                    transformed(function)(P)
+    path = simulate(closed(1.0), [1.0], [0.0, T], integrator=Scipy())
+    with pytest.raises(ArgumentError, match="`run` must be a run of known numbers"):
+        jax.jit(lambda y: dense_output(eqx.tree_at(lambda run: run.ys, path, y))(0.5))(path.ys)
+    with pytest.raises(ArgumentError, match="`adjoint` must be an adjoint of diffrax, such as `ForwardMode"):
+        Diffrax(adjoint="forward")
+
+
+def test_traced_numbers_are_found_behind_functions():
+    def found(p):
+        inner = lambda x: p * x
+        return is_traced(lambda x: inner(x)), is_traced(lambda x, q=p: q), is_traced(lambda x: x), is_traced({"p": p})
+
+    kept = []
+    jax.eval_shape(lambda p: kept.append(found(p)), P)
+    assert kept == [(True, True, False, True)]
