@@ -20,7 +20,6 @@ from dynsim.equations.sbml_math import (
     name,
     operated,
     refused,
-    substituted,
 )
 from dynsim.equations.writing import Format, written
 from dynsim.errors import ArgumentError
@@ -268,12 +267,19 @@ class _Model:
         for key in self.symbols:
             if self.names[key] in used and self.names[key] not in formulas:
                 raise ArgumentError("path", "name a model that gives every value", f"has none for `{key}`")
-        dummy = self.new("nothing")
-        text = [*self.function_lines(), *(f"{key} = {_text(body)}" for key, body in formulas.items()), f"{dummy}' = 0"]
-        plain = source("\n".join(text))
-        made = built(plain, lines(plain)[0], ())
-        numbers = values(made.graph, [made.quantities[key] for key in formulas], 0.0, np.zeros(1), {})
-        return {key: float(np.asarray(value)) for key, value in zip(formulas, numbers, strict=True)}
+        numbers = {key: body[0].value for key, body in formulas.items() if len(body) == 1 and body[0].kind == "number"}
+        others = {key: body for key, body in formulas.items() if key not in numbers}
+        return numbers | self.at_start(others, numbers)
+
+    def at_start(self, formulas: Mapping[str, Body], known: Mapping[str, Any]) -> dict[str, float]:
+        """Values of formulas at time zero, by name, where those of other names are known."""
+        definitions = (f"{key} = {_text(body)}" for key, body in formulas.items())
+        plain = source("\n".join([*self.function_lines(), *definitions, f"{self.new('nothing')}' = 0"]))
+        made = built(plain, lines(plain)[0], tuple(known))
+        given = {key: np.float64(value) for key, value in known.items()}
+        with np.errstate(all="ignore"):
+            found = values(made.graph, [made.quantities[key] for key in formulas], np.float64(0), np.zeros(1), given)
+        return {key: float(np.asarray(value)) for key, value in zip(formulas, found, strict=True)}
 
     def initial_formula(self, key: str) -> Body | None:
         """The value of a quantity at time zero, or None if the model gives none."""
@@ -375,42 +381,34 @@ class _Model:
             trigger = event.getTrigger()
             guard = guard_of(trigger.getMath(), named)
             sets = {a.getVariable(): self.body(a.getMath()) for a in _each(event, "EventAssignment") if a.isSetMath()}
-            sizes = {self.names[key]: body for key, body in sets.items() if key in self.compartments}
-            found = []
-            for key, body in sets.items():
-                one = self.quantities[key]
-                if one.kind == "defined":
-                    raise ArgumentError("path", "name a model whose events set what no rule gives", f"sets `{key}`")
-                size = name(self.names[self.species[key].getCompartment()]) if one.amount else ()
-                after = operated("mul", body, substituted(size, sizes)) if size else body
-                found.append(f"{one.amount or self.names[key]} = {_text(after)}")
-            found += self.diluted(sets, sizes)
-            if trigger.isSetInitialValue() and not trigger.getInitialValue() and self.at_start(guard) > 0:
+            found = [f"{key} = {_text(body)}" for key, body in self.after(sets).items()]
+            condition = self.body(trigger.getMath())
+            begun = self.at_start({"when": condition, "when1": guard}, self.initial)
+            armed = trigger.isSetInitialValue() and not trigger.getInitialValue()
+            if armed and begun["when"] or not begun["when"] and begun["when1"] == 0:
                 raise refused("events that occur at the start")
             if found:
-                condition = self.body(trigger.getMath())
                 plain = condition[-1].value in ("lt", "le", "gt", "ge")
                 yield f"when({_text(condition) if plain else _text(guard) + ' > 0'}, {', '.join(found)})"
 
-    def diluted(self, sets: Mapping[str, Body], sizes: Mapping[str, Body]) -> list[str]:
-        """Concentrations with a rate rule, after the size of their compartment has changed."""
-        found = []
+    def after(self, sets: Mapping[str, Body]) -> dict[str, Body]:
+        """What an event sets, by our names: concentrations are set first, and amounts stay when sizes change."""
+        found = {}
+        for key, body in sets.items():
+            if self.quantities[key].kind == "defined":
+                raise ArgumentError("path", "name a model whose events set what no rule gives", f"sets `{key}`")
+            if key not in self.species:
+                found[self.names[key]] = body
         for key, one in self.species.items():
-            size = self.names[one.getCompartment()]
-            ruled = self.quantities[key].kind == "state" and not self.quantities[key].amount and not self.is_amount(key)
-            if size in sizes and ruled and key not in sets:
-                after = operated("div", operated("mul", name(self.names[key]), name(size)), sizes[size])
-                found.append(f"{self.names[key]} = {_text(after)}")
+            amount, room = self.quantities[key].amount, one.getCompartment()
+            size = name(self.names[room])
+            if amount and key in sets:
+                found[amount] = operated("mul", sets[key], size)
+            elif not amount and (key in sets or room in sets and self.quantities[key].kind == "state"):
+                body = sets.get(key, name(self.names[key]))
+                diluted = room in sets and not self.is_amount(key)
+                found[self.names[key]] = operated("div", operated("mul", body, size), sets[room]) if diluted else body
         return found
-
-    def at_start(self, body: Body) -> float:
-        """The value of an expression at time zero."""
-        plain = source("\n".join([
-            *self.function_lines(), *(f"{key} = {_text(constant(value))}" for key, value in self.initial.items()),
-            f"{self.new('guard')} = {_text(body)}", f"{self.new('nothing')}' = 0",
-        ]))  # fmt: skip
-        made = built(plain, lines(plain)[0], ())
-        return float(np.asarray(values(made.graph, [made.quantities[self.new("guard")]], 0.0, np.zeros(1), {})[0]))
 
     def unit(self, key: str, is_amount: bool) -> str:
         """The label of the unit of a quantity, or ""."""
