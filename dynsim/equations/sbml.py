@@ -54,7 +54,7 @@ def from_sbml(content: str) -> str:
     an amount if it has only substance units. In a compartment whose size changes, the state is its amount,
     `NAME_amount`. Reactions are quantities of their names, and local parameters are called `REACTION_NAME`. Species
     and sizes that nothing changes are parameters. Initial assignments of what never changes are kept as formulas, and
-    others are evaluated.
+    others are evaluated. A parameter without a value must be given to `dynsim.system`.
 
     Raises:
         ArgumentError: for a file that is not SBML or holds no model, and for what has no equation here: algebraic
@@ -73,8 +73,9 @@ def _read(content: str) -> Any:
     for k in range(document.getNumErrors()):
         error = document.getError(k)
         if error.getSeverity() >= library.LIBSBML_SEV_ERROR:
-            said = " ".join(error.getShortMessage().split()) or "unknown"
-            raise ArgumentError("path", "name a valid file in SBML", f"line {error.getLine()} has an error: {said}")
+            said = " ".join(error.getShortMessage().split()).rstrip(".") or "unknown"
+            line = error.getLine() - (not content.lstrip().startswith("<?xml"))  # libSBML puts a header before others
+            raise ArgumentError("path", "name a valid file in SBML", f"line {max(1, line)} has an error: {said}")
     if document.getModel() is None:
         raise ArgumentError("path", "name a file in SBML with a model", "has none")
     for k in range(document.getNumPlugins()):
@@ -267,7 +268,9 @@ class _Model:
         for key in self.symbols:
             if self.names[key] in used and self.names[key] not in formulas:
                 raise ArgumentError("path", "name a model that gives every value", f"has none for `{key}`")
-        numbers = {key: body[0].value for key, body in formulas.items() if len(body) == 1 and body[0].kind == "number"}
+        numbers: dict[str, Any] = {
+            key: body[0].value for key, body in formulas.items() if len(body) == 1 and body[0].kind == "number"
+        }
         others = {key: body for key, body in formulas.items() if key not in numbers}
         return numbers | self.at_start(others, numbers)
 

@@ -149,6 +149,8 @@ def body_of(node: Any, named: Callable[[str], str]) -> Body:
         return given[0] if kind in ("FUNCTION_MIN", "FUNCTION_MAX") and len(given) == 1 else called(CALLS[kind], *given)
     if kind in OPERATORS:
         return _operation(OPERATORS[kind], given)
+    if kind == "LOGICAL_XOR" and len(given) < 2:
+        return given[0] if given else constant(0)
     if kind in FORMULAS:
         return _folded(FORMULAS[kind], given)
     if kind == "FUNCTION":
