@@ -70,12 +70,7 @@ def _read(content: str) -> Any:
     """The document of a file without errors."""
     library = libsbml()
     document = library.readSBMLFromString(content)
-    for k in range(document.getNumErrors()):
-        error = document.getError(k)
-        if error.getSeverity() >= library.LIBSBML_SEV_ERROR:
-            said = " ".join(error.getShortMessage().split()).rstrip(".") or "unknown"
-            line = error.getLine() - (not content.lstrip().startswith("<?xml"))  # libSBML puts a header before others
-            raise ArgumentError("path", "name a valid file in SBML", f"line {max(1, line)} has an error: {said}")
+    _check_valid(document, content)
     if document.getModel() is None:
         raise ArgumentError("path", "name a file in SBML with a model", "has none")
     for k in range(document.getNumPlugins()):
@@ -86,7 +81,24 @@ def _read(content: str) -> Any:
         prefix = document.getUnknownPackagePrefix(k)
         if document.getPackageRequired(prefix):
             raise refused(f"the package `{prefix}`")
+    for category in range(library.LIBSBML_CAT_SBML, library.LIBSBML_CAT_MODELING_PRACTICE + 1):
+        document.setConsistencyChecks(category, category in (
+            library.LIBSBML_CAT_GENERAL_CONSISTENCY, library.LIBSBML_CAT_IDENTIFIER_CONSISTENCY,
+            library.LIBSBML_CAT_MATHML_CONSISTENCY,
+        ))  # fmt: skip
+    document.checkConsistency()
+    _check_valid(document, content)
     return document
+
+
+def _check_valid(document: Any, content: str) -> None:
+    """Raise `ArgumentError` for the first error that libSBML has found."""
+    for k in range(document.getNumErrors()):
+        error = document.getError(k)
+        if error.getSeverity() >= libsbml().LIBSBML_SEV_ERROR:
+            said = " ".join(error.getShortMessage().split()).rstrip(".") or "unknown"
+            line = error.getLine() - (not content.lstrip().startswith("<?xml"))  # libSBML puts a header before others
+            raise ArgumentError("path", "name a valid file in SBML", f"line {max(1, line)} has an error: {said}")
 
 
 def _each(parent: Any, what: str) -> list[Any]:
@@ -164,16 +176,8 @@ class _Model:
 
     def body(self, node: Any, local: Mapping[str, str] | None = None) -> Body:
         """An expression of the model, in our names."""
-
-        def named(key: str) -> str:
-            found = {**self.names, **(local or {})}.get(key)
-            if found is None:
-                raise ArgumentError(
-                    "path", "name a model whose formulas use its own names", f"has `{key}` in a formula"
-                )
-            return found
-
-        return body_of(node, named)
+        known = {**self.names, **(local or {})}
+        return body_of(node, known.__getitem__)
 
     def reaction_rate(self, key: str, reaction: Any) -> Body:
         """The rate of a reaction; its local parameters get names of their own."""
@@ -208,9 +212,7 @@ class _Model:
             for sign, side in (("sub", "Reactant"), ("add", "Product")):
                 for reference in _each(reaction, side):
                     species = reference.getSpecies()
-                    one = self.species.get(species)
-                    if one is None:
-                        raise ArgumentError("path", "name a model with its species", f"has `{species}` in `{key}` only")
+                    one = self.species[species]
                     if not (one.getBoundaryCondition() or one.getConstant()):
                         term = self.term(key, reference, one)
                         begun = found.get(species)
@@ -398,8 +400,6 @@ class _Model:
         """What an event sets, by our names: concentrations are set first, and amounts stay when sizes change."""
         found = {}
         for key, body in sets.items():
-            if self.quantities[key].kind == "defined":
-                raise ArgumentError("path", "name a model whose events set what no rule gives", f"sets `{key}`")
             if key not in self.species:
                 found[self.names[key]] = body
         for key, one in self.species.items():
