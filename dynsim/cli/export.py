@@ -1,4 +1,4 @@
-"""`dynsim export`: write equations for XPPAUT, LaTeX, Python or Julia."""
+"""`dynsim export`: write equations for XPPAUT, LaTeX, Python, Julia or SBML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,12 @@ from dynsim.io.outputs import check_output
 class Export(SystemOptions):
     """Write equations for another program: dynsim export "x' = y; y' = -sin(x) - c*y" --c 0.1 --to python.
 
-    SYSTEM is a text of equations, or a file with one (.ode, .toml, .txt); its parameters are options of their own.
+    SYSTEM is a text of equations, or a file with one (.ode, .xml, .toml, .txt); its parameters are options of their
+    own.
     """
 
-    to: Literal["xpp", "latex", "python", "julia"] = "xpp"
-    """xpp (an .ode file), latex, python (with SciPy) or julia (with OrdinaryDiffEq)"""
+    to: Literal["xpp", "latex", "python", "julia", "sbml"] = "xpp"
+    """xpp (an .ode file), latex, python (with SciPy), julia (with OrdinaryDiffEq) or sbml"""
     out: Path | None = None
     """the file to write; printed if it is not given"""
     force: bool = False

@@ -1,44 +1,24 @@
-"""Write equations for other programs: XPPAUT, LaTeX, Python with SciPy, and Julia with DifferentialEquations."""
+"""Write equations for other programs: XPPAUT, LaTeX, SBML, Python with SciPy, and Julia with OrdinaryDiffEq."""
 
 import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dynsim._core.validation import choice
 from dynsim.equations.characters import source
-from dynsim.equations.expressions import Instruction, Span
+from dynsim.equations.expressions import Span
 from dynsim.equations.flows import EquationFlow, EquationMap
-from dynsim.equations.functions import ALIASES, BINARY, GREEK, POWER, SIGN, SUM, SYMBOLS
+from dynsim.equations.functions import GREEK, SYMBOLS
 from dynsim.equations.lines import EquationLine, lines
 from dynsim.equations.model import ordered
+from dynsim.equations.sbml_export import to_sbml
+from dynsim.equations.writing import RATIOS, Format, number, written
 from dynsim.errors import ArgumentError
 
-FORMATS = ("xpp", "latex", "python", "julia")
-ATOM = 10  # how strongly a number, a name or a call binds
-RATIOS = {"sec": "1/cos({0})", "csc": "1/sin({0})", "cot": "1/tan({0})", "sech": "1/cosh({0})", "csch": "1/sinh({0})",
-          "coth": "1/tanh({0})"}  # fmt: skip
-
-
-class Piece(NamedTuple):
-    """A part of an expression as text, and how strongly its outermost operator binds."""
-
-    text: str
-    binds: int = ATOM
-
-
-class Format(NamedTuple):
-    """How a program writes names, operators and functions; functions that are not listed keep their name."""
-
-    name: Callable[[str], str]
-    signs: Mapping[str, str]
-    calls: Mapping[str, str]
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value % 1 == 0 and abs(value) < 1e15 else repr(value)
+FORMATS = ("xpp", "latex", "python", "julia", "sbml")
 
 
 def _python_name(name: str) -> str:
@@ -93,6 +73,7 @@ LATEX_SIGNS = {
 PLACES = {
     "python": Format(_python_name, PYTHON_SIGNS, NUMPY), "julia": Format(_python_name, JULIA_SIGNS, JULIA),
     "xpp": Format(_python_name, XPP_SIGNS, XPP), "latex": Format(_latex_name, LATEX_SIGNS, LATEX),
+    "sbml": Format(lambda name: "d" * name.count("'") + name.replace("'", ""), SYMBOLS, {}),
 }  # fmt: skip
 
 
@@ -110,8 +91,8 @@ def export(system: Any, to: str) -> str:
 
     Args:
         system: a flow or a map that `dynsim.system` has made.
-        to: `xpp` for an `.ode` file, `latex` for an aligned display, `python` for a script with SciPy, or `julia` for
-            one with OrdinaryDiffEq.
+        to: `xpp` for an `.ode` file, `latex` for an aligned display, `python` for a script with SciPy, `julia` for one
+            with OrdinaryDiffEq, or `sbml` for a model in SBML, whose variables are parameters with rate rules.
 
     Raises:
         ArgumentError: for a system that is not made of equations without noise, or that has families of components,
@@ -128,77 +109,6 @@ def export(system: Any, to: str) -> str:
     definitions = ordered(text, [line for line in parts if line.kind in ("definition", "function")])
     equations = [line for line in parts if line.kind in ("derivative", "next")]
     return _WRITERS[to](system, [*definitions, *equations], PLACES[to])
-
-
-def written(body: Sequence[Instruction], form: Format, *, to_latex: bool = False) -> Piece:
-    """Write an expression, with as few parentheses as its operators need."""
-    stack: list[Piece] = []
-    sums: list[tuple[int, Span]] = []
-    for k, one in enumerate(body):
-        given = stack[len(stack) - one.count :] if one.count and one.kind != "sum" else []
-        del stack[len(stack) - len(given) :]
-        if one.kind == "sum":
-            sums.append((k + one.count, one.value))  # pyright: ignore[reportArgumentType]
-            continue
-        stack.append(_piece(one, given, form, to_latex))
-        while sums and sums[-1][0] == k:
-            _, span = sums.pop()
-            term = _inside(stack.pop(), SUM + 1, to_latex)
-            stack.append(Piece(rf"\sum_{{{span.index}={span.low}}}^{{{span.high}}} {term}", SUM + 1))
-    return stack[0]
-
-
-def _inside(piece: Piece, binds: int, to_latex: bool) -> str:
-    if piece.binds >= binds:
-        return piece.text
-    return rf"\left({piece.text}\right)" if to_latex else f"({piece.text})"
-
-
-def _piece(one: Instruction, given: list[Piece], form: Format, to_latex: bool) -> Piece:
-    word: Any = one.value
-    if one.kind == "number":
-        return Piece(_number(word))
-    if one.kind == "name":
-        return Piece(form.name(word))
-    if one.kind == "element":
-        return Piece(f"{form.name(word)}_{{{given[0].text}}}")
-    if one.kind == "call":
-        name: Any = ALIASES.get(word, word)
-        if name == "power":
-            return _operated("pow", given, form, to_latex)
-        texts = [piece.text for piece in given]
-        if name in ("min", "max") and "two" in form.calls:
-            nested = texts[0]
-            for text in texts[1:]:
-                nested = f"{name}({nested},{text})"
-            return Piece(nested)
-        plain = (
-            rf"{form.name(name)}\left({', '.join(texts)}\right)"
-            if to_latex
-            else f"{form.name(name)}({', '.join(texts)})"
-        )
-        found = form.calls.get(name)
-        text = plain if found is None else found.format(*texts, all=", ".join(texts))
-        return Piece(text, SUM + 1 if name in RATIOS and found and "/" in found else ATOM)
-    return _operated(word, given, form, to_latex)
-
-
-def _operated(name: str, given: list[Piece], form: Format, to_latex: bool) -> Piece:
-    if name in ("neg", "not"):
-        return Piece(f"{'-' if name == 'neg' else form.signs['not']}{_inside(given[0], SIGN, to_latex)}", SIGN - 1)
-    left, right = given
-    if to_latex and name == "div":
-        return Piece(rf"\frac{{{left.text}}}{{{right.text}}}")
-    if to_latex and name == "pow":
-        return Piece(f"{_inside(left, ATOM, True)}^{{{right.text}}}", POWER)
-    binds = BINARY[SYMBOLS[name]].binds
-    sign = form.signs[name]
-    if name == "pow":
-        return Piece(f"{_inside(left, ATOM, False)}{sign}{_inside(right, ATOM, False)}", binds)
-    tight = sign in "*/" and not to_latex
-    after = _inside(right, ATOM + 1 if right.text.startswith("-") else binds + 1, to_latex)
-    text = f"{_inside(left, binds, to_latex)}{sign if tight else f' {sign} '}{after}"
-    return Piece(text, binds)
 
 
 def _values(system: Any) -> dict[str, Any]:
@@ -230,8 +140,8 @@ def _to_xpp(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
             found.append(f"{form.name(line.name)}{arguments}={written(line.body, form).text}")
     for name, rate in zip(names, _rates(parts, form), strict=True):
         found.append(f"{name}(t+1)={rate}" if mapped else f"{name}'={rate}")
-    found += [f"par {form.name(name)}={_number(value)}" for name, value in _values(system).items()]
-    found += [f"init {name}={_number(value)}" for name, value in zip(names, system.start, strict=False)]
+    found += [f"par {form.name(name)}={number(value)}" for name, value in _values(system).items()]
+    found += [f"init {name}={number(value)}" for name, value in zip(names, system.start, strict=False)]
     return "\n".join([re.sub(r" ?([-+*/<>=&|]) ?", r"\1", line) for line in found] + ["done"])
 
 
@@ -308,5 +218,5 @@ def _script(system: Any, parts: Sequence[EquationLine], form: Format, words: Map
 
 
 _WRITERS: Mapping[str, Callable[[Any, Sequence[EquationLine], Format], str]] = {
-    "xpp": _to_xpp, "latex": _to_latex, "python": _to_python, "julia": _to_julia,
+    "xpp": _to_xpp, "latex": _to_latex, "python": _to_python, "julia": _to_julia, "sbml": to_sbml,
 }  # fmt: skip

@@ -1,10 +1,11 @@
-"""Read equations from files: plain text, TOML, and `.ode` files of XPPAUT."""
+"""Read equations from files: plain text, TOML, `.ode` files of XPPAUT, and SBML."""
 
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from dynsim.equations.ode import from_ode
+from dynsim.equations.sbml import from_sbml
 from dynsim.errors import ArgumentError, reason, shown
 
 TABLES = ("equations", "parameters", "start", "units", "ranges", "time_unit")
@@ -14,10 +15,11 @@ def text_of(text_or_path: str | Path) -> str:
     """The equations of a file, or the text itself.
 
     A `.txt` file holds the text. A TOML file has the text as `equations`, and may have tables `parameters`, `start`,
-    `units` and `ranges` by name, and `time_unit`. An `.ode` file is one of XPPAUT.
+    `units` and `ranges` by name, and `time_unit`. An `.ode` file is one of XPPAUT, and `.xml` and `.sbml`
+    files are models in SBML.
     """
     path = Path(text_or_path)
-    readers = {".txt": str, ".toml": from_toml, ".ode": from_ode}
+    readers = {".txt": str, ".toml": from_toml, ".ode": from_ode, ".xml": from_sbml, ".sbml": from_sbml}
     if isinstance(text_or_path, str) and path.suffix not in readers:
         return text_or_path
     if path.suffix not in readers:

@@ -64,7 +64,7 @@ def system(
 
     Args:
         text: the equations, or the path of a file with them: `.txt`, `.toml` (tables `parameters`, `start`, `units` and
-            `ranges` beside `equations`), or `.ode` of XPPAUT.
+            `ranges` beside `equations`), `.ode` of XPPAUT, or `.xml` or `.sbml` for a model in SBML.
         parameters: values of parameters by name, for names that are not keywords of Python, such as `lambda`.
         calculus: ito or stratonovich, for equations with noise.
         values: values of parameters by name: numbers, or sequences for families (`omega[i]`, from index 1).

@@ -8,7 +8,7 @@ from typing import Any
 from dynsim.cli.parsing.options import typed_as
 from dynsim.errors import shown
 
-ENDINGS = (".ode", ".toml", ".txt")
+ENDINGS = (".ode", ".toml", ".txt", ".xml", ".sbml")
 """Files that hold equations."""
 
 

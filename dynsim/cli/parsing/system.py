@@ -24,10 +24,10 @@ class SystemOptions:
     """Options for a system, its parameters and its initial state.
 
     SYSTEM is a name that `dynsim list systems` shows, equations such as "x' = y; y' = -x", or a file of them (.ode,
-    .toml, .txt), or `file.py:name` or `module:name` of yours: a function f(t, x), whose further arguments with defaults
-    are parameters, or a flow or a map, or a class of these. Every parameter of the system is an option of its own, such
-    as `--rho 28` for `lorenz`; an argument that is True or False by default is
-    set by `--NAME` and `--no-NAME`.
+    .xml in SBML, .toml, .txt), or `file.py:name` or `module:name` of yours: a function f(t, x), whose further arguments
+    with defaults are parameters, or a flow or a map, or a class of these. Every parameter of the system is an option of
+    its own, such as `--rho 28` for `lorenz`; an argument that is True or False by default is set by `--NAME` and
+    `--no-NAME`.
     """
 
     system: Annotated[str, tyro.conf.Positional]
