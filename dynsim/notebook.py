@@ -12,7 +12,7 @@ NOTEBOOK, PLOTTING, EXPLORING = "figures.notebook", "figures.plotting", "figures
 
 if TYPE_CHECKING:
     from figures.artists import Artists
-    from figures.explore.page import Page
+    from figures.explore.page import ExplorePage
 
 
 def picture(result: Any) -> tuple[bytes, dict[str, int]] | None:
@@ -32,7 +32,7 @@ def explore(
     *,
     plane: Sequence[str] = (),
     **ranges: tuple[float, float],
-) -> "Page":
+) -> "ExplorePage":
     """Make a page that explores a system with sliders; a notebook shows it, and `save` writes one HTML file.
 
     The page computes in the browser, without a server or a network. It shows the phase plane with nullclines,

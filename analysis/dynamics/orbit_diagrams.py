@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.poincare import (
     SPACING,
@@ -26,7 +25,7 @@ from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.shared_functions import shared
-from dynsim._core.types import Scalar, State, Time
+from dynsim._core.types import ArrayLike, Scalar, State, Time
 from dynsim._core.validation import integer, number, reals
 from dynsim._runtime.cores import in_parts
 from dynsim._runtime.progress import tracked

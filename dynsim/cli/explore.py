@@ -11,7 +11,7 @@ from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_positive
 
 if TYPE_CHECKING:
-    from figures.explore.source import Source
+    from figures.explore.source import SystemSource
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _window(o: Explore, names: Sequence[str]) -> dict[str, tuple[float, float]]:
     return dict(zip(shown, sides, strict=True))
 
 
-def _named(o: Explore, name: str) -> tuple[str, "Source | None"]:
+def _named(o: Explore, name: str) -> tuple[str, "SystemSource | None"]:
     """The title of the page, without a folder, and how a user's own system is named; others name themselves."""
     from dynsim.cli.building.equations import is_equations
     from dynsim.cli.building.own_code import imported

@@ -32,7 +32,7 @@ IGNORED = ("l3v2extendedmath", "layout", "render")
 PREFIXES = {0: "", -3: "milli", -6: "micro", -9: "nano", -12: "pico", -15: "femto", 3: "kilo", -1: "deci", -2: "centi"}
 
 
-class Quantity(NamedTuple):
+class SbmlQuantity(NamedTuple):
     """What a name of a model stands for.
 
     `kind` is fixed, derived, state or defined; `rate` gives the derivative of a state and `value` the formula of a
@@ -141,7 +141,7 @@ class _Model:
         self.local: dict[str, float] = {}
         self.rates = {key: self.reaction_rate(key, one) for key, one in self.reactions.items()}
         self.changes = self.changes_of_amounts()
-        self.quantities: dict[str, Quantity] = {}
+        self.quantities: dict[str, SbmlQuantity] = {}
         for key in self.symbols:
             self.quantities[key] = self.quantity(key)
         self.initial = self.initial_values()
@@ -237,26 +237,26 @@ class _Model:
         factor = species.getConversionFactor() or self.model.getConversionFactor()
         return operated("mul", name(self.names[factor]), rate) if factor else rate
 
-    def quantity(self, key: str) -> Quantity:
+    def quantity(self, key: str) -> SbmlQuantity:
         """What a compartment, a species, a parameter or a stoichiometry is in our equations."""
         rule = self.rules.get(key)
         if rule is not None:
             body = self.body(rule.getMath())
-            return Quantity("state", rate=body) if rule.isRate() else Quantity("defined", body)
+            return SbmlQuantity("state", rate=body) if rule.isRate() else SbmlQuantity("defined", body)
         if key not in self.species:
-            return Quantity("fixed")
+            return SbmlQuantity("fixed")
         change = self.changes.get(key)
         room = self.species[key].getCompartment()
         kind = "fixed" if change is None and key not in self.set else "state"
         rate = constant(0) if change is None else change
         if self.is_amount(key):
-            return Quantity(kind, rate=rate)
+            return SbmlQuantity(kind, rate=rate)
         size = name(self.names[room])
         if self.moves(room):
             amount = self.new(f"{self.names[key]}_amount")
             self.names[f"{key} amount"] = amount
-            return Quantity(kind, operated("div", name(amount), size), rate, amount)
-        return Quantity(kind, rate=rate if change is None else operated("div", change, size))
+            return SbmlQuantity(kind, operated("div", name(amount), size), rate, amount)
+        return SbmlQuantity(kind, rate=rate if change is None else operated("div", change, size))
 
     def initial_values(self) -> dict[str, float]:
         """Values at time zero of everything that has one, by our names."""

@@ -32,7 +32,7 @@ MANY_STEPS = 1000
 HORIZON = 50.0
 
 
-class Model(NamedTuple):
+class PageModel(NamedTuple):
     """A system as a page sees it.
 
     Attributes:
@@ -50,7 +50,7 @@ def model(
     ranges: Mapping[str, Sequence[float]] | None = None,
     plane: Sequence[str] = (),
     horizon: float | None = None,
-) -> Model:
+) -> PageModel:
     """Describe a system for a page.
 
     Args:
@@ -95,7 +95,7 @@ def model(
         "forced": forced,
         "forcing": _forcing(system),
     }
-    return Model(described, script)
+    return PageModel(described, script)
 
 
 def check_system(system: Any) -> None:

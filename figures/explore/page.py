@@ -14,7 +14,7 @@ from dynsim.systems.catalogue.entries import CATALOGUE
 from figures.explore import plots
 from figures.explore.model import model
 from figures.explore.scripts import methods, text
-from figures.explore.source import Source, source_of
+from figures.explore.source import SystemSource, source_of
 from figures.style import BASINS, COLOURS
 
 VIEW = ("state", "layers", "pictures", "controls", "view")
@@ -33,7 +33,7 @@ POLICY = (
 """What a browser lets a page do: everything by itself, nothing with other addresses."""
 
 
-class Page(NamedTuple):
+class ExplorePage(NamedTuple):
     """A page that explores a system; a notebook shows it, and `save` writes it to a file.
 
     Attributes:
@@ -70,8 +70,8 @@ def page(
     plane: Sequence[str] = (),
     horizon: float | None = None,
     title: str = "",
-    source: Source | None = None,
-) -> Page:
+    source: SystemSource | None = None,
+) -> ExplorePage:
     """Write the page of a system; the same input gives the same bytes.
 
     Args:
@@ -101,7 +101,7 @@ def page(
     parts = [methods(), made.script, *(text(f"{name}.js") for name in VIEW)]
     numbers = json.dumps(data, allow_nan=False).replace("<", "\\u003c")  # no name can end the script
     script = "\n".join([f"(() => {{\nconst PAGE = {numbers};", *parts, "})();"])
-    return Page(title, _document(title, _description(system), shown, script, made.described))
+    return ExplorePage(title, _document(title, _description(system), shown, script, made.described))
 
 
 def _title(system: Any) -> str:

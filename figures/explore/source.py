@@ -7,7 +7,7 @@ from dynsim.equations.flows import EquationFlow, EquationMap
 from dynsim.systems.catalogue.entries import CATALOGUE
 
 
-class Source(NamedTuple):
+class SystemSource(NamedTuple):
     """Where a system comes from.
 
     Attributes:
@@ -25,19 +25,19 @@ class Source(NamedTuple):
     keywords: bool
 
 
-def source_of(system: Any) -> Source:
+def source_of(system: Any) -> SystemSource:
     """The source of a system of the catalogue, of one from equations, or of the variable `system` of a notebook."""
     for name, entry in CATALOGUE.items():
         if entry.kind is type(system):
-            return Source(name, (), f"ds.catalogue.{type(system).__name__}(", ")", True)
+            return SystemSource(name, (), f"ds.catalogue.{type(system).__name__}(", ")", True)
     if isinstance(system, EquationFlow | EquationMap):
         rhs: Any = system.rhs if isinstance(system, EquationFlow) else system.step_function
         text = "; ".join(rhs.text.splitlines())
-        return Source(shlex.quote(text), (), f"ds.system({text!r}, ", ")", False)
-    return Source("", ("from dynsim.systems.named import changed",), "changed(system, ", ")", False)
+        return SystemSource(shlex.quote(text), (), f"ds.system({text!r}, ", ")", False)
+    return SystemSource("", ("from dynsim.systems.named import changed",), "changed(system, ", ")", False)
 
 
-def source_of_own(place: str, made: Any, options: dict[str, tuple[str, ...]], is_map: bool) -> Source:
+def source_of_own(place: str, made: Any, options: dict[str, tuple[str, ...]], is_map: bool) -> SystemSource:
     """The source of a system that `file.py:name` names, in the folder of the file.
 
     Args:
@@ -58,9 +58,9 @@ def source_of_own(place: str, made: Any, options: dict[str, tuple[str, ...]], is
     changed = "from dynsim.systems.named import changed"
     imports, text = (f"from {module} import {name}",), shlex.join(words)
     if isinstance(made, type):
-        return Source(text, (*imports, changed), f"changed({name}(), ", ")", False)
+        return SystemSource(text, (*imports, changed), f"changed({name}(), ", ")", False)
     if not callable(made) or hasattr(made, "space"):
-        return Source(text, (*imports, changed), f"changed({name}, ", ")", False)
+        return SystemSource(text, (*imports, changed), f"changed({name}, ", ")", False)
     kind = "FunctionMap" if is_map else "FunctionFlow"
     names = f"names={options['names']!r}, " if options.get("names") else ""
-    return Source(text, imports, f"ds.{kind}({name}, {names}parameters=", ")", False)
+    return SystemSource(text, imports, f"ds.{kind}({name}, {names}parameters=", ")", False)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from numpy.typing import ArrayLike
 
+from dynsim._core.types import ArrayLike
 from figures.panels.labels import axis_label, symbol
 from figures.style import COLOURS, large, thick
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from beartype.roar import BeartypeCallHintViolation
 from jaxtyping import Array, Float, Int
-from numpy.typing import ArrayLike
 
 from analysis.chains import attention_entropy, dissipation, entropy_rate, mixing_bounds, total_variation
 from analysis.hardmax import polytope, support_gap
 from analysis.tokens import diameter, merge_times
 from dynsim._core import checked as checked_arguments
 from dynsim._core.checked import check_fields, checked
+from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
 from tests.core.faces import FACES

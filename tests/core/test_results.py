@@ -69,7 +69,8 @@ PARTS = {
         "Diffrax",
         "Scipy",
     ),
-    *("brackets.Bracket", "Unravel", "InOrder", "Transition", "Points"),
+    *("brackets.Bracket", "Unravel", "InOrder", "Transition", "Points", "Intervals", "Collocated", "Solutions"),
+    "meshes.Part",
 }
 """Classes that functions return and that are no results: systems, solvers, options, and parts of a computation."""
 
@@ -155,7 +156,7 @@ def test_a_line_shows_numbers_and_words_and_the_sizes_of_the_rest():
     cycle = PeriodicOrbit(np.zeros(2), 6.25, np.zeros((3, 2)), np.array([0.1 + 0j]), 0.0, 1e-9, "stable")
     assert repr(cycle) == (
         "PeriodicOrbit(state=float64[2], period=6.25, nodes=float64[3, 2], multipliers=complex128[1], "
-        "trivial_error=0, gap=1e-09, stability='stable')"
+        "trivial_error=0, gap=1e-09, stability='stable', times=None)"
     )
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.dense import solution
-from analysis.dynamics.continuation.orbit_curve import AGREED, NEAR, OF_RETURNS, Cycle, OrbitCurve, Shot
+from analysis.dynamics.continuation.orbit_curve import AGREED, NEAR, OF_RETURNS, Cycle, OrbitCurve, OrbitSegments
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.periodic_orbits.collocation import (
@@ -125,7 +125,7 @@ class CollocationCurve(OrbitCurve):
         moved = c**2 * (3 - 2 * c) * away + c * (1 - c) ** 2 * first - c**2 * (1 - c) * last
         return nodes[:, None] + moved
 
-    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> Shot:
+    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> OrbitSegments:
         """Solve all intervals; a factor below one stands for a stricter solution, in two halves of each interval."""
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
         if self._forced_period is not None:
@@ -140,9 +140,11 @@ class CollocationCurve(OrbitCurve):
             first = self.field.at(period * self.mesh[:-1], nodes, np.asarray(parameter))[0]
             through = np.einsum("kij,kj->ki", found.maps, first)
             by_parameter = by_parameter + slope * (self.mesh[1:, None] * speeds - self.mesh[:-1, None] * through)
-        return Shot(period, nodes, found.ends, found.maps, speeds, by_parameter, found.rates * self.shares[:, None])
+        return OrbitSegments(
+            period, nodes, found.ends, found.maps, speeds, by_parameter, found.rates * self.shares[:, None]
+        )
 
-    def _equations(self, shot: Shot, basis: np.ndarray) -> Equations:
+    def _equations(self, shot: OrbitSegments, basis: np.ndarray) -> Equations:
         nodes, (N, n) = shot.nodes, shot.nodes.shape
         gaps = self._short(shot.ends - np.roll(nodes, -1, axis=0))
         width, k = basis.shape[1], np.arange(N)

@@ -147,7 +147,7 @@ class ParameterFlow(AbstractFlow):
         return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
 
 
-class Shot(NamedTuple):
+class OrbitSegments(NamedTuple):
     """Segments of an orbit: the period, and for each of the m segments its node, end, velocities and derivatives.
 
     Arrays have shape (m, n); `maps`, the derivatives by the nodes, have shape (m, n, n). `slopes` are the derivatives
@@ -248,7 +248,7 @@ class OrbitCurve(AbstractCurve):
             nodes + step[:-1].reshape(nodes.shape), period + float(np.clip(step[-1], -period / 3, period))
         )
 
-    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> Shot:
+    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> OrbitSegments:
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
@@ -261,13 +261,13 @@ class OrbitCurve(AbstractCurve):
             (k + 1) * speeds[k] - k * maps[k, :, :-1] @ first[k] for k in range(m)
         ]  # segments k T/m to (k + 1) T/m
         by_parameter = maps[:, :, -1] + np.asarray(later) * slope / m
-        return Shot(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter, speeds / m)
+        return OrbitSegments(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter, speeds / m)
 
     def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
         """Compute the defects in the coordinates of the next nodes, and below them the phase condition."""
         return self._equations(self._shot(state, parameter), basis)
 
-    def _equations(self, shot: Shot, basis: np.ndarray) -> Equations:
+    def _equations(self, shot: OrbitSegments, basis: np.ndarray) -> Equations:
         _, nodes, ends, maps, speeds, slopes, rates = shot
         (m, n), width = nodes.shape, basis.shape[1]
         d = (width - (0 if self.forced else 1)) // m
@@ -395,7 +395,7 @@ class OrbitCurve(AbstractCurve):
         share = (self.unit if name == "fold" else (-1 if name == "period doubling" else 1) / time) / square
         return Coefficient(share * found.coefficient.value, abs(share) * found.coefficient.size)
 
-    def _maps(self, shot: Shot, bases: np.ndarray, parameter: float) -> list[ReturnChart]:
+    def _maps(self, shot: OrbitSegments, bases: np.ndarray, parameter: float) -> list[ReturnChart]:
         """Build the maps between surfaces with given bases at successive nodes."""
         flow, m = self.parameter.at(parameter), len(bases)
         places = [(self._restored(jnp.asarray(node)), basis) for node, basis in zip(shot.nodes, bases, strict=True)]
@@ -407,7 +407,7 @@ class OrbitCurve(AbstractCurve):
             for k in range(m)
         ]
 
-    def _mean_square(self, shot: Shot, parameter: float, vectors: np.ndarray, multiplier: complex) -> float:
+    def _mean_square(self, shot: OrbitSegments, parameter: float, vectors: np.ndarray, multiplier: complex) -> float:
         """Compute the mean square of Floquet vectors over the period, in the units of the given system."""
         (m, n), drift = shot.nodes.shape, 0.0
         if not self.forced:
@@ -536,7 +536,7 @@ class OrbitCurve(AbstractCurve):
         vertical = max(abs(float(p.tangent[-1])) for p in (before, point)) <= STEEPEST
         return vertical and self.singular(before) * self.singular(point) < 0
 
-    def _undefined(self, shot: Shot, parameter: float, k: int) -> str:
+    def _undefined(self, shot: OrbitSegments, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""
         full, length = np.append(shot.nodes[k], parameter), shot.period / len(shot.nodes)
         state = stops_at(self._pair, full, k * length, length, STRICTER * self._rtol)[:-1]

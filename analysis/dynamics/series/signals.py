@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from dynsim._core.printing import one_line
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import number, reals
 from dynsim.errors import ArgumentError
 from dynsim.simulation.trajectory import Trajectory

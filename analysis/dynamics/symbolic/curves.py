@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from analysis.dynamics.symbolic.equilibria import EquilibriumFormula, formulas
 from analysis.dynamics.symbolic.expressions import factors_with, simplified, solved_for, tidied
 from analysis.dynamics.symbolic.fields import SymbolicField, aligned, symbolic_field, text
 from analysis.dynamics.symbolic.stability import characteristic, hurwitz_matrix
 from dynsim._core.printing import one_line
+from dynsim._core.types import ArrayLike
 from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
