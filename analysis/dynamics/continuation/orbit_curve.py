@@ -183,6 +183,7 @@ class OrbitCurve(AbstractCurve):
         longest: float,
         rtol: float,
         units: Units | None = None,
+        atol: float | None = None,
     ):
         flow = parameter.system
         check_flow(flow)
@@ -190,9 +191,9 @@ class OrbitCurve(AbstractCurve):
         self.flow, self.segments, self.longest = flow, segments, longest
         self._like, self._restored = jax.tree.map(np.asarray, state), ravel_pytree(state)[1]
         self._angles = flat_state(flow.space.periods(self._like))
-        self._given_to_all = (state, segments, forcing, longest, rtol, units)
+        self._given_to_all = (state, segments, forcing, longest, rtol, units, atol)
         begin = WithParameter(state, jnp.asarray(parameter.value, float))
-        self._pair = Linearised(ParameterFlow(flow, parameter.take), begin)
+        self._pair = Linearised(ParameterFlow(flow, parameter.take), begin, atol=atol)
         self._rtol = jnp.asarray(rtol, float)
         self._forced_period = None
         if forcing is not None:
@@ -248,13 +249,19 @@ class OrbitCurve(AbstractCurve):
             nodes + step[:-1].reshape(nodes.shape), period + float(np.clip(step[-1], -period / 3, period))
         )
 
+    def _solver(self, factor: float) -> Linearised:
+        """Get the solver with its absolute tolerance, where one is given, multiplied by a factor."""
+        if self._pair.atol is None or factor == 1:
+            return self._pair
+        return eqx.tree_at(lambda pair: pair.atol, self._pair, factor * self._pair.atol)
+
     def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> Shot:
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
         full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
         ends, maps, speeds, first = (
-            np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period, float), factor * self._rtol)
+            np.asarray(a) for a in shoot(self._solver(factor), full, jnp.asarray(period, float), factor * self._rtol)
         )
         maps, speeds, first, m = maps[:, :-1], speeds[:, :-1], first[:, :-1], len(nodes)
         later = [
@@ -539,7 +546,7 @@ class OrbitCurve(AbstractCurve):
     def _undefined(self, shot: Shot, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""
         full, length = np.append(shot.nodes[k], parameter), shot.period / len(shot.nodes)
-        state = stops_at(self._pair, full, k * length, length, STRICTER * self._rtol)[:-1]
+        state = stops_at(self._solver(STRICTER), full, k * length, length, STRICTER * self._rtol)[:-1]
         if self.units is not None:
             state = state * self.units.flat(self._like)
         return f"{UNDEFINED} ({', '.join(f'{value:.6g}' for value in state)})"
