@@ -217,6 +217,17 @@ def test_bad_numbers_are_refused(small):
         Attention(*(jnp.ones((1, 3, 3)) for _ in range(4)), rotary_base=1e4)
 
 
+def test_states_have_the_width_of_the_network_and_tables_may_be_lists(small):
+    x = small.embed(IDS)
+    said = rf"^Argument `x` must have shape \(n, {x.shape[1]}\), a row for each token, but has \({len(IDS)}, 1\)"
+    for of in (small.states, small.logits, small.apply_layers):
+        with pytest.raises(ValueError, match=said):
+            of(x[:, :1])
+    parts = small.token_embedding.tolist(), small.position_embedding.tolist()
+    listed = Transformer(*parts, small.blocks, small.final_norm, small.unembedding, 9)
+    assert jnp.array_equal(listed.embed(IDS), x)
+
+
 def test_the_scores_of_a_network_can_be_differentiated(small):
     x = small.embed(IDS)
     slope = jax.jit(jax.grad(lambda x: jnp.sum(small.logits(small.apply_layers(x, passes=2)))))(x)
