@@ -88,6 +88,12 @@ OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 MULTIPLIERS = {"fold": 1.0, "cusp": 1.0, "period doubling": -1.0}
 
 
+# Largest relative change of the parameter over a doubling of the period, by its slope, near a homoclinic orbit.
+SETTLED = 0.1
+# Smallest size of the parameter in that change, relative to its range.
+LEAST = 1e-3
+
+
 class Cycle(NamedTuple):
     """Periodic orbit: some of its states, on the first axis, and the period.
 
@@ -512,16 +518,31 @@ class OrbitCurve(AbstractCurve):
             apart = float(np.max(np.abs(values - point.values), initial=0.0))
             if apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
                 return ""
-        return self.unconfirmed(shot.nodes, point.parameter)
+        return self.unconfirmed(shot.nodes, point.parameter, point)
 
-    def unconfirmed(self, nodes: np.ndarray, parameter: float) -> str:
-        """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`."""
-        return "homoclinic" if self._passes_equilibrium(nodes, parameter) else "accuracy"
+    def unconfirmed(self, nodes: np.ndarray, parameter: float, point: CurvePoint | None = None) -> str:
+        """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`.
+
+        At a point of a branch, the period must also grow at nearly one value of the parameter.
+        """
+        near = self._passes_equilibrium(nodes, parameter) and (point is None or self._settles(point))
+        return "homoclinic" if near else "accuracy"
 
     def stuck_at(self, point: CurvePoint, *, kink: bool) -> str:
         """Explain why no step leads on: `homoclinic` if the orbit passes close to an equilibrium."""
-        near = self._passes_equilibrium(self.nodes(point.state), point.parameter)
+        near = self._passes_equilibrium(self.nodes(point.state), point.parameter) and self._settles(point)
         return "homoclinic" if near else super().stuck_at(point, kink=kink)
+
+    def _settles(self, point: CurvePoint) -> bool:
+        """Test whether the parameter would hardly change while the period doubles.
+
+        Cycles that pass saddles at ever smaller distances, as those of predators and prey, exist at all parameters.
+        """
+        if len(point.tangent) < 2:
+            return True
+        by_period, by_parameter = np.abs(point.tangent[-2:])
+        size = max(abs(point.parameter), LEAST * float(np.ptp(self.parameter.bounds)))
+        return bool(by_parameter * float(point.state.period) <= SETTLED * size * by_period)
 
     def _passes_equilibrium(self, nodes: np.ndarray, parameter: float) -> bool:
         """Test whether a Newton step from one of the nodes to an equilibrium is short.
