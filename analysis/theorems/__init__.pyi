@@ -2,6 +2,8 @@ from .bifurcation.fold import fold as fold
 from .bifurcation.hopf import hopf as hopf
 from .conditions import Conditions as Conditions
 from .conditions import Hypothesis as Hypothesis
+from .consensus import ConsensusTheorems as ConsensusTheorems
+from .consensus import consensus_theorems as consensus_theorems
 from .existence.invariance import nagumo as nagumo
 from .existence.lipschitz import picard_lindelof as picard_lindelof
 from .existence.miranda import miranda as miranda

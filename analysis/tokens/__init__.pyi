@@ -2,6 +2,7 @@ from .clusters import Drift as Drift
 from .clusters import clusters as clusters
 from .clusters import drift as drift
 from .clusters import merging as merging
+from .consensus import antipode_distance as antipode_distance
 from .consensus import diameter as diameter
 from .consensus import distance_to_point as distance_to_point
 from .consensus import effective_rank as effective_rank

@@ -1,4 +1,4 @@
-"""Measure the distance of tokens from consensus: diameter, least inner product, misalignment, effective rank."""
+"""Measure how far tokens are from consensus: diameter, least inner product, misalignment, antipodes, effective rank."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -73,6 +73,21 @@ def distance_to_point(x: Tokens, v: Float[Array, " d"]) -> Scalar:
         3.0
     """
     return jnp.max(jnp.linalg.norm(x - v[None], axis=-1))
+
+
+@checked
+def antipode_distance(x: Tokens) -> Scalar:
+    """Compute the least Euclidean distance of a later token from the antipode of the first; infinite for one token.
+
+    Source: CONSENSUS, Theorem 5.1.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from analysis.tokens import antipode_distance
+        >>> float(antipode_distance(jnp.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])))
+        0.0
+    """
+    return jnp.min(jnp.linalg.norm(x[1:] + x[:1], axis=-1), initial=jnp.inf)
 
 
 @checked

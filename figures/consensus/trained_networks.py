@@ -108,7 +108,7 @@ def attention_figure(key: Key) -> Numbers:
     for x in states_after(network, start, [shown - 1 for shown in PASSES_SHOWN]):
         before = [x, *network.states(x)[:-1]]
         pairs = zip(network.blocks, before, strict=True)
-        seen = (block.attention.weights(block.attention_norm(y)) for block, y in pairs)
+        seen = (block.attention_weights(y) for block, y in pairs)
         weights = np.stack([np.asarray(A) for A in seen])
         heads = weights.shape[1]
         found.append(weights.mean(axis=1))

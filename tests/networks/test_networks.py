@@ -13,11 +13,20 @@ from jaxtyping import Array, Float
 
 import dynsim
 from dynsim._core.checked import check_fields
+from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
 from dynsim.networks.decoder.attention_flow import attention_flow, attention_schedules
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.tokenizer import encode_letters, load_tokenizer
-from dynsim.networks.decoder.transformer import Attention, GeluMLP, Transformer, TransformerMap
+from dynsim.networks.decoder.transformer import (
+    Attention,
+    Block,
+    GeluMLP,
+    LayerNorm,
+    RMSNorm,
+    Transformer,
+    TransformerMap,
+)
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.interactions.masks import Causal
 from tests import data_or_skip
@@ -38,7 +47,7 @@ def test_gpt_nano_gives_its_reference_activations():
 
     def seen(ids):
         x, states = network.embed(ids), network.states(network.embed(ids))
-        return first.attention.weights(first.attention_norm(x)), states, network.logits(states[-1])
+        return first.attention_weights(x), states, network.logits(states[-1])
 
     weights, states, logits = jax.jit(jax.vmap(seen))(z["ref_idx"].astype(int))
     np.testing.assert_allclose(weights, z["ref_attSm"], atol=1e-6)
@@ -171,6 +180,71 @@ def test_the_flow_of_a_network_jumps_from_layer_to_layer(small):
     np.testing.assert_allclose(once.breakpoints(0.0, 2.0), [1.0])
     with pytest.raises(ValueError, match="stay inside the schedule"):
         once.check_horizon(0.0, 2.5)
+
+
+def with_output_norms(network):
+    """The network with "peri" norms, those of outputs with gains and biases of their own."""
+    around, z = network.with_norms("peri"), gpt2_tensors(output_norms=True)
+    parts = ("attention_output_norm", "feedforward_output_norm")
+    names = [f"h.{i}.out_{j}" for i in range(LAYERS) for j in (1, 2)]
+    norms = [LayerNorm(jnp.asarray(z[f"{name}.weight"]), jnp.asarray(z[f"{name}.bias"])) for name in names]
+    return eqx.tree_at(lambda n: [getattr(b, part) for b in n.blocks for part in parts], around, norms)
+
+
+@pytest.mark.parametrize("placement", ["post", "peri", "none"])
+def test_norms_before_after_and_around_the_parts_are_the_published_formulas(small, placement):
+    network = with_output_norms(small) if placement == "peri" else small.with_norms(placement)
+    states, scores = gpt2_states(gpt2_tensors(output_norms=True), IDS, placement=placement)
+    x = network.embed(IDS)
+    found = network.states(x)
+    np.testing.assert_allclose(found, states[1:], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(network.logits(found[-1]), scores, rtol=1e-11, atol=1e-11)
+    weights = network.blocks[0].attention_weights(x)
+    seen = small.blocks[0].attention_norm(x) if placement == "peri" else x
+    np.testing.assert_array_equal(weights, small.blocks[0].attention.weights(seen))
+
+
+def test_norms_that_move_keep_their_gains_and_new_ones_are_plain(small):
+    around = small.with_norms("peri")
+    assert around.blocks[1].attention_norm is small.blocks[1].attention_norm
+    assert around.final_norm is small.final_norm
+    assert around.blocks[0].placement == "peri"
+    new: Any = around.blocks[0].feedforward_output_norm
+    np.testing.assert_array_equal(new.gain, np.ones(D))
+    np.testing.assert_array_equal(new.bias, np.zeros(D))
+    after = around.with_norms("post")
+    assert after.final_norm is None
+    assert after.blocks[0].feedforward_output_norm is None
+    assert after.blocks[0].feedforward_norm is small.blocks[0].feedforward_norm
+    final: Any = after.with_norms("pre").final_norm
+    np.testing.assert_array_equal(final.gain, np.ones(D))
+    gain = jnp.arange(1.0, D + 1)
+    entry = eqx.tree_at(lambda n: n.embedding_norm, around, RMSNorm(gain), is_leaf=lambda one: one is None)
+    x = np.asarray(small.embed(IDS))
+    size = np.sqrt(np.mean(x**2, axis=1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(entry.embed(IDS), x / size * np.asarray(gain), rtol=1e-13)
+    assert entry.with_norms("peri").embedding_norm is entry.embedding_norm
+    assert entry.with_norms("pre").embedding_norm is None
+
+
+def test_norms_that_do_not_fit_are_refused(small):
+    block = small.blocks[0]
+    norm, parts = block.attention_norm, (block.attention, block.feedforward_norm, block.feedforward)
+    cases: tuple[tuple[Any, str], ...] = (
+        ((norm, *parts, "around"), "`placement` must be"),
+        ((None, *parts), "`attention_norm` must be given for the placement `pre`, but is None"),
+        ((norm, *parts, "none"), "`attention_norm` must be None for the placement `none`, but is given"),
+        ((norm, *parts, "peri", norm), "`feedforward_output_norm` must be given for the placement `peri`, but is None"),
+        ((norm, *parts, "post", None, norm), "`feedforward_output_norm` must be None for the placement `post`"),
+        ((RMSNorm(jnp.ones(D + 1)), *parts), f"`attention_norm` must have {D} gains, the width of the layer, but has"),
+    )
+    for given, said in cases:
+        with pytest.raises(ArgumentError, match=said):
+            Block(*given)
+    with pytest.raises(ArgumentError, match="`placement` must be `none` for a layer without norms, but is `pre`"):
+        small.with_norms("none").with_norms("pre")
+    with pytest.raises(ArgumentError, match="`placement` must be"):
+        small.with_norms("before")
 
 
 def test_the_two_forms_of_the_gelu_differ(small):

@@ -23,7 +23,7 @@ from analysis.claims.consensus.instances.sizes import SIZES, number_of_tokens
 from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
-from analysis.tokens.consensus import diameter, distance_to_point
+from analysis.tokens.consensus import antipode_distance, diameter, distance_to_point
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import CONSENSUS
@@ -137,7 +137,7 @@ def _two_tokens_trial(key: Key, integrator: AbstractIntegrator, gap: float) -> T
     ts = np.linspace(0.0, 120.0, TIMES)
     path = simulate(causal_identity_flow(P), x0, ts, integrator=integrator)
     tangents = [float(jnp.linalg.norm(x[0] - x[1]) / jnp.linalg.norm(x[0] + x[1])) for x in path.ys[:: TIMES // 12]]
-    away = float(jnp.linalg.norm(x0[0] + x0[1]))
+    away = float(antipode_distance(x0))
     b = query_key_bound(P)
     slow, fast = (HEADS / (math.sqrt(D) * (1 + math.exp(sign * 2 * b))) for sign in (1, -1))
     off = at_least("initial distance of y_2 from -y_1", away, 0.0, tolerance=ROUNDING)
@@ -306,7 +306,7 @@ def _hard_trial(key: Key, integrator: AbstractIntegrator, starts: jax.Array, *, 
     paths = [simulate(causal_identity_flow(P), x0, ts, integrator=integrator) for x0 in starts]
     final = max(float(_distances(path)[-1]) for path in paths)
     width = max(float(diameter(path.final)) for path in paths)
-    away = float(jnp.min(jnp.linalg.norm(starts[:, 1:] + starts[:, :1], axis=-1)))
+    away = min(float(antipode_distance(x0)) for x0 in starts)
     first = np.asarray(starts[0])
     off = at_least("least initial distance of a later token from -y_1", away, 0.0, tolerance=ROUNDING)
     return Trial(

@@ -1,4 +1,4 @@
-"""A decoder-only transformer: pre-norm blocks of causal attention and feed-forward layers, also as a map."""
+"""A decoder-only transformer: blocks of causal attention and feed-forward layers with normalisation, also as a map."""
 
 import math
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from dynsim._core.checked import check_fields, checked
 from dynsim._core.types import ArrayLike, State, Step, Tokens
-from dynsim._core.validation import instance, integer, reals
+from dynsim._core.validation import choice, instance, integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractMap
@@ -21,6 +21,8 @@ from dynsim.systems.tokens.interactions.masks import Causal
 
 Tree = TypeVar("Tree")
 Heads = Float[Array, "heads n head_dim"]
+PLACEMENTS = ("pre", "post", "peri", "none")
+"""Where a layer's normalisation acts; see `Block`."""
 
 
 class AbstractLayer(eqx.Module):
@@ -55,6 +57,9 @@ class RMSNorm(AbstractLayer):
         """Normalised tokens."""
         square = jnp.mean(x**2, axis=-1, keepdims=True)
         return x / jnp.sqrt(square + self.epsilon) * self.gain[None]
+
+
+Norm = LayerNorm | RMSNorm | None
 
 
 class Attention(eqx.Module):
@@ -125,32 +130,91 @@ class SwiGLU(AbstractLayer):
         return (jax.nn.silu(x @ self.gate.T) * (x @ self.up.T)) @ self.down.T
 
 
-class Block(AbstractLayer):
-    """One pre-norm layer: x + attention(norm(x)), then x + feedforward(norm(x))."""
+class Block(eqx.Module):
+    r"""One layer: attention, then a feed-forward part, each with a residual connection and a normalisation.
 
-    attention_norm: LayerNorm | RMSNorm
+    With $F$ for one of the two parts and $N$ for its normalisation, `placement` says where the normalisation acts:
+
+    - "pre": $x + F(N(x))$, as in GPT-2 and Llama, the default;
+    - "post": $N(x + F(x))$, as in the first transformer;
+    - "peri": $x + N'(F(N(x)))$, where $N'$ is the part's normalisation of the output;
+    - "none": $x + F(x)$, without any normalisation.
+
+    Source: Xiong et al., On Layer Normalization in the Transformer Architecture, ICML 2020, Table 1 (post, pre); Kim et
+    al., Peri-LN: Revisiting Normalization Layer in the Transformer Architecture, ICML 2025, arXiv:2502.02732 (peri).
+    """
+
+    attention_norm: LayerNorm | RMSNorm | None
     attention: Attention
-    feedforward_norm: LayerNorm | RMSNorm
+    feedforward_norm: LayerNorm | RMSNorm | None
     feedforward: GeluMLP | SwiGLU
+    placement: str = eqx.field(static=True, default="pre")
+    attention_output_norm: LayerNorm | RMSNorm | None = None
+    feedforward_output_norm: LayerNorm | RMSNorm | None = None
+
+    def __check_init__(self):
+        """Raise `ValueError` for an unknown placement, or norms that are missing, not used or of another size."""
+        check_fields(self)
+        choice("placement", self.placement, PLACEMENTS)
+        d = self.attention.query.shape[-1]
+        for part in ("attention", "feedforward"):
+            for name, users in ((f"{part}_norm", ("pre", "post", "peri")), (f"{part}_output_norm", ("peri",))):
+                norm, used = getattr(self, name), self.placement in users
+                if (norm is not None) != used:
+                    must = f"be {'given' if used else 'None'} for the placement `{self.placement}`"
+                    raise ArgumentError(name, must, "is given" if norm is not None else "is None")
+                if norm is not None and norm.gain.shape != (d,):
+                    raise ArgumentError(name, f"have {d} gains, the width of the layer", f"has {norm.gain.shape[0]}")
 
     def __call__(self, x: Float[Array, "n d"], *, feedforward: bool = True) -> Float[Array, "n d"]:
         """Tokens after the layer, or after only its attention with `feedforward=False`."""
-        x = x + self.attention(self.attention_norm(x))
-        return x + self.feedforward(self.feedforward_norm(x)) if feedforward else x
+        x = self._after(x, self.attention, self.attention_norm, self.attention_output_norm)
+        if not feedforward:
+            return x
+        return self._after(x, self.feedforward, self.feedforward_norm, self.feedforward_output_norm)
+
+    def attention_weights(self, x: Float[Array, "n d"]) -> Float[Array, "heads n n"]:
+        """Attention weights of tokens that enter the layer; rows sum to one."""
+        return self.attention.weights(self._entering(x, self.attention_norm))
+
+    def with_norms(self, placement: str) -> "Block":
+        """The same layer with its normalisation elsewhere; see `Transformer.with_norms`."""
+        choice("placement", placement, PLACEMENTS)
+        first, second, outer = self.attention_norm, self.feedforward_norm, (None, None)
+        if placement == "none":
+            return Block(None, self.attention, None, self.feedforward, placement)
+        if first is None or second is None:
+            raise ArgumentError("placement", "be `none` for a layer without norms", f"is `{placement}`")
+        if placement == "peri":
+            outer = self.attention_output_norm or _plain(first), self.feedforward_output_norm or _plain(second)
+        return Block(first, self.attention, second, self.feedforward, placement, *outer)
+
+    def _after(
+        self, x: Float[Array, "n d"], part: Attention | GeluMLP | SwiGLU, norm: Norm, output_norm: Norm
+    ) -> Float[Array, "n d"]:
+        change = part(self._entering(x, norm))
+        x = x + (change if output_norm is None else output_norm(change))
+        return norm(x) if self.placement == "post" and norm is not None else x
+
+    def _entering(self, x: Float[Array, "n d"], norm: Norm) -> Float[Array, "n d"]:
+        return x if norm is None or self.placement == "post" else norm(x)
 
 
 class Transformer(eqx.Module):
     """A decoder: embeddings of tokens and positions, a stack of layers, and an unembedding.
 
-    Its state is the residual stream x, of shape (n, d). Weights are converted to the dtype of x.
+    Its state is the residual stream x, of shape (n, d). Weights are converted to the dtype of x. `Block` says where the
+    normalisation of layers acts. As published, networks with "pre" and "peri" have a `final_norm` before the
+    unembedding, and those with "peri" may have an `embedding_norm`; networks with "post" have neither.
     """
 
     token_embedding: Float[Array, "vocabulary d"]
     position_embedding: Float[Array, "positions d"] | None
     blocks: tuple[Block, ...]
-    final_norm: LayerNorm | RMSNorm
+    final_norm: LayerNorm | RMSNorm | None
     unembedding: Float[Array, "vocabulary d"]
     context: int = eqx.field(static=True)
+    embedding_norm: LayerNorm | RMSNorm | None = None
 
     def __check_init__(self):
         """Raise `ValueError` for a network without layers, or with fewer positions than its context."""
@@ -199,7 +263,7 @@ class Transformer(eqx.Module):
         """Logits of the next token at every position."""
         x = states_of_width("x", x, self.token_embedding.shape[1])
         norm, U = _cast((self.final_norm, self.unembedding), x.dtype)
-        return norm(x) @ U.T
+        return (x if norm is None else norm(x)) @ U.T
 
     @checked
     def greedy(
@@ -224,9 +288,32 @@ class Transformer(eqx.Module):
         ids = jnp.concatenate([prompt, jnp.zeros(num_tokens, prompt.dtype)])
         return _continued(self, ids, jnp.asarray(prompt.shape[0]), jnp.asarray(passes), feedforward)
 
+    @checked
+    def with_norms(self, placement: str) -> "Transformer":
+        """The same weights with the normalisation of every layer "pre", "post", "peri" or "none"; see `Block`.
+
+        Norms keep their gains and biases where they move. New ones, of outputs for "peri" and before the unembedding,
+        have gain 1 and bias 0. "post" and "none" drop the norm before the unembedding, as the layers' own norm, or
+        none, ends them. A network that was trained with one placement has not been trained for another.
+
+        Raises:
+            ValueError: for another word, or norms asked of a network without any.
+
+        Source: Xiong et al., ICML 2020, Table 1; Kim et al., ICML 2025, arXiv:2502.02732.
+        """
+        blocks = tuple(block.with_norms(placement) for block in self.blocks)
+        last, final = blocks[-1].feedforward_norm, None
+        if placement in ("pre", "peri") and last is not None:
+            final = self.final_norm or _plain(last)
+        entry = self.embedding_norm if placement == "peri" else None
+        return Transformer(
+            self.token_embedding, self.position_embedding, blocks, final, self.unembedding, self.context, entry
+        )
+
     def _embedded(self, ids: Int[Array, " n"]) -> Float[Array, "n d"]:
         x = self.token_embedding[ids]
-        return x if self.position_embedding is None else x + self.position_embedding[: ids.shape[0]]
+        x = x if self.position_embedding is None else x + self.position_embedding[: ids.shape[0]]
+        return x if self.embedding_norm is None else self.embedding_norm(x)
 
     def _checked(self, name: str, ids: ArrayLike) -> Int[Array, " n"]:
         shape, vocabulary = reals(name, ids).shape, self.token_embedding.shape[0]
@@ -302,6 +389,12 @@ def rotated(x: Heads, base: float) -> Heads:
     c, s = (jnp.asarray(turn, x.dtype)[None] for turn in (np.cos(angle), np.sin(angle)))
     a, b = x[..., 0::2], x[..., 1::2]
     return jnp.stack([a * c - b * s, a * s + b * c], axis=-1).reshape(x.shape)
+
+
+def _plain(norm: LayerNorm | RMSNorm) -> LayerNorm | RMSNorm:
+    """A norm of the same kind, with gain 1 and bias 0."""
+    one = jnp.ones_like(norm.gain)
+    return RMSNorm(one, norm.epsilon) if isinstance(norm, RMSNorm) else LayerNorm(one, 0 * one, norm.epsilon)
 
 
 def _cast(tree: Tree, dtype: DTypeLike) -> Tree:
