@@ -137,7 +137,8 @@ class MultirateNetwork(eqx.Module):
     def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
         """Logits of the next symbol at every position, from the state after all layers."""
         U = self.token_embedding if self.unembedding is None else self.unembedding
-        return self.final_norm(states_of_width("x", x, U.shape[1])) @ U.T
+        x = states_of_width("x", x, U.shape[1])
+        return self.final_norm(x) @ U.T
 
     def __call__(self, ids: ArrayLike) -> Float[Array, "n vocabulary"]:
         """Logits of the next symbol at every position."""
