@@ -304,6 +304,7 @@ def with_orbits(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    atol: float | None = None,
     method: str = "shooting",
 ) -> Diagram:
     """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`.
@@ -317,6 +318,7 @@ def with_orbits(
         steps: the steps along each branch of orbits.
         max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
+        atol: the absolute tolerance of the solver; see `continue_orbits`.
         method: `shooting` or `collocation`; see `continue_orbits`.
 
     Example:
@@ -337,7 +339,7 @@ def with_orbits(
     for at in points:
         if any(_begins_at(one, at) or _shrinks_to(one, at) for one in (*diagram.orbits, *(one for _, one in found))):
             continue
-        new = families_from_hopf(parameter, at, (segments, steps, max_period, rtol, method))
+        new = families_from_hopf(parameter, at, (segments, steps, max_period, (rtol, atol), method))
         found = [(begin, known) for begin, known in found if not any(_shrinks_to(one, begin) for one in new)]
         found += [(at, one) for one in new]
     return diagram._replace(orbits=(*diagram.orbits, *(one for _, one in found)))

@@ -25,10 +25,11 @@ from analysis.dynamics.lyapunov import (
     spectrum_of,
     spectrum_of_logs,
 )
+from analysis.dynamics.scaling.flat import count_of
 from dynsim._core.placement import on_host_by_default, placed
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
-from dynsim._core.validation import integer, number
+from dynsim._core.validation import instances, integer, number
 from dynsim._runtime.cores import in_parts
 from dynsim._runtime.progress import tracked
 from dynsim.errors import ArgumentError, IntegrationError
@@ -39,7 +40,7 @@ from dynsim.integrators.switched_field import may_leave_out, switched_field
 from dynsim.simulation.checks import as_double, as_state, check_flow, check_start
 from dynsim.simulation.ensemble import alike
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 
 # Number of trajectories that are followed together on a processor.
 TOGETHER = 128
@@ -148,7 +149,7 @@ def lyapunov_ensemble(
     """
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     y0s, solver = as_state("starts", starts), Diffrax(rtol=1e-8, atol=1e-10) if integrator is None else integrator
-    members = len(jax.tree.leaves(y0s)[0])
+    members = count_of("starts", y0s)
     if len(flows) not in (1, members):
         raise ArgumentError("flow", f"be one flow or one for each of {members} starts", f"holds {len(flows)}")
     every, span = number("interval", interval), number("duration", duration)
@@ -239,7 +240,7 @@ def lyapunov_spectra(
         planned, start=start, duration=duration, count=count, transient=transient, interval=interval, rtol=rtol,
         atol=atol, t0=t0, integrator=integrator,
     )  # fmt: skip
-    plans = [plan(system) for system in systems]
+    plans = [plan(system) for system in instances("systems", systems, AbstractFlow | AbstractMap, "flows or maps")]
     found: list[LyapunovSpectrum | None] = [None] * len(plans)
     how, why = "", "a factor may be lost in rounding, or the trajectory escapes"
     for part in _grouped(plans):

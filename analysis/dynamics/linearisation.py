@@ -16,8 +16,9 @@ from dynsim._core.orientation import TIE, basis_of_range
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import ArrayLike, State, SymmetryGenerator, Time
+from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
-from dynsim.simulation.checks import double_state
+from dynsim.simulation.checks import check_flow, double_state
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
@@ -67,6 +68,7 @@ def tangent_jacobian(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
         >>> tangent_jacobian(ds.catalogue.VanDerPol(mu=1.0), [0.0, 0.0]).tolist()
         [[0.0, 1.0], [-1.0, 1.0]]
     """
+    check_flow(flow)
     x = double_state("x", x)
     basis = tangent_basis(flow.space, x)
     return basis.T @ np.asarray(_ambient_jacobian(flow, x, np.asarray(t, float))) @ basis
@@ -230,6 +232,7 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
         >>> found.kind, np.round(found.values.real, 6).tolist()
         ('stable', [-0.1, -0.1])
     """
+    check_flow(flow)
     return transverse_jacobian(flow, x, t, symmetries).spectrum()
 
 
@@ -348,6 +351,7 @@ def rotations(d: int, *matrices: ArrayLike) -> list[SymmetryGenerator]:
     Raises:
         ValueError: for a matrix of another shape, or one that is not finite.
     """
+    integer("d", d, least=1)
     pairs = [(i, j) for i in range(d) for j in range(i)]
     skew = np.zeros((len(pairs), d, d))
     for k, (i, j) in enumerate(pairs):

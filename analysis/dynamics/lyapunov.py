@@ -589,7 +589,10 @@ def kaplan_yorke_dimension(exponents: Any) -> float:
 
     Source: J. L. Kaplan and J. A. Yorke, Chaotic behavior of multidimensional difference equations (1979).
     """
-    values = np.sort(np.asarray(reals("exponents", exponents), float))[::-1]
+    values = np.asarray(reals("exponents", exponents), float)
+    if values.ndim != 1:
+        raise ArgumentError("exponents", "have shape (exponents,)", f"has shape {values.shape}")
+    values = np.sort(values)[::-1]
     if np.any(np.isnan(values)):
         return math.nan
     sums = np.cumsum(values)

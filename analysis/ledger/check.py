@@ -11,6 +11,7 @@ from analysis.ledger.verdict import Verdict, judge
 from analysis.ledger.watched import was_called, watched
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key
+from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError, IntegrationError, UnavailableError
 from dynsim.integrators import AbstractIntegrator, Diffrax, Scipy
 from dynsim.keys import random_key
@@ -126,6 +127,7 @@ def check(
         'refuted'
     """
     started = time.perf_counter()
+    instance("claim", claim, Claim, "a claim")
     if claim.ruling is not None or claim.trial is None:
         return Check(claim, claim.ruling or Verdict.INCONCLUSIVE, seed=seed)
     if num_trials is not None and num_trials < 1:

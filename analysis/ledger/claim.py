@@ -9,6 +9,7 @@ from typing import Literal, TypedDict, Unpack, overload
 from analysis.ledger.evidence import Trial
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
+from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError
 from dynsim.integrators import AbstractIntegrator
 from dynsim.papers import Source
@@ -131,7 +132,7 @@ def claim(
         >>> claim("mine/lem-1/corrected", source, statement="1 + 1 is 2.", trial=trial).variant
         'corrected'
     """
-    _check_id(id, source)
+    _check_id(instance("id", id, str, "a word"), instance("source", source, Source, "a place in a paper"))
     if id.endswith("/corrected"):
         options.setdefault("variant", "corrected")
     against = None if control is None else _of_key_and_integrator(control)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import ArrayLike
-from dynsim.errors import ArgumentError
+from dynsim.errors import ArgumentError, shown
 
 ROUNDING = 1e-11
 """Bound of the rounding error of about 100 float64 operations on numbers of order one, with a wide margin."""
@@ -76,8 +76,8 @@ def at_most(what: str, value: Any, bound: Any, *, tolerance: float, within: Rang
         >>> at_most("diameter", 1.5, 1.75, tolerance=0.125, within=(0.0, 2.0)).slack
         0.25
     """
-    _can_fail(what, float(bound) + _error(tolerance) < within[1], f"at most {bound}", within)
-    return Measurement(what, _slack(bound, value), _error(tolerance))
+    _can_fail(what, _real("bound", bound) + _error(tolerance) < within[1], f"at most {bound}", within)
+    return Measurement(what, _slack(bound, _real("value", value)), _error(tolerance))
 
 
 def at_least(what: str, value: Any, bound: Any, *, tolerance: float, within: Range = ANY) -> Measurement:
@@ -98,8 +98,8 @@ def at_least(what: str, value: Any, bound: Any, *, tolerance: float, within: Ran
         >>> at_least("diameter", 1.5, 1.75, tolerance=0.125).fails_clearly
         True
     """
-    _can_fail(what, float(bound) - _error(tolerance) > within[0], f"at least {bound}", within)
-    return Measurement(what, _slack(value, bound), _error(tolerance))
+    _can_fail(what, _real("bound", bound) - _error(tolerance) > within[0], f"at least {bound}", within)
+    return Measurement(what, _slack(_real("value", value), bound), _error(tolerance))
 
 
 def equal(what: str, value: Any, expected: Any, *, tolerance: float, within: Range = ANY) -> Measurement:
@@ -120,9 +120,9 @@ def equal(what: str, value: Any, expected: Any, *, tolerance: float, within: Ran
         >>> equal("energy", 1.0, 1.25, tolerance=0.5).slack
         0.25
     """
-    farthest = max(float(expected) - within[0], within[1] - float(expected))
+    farthest = max(_real("expected", expected) - within[0], within[1] - float(expected))
     _can_fail(what, farthest > _error(tolerance), f"equal to {expected} up to {tolerance}", within)
-    return Measurement(what, _error(tolerance) - abs(_slack(value, expected)), 0.0)
+    return Measurement(what, _error(tolerance) - abs(_slack(_real("value", value), expected)), 0.0)
 
 
 def holds(what: str, fact: bool) -> Measurement:
@@ -137,7 +137,24 @@ def holds(what: str, fact: bool) -> Measurement:
         >>> holds("there are two clusters", True).holds_clearly
         True
     """
-    return Measurement(what, 1.0 if bool(fact) else -1.0, 0.0)
+    try:
+        return Measurement(what, 1.0 if bool(fact) else -1.0, 0.0)
+    except ValueError:
+        raise ArgumentError("fact", "be True or False", f"is {shown(fact)}") from None
+
+
+def _real(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(name, "be a real number in the range of floats", f"is {shown(value)}") from None
+
+
+def _reals(name: str, value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(name, "hold real numbers in the range of floats", f"is {shown(value)}") from None
 
 
 def _slack(larger: Any, smaller: Any) -> float:
@@ -217,7 +234,7 @@ def agrees(what: str, found: Any, expected: ArrayLike) -> Measurement:
         >>> agrees("mean", [1.0, 2.0], [1.0, 2.0]).holds_clearly, agrees("mean", [1.0, 2.0], 1.0).fails_clearly
         (True, True)
     """
-    given, wanted = np.asarray(found, float), np.asarray(expected, float)
+    given, wanted = _reals("found", found), _reals("expected", expected)
     if wanted.ndim and given.shape != wanted.shape:
         return holds(f"the shape of {what} is {wanted.shape}, and not {given.shape}", False)
     gap = np.max(np.abs(given - wanted), initial=0.0)

@@ -10,6 +10,7 @@ from analysis.ledger.claim import Claim
 from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
 from dynsim._core.printing import one_line, report
+from dynsim._core.validation import instances
 from dynsim.errors import ArgumentError, nearest
 
 GOOD = (Verdict.SUPPORTED, Verdict.EXACT)
@@ -54,7 +55,7 @@ def find(checks: Iterable[Check]) -> Finding:
         >>> find([Check(lemma, Verdict.REFUTED)]).value
         'fails'
     """
-    checks = tuple(checks)
+    checks = instances("checks", checks, Check, "checks of claims")
     printed = [c.verdict for c in checks if c.claim.variant == "printed"]
     others = [c.verdict for c in checks if c.claim.variant != "printed"]
     failed = any(c.verdict is Verdict.REFUTED for c in checks if c.claim.variant == "corrected")

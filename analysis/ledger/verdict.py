@@ -4,6 +4,7 @@ import enum
 from collections.abc import Sequence
 
 from analysis.ledger.evidence import Trial
+from dynsim._core.validation import instances
 
 
 class Verdict(enum.Enum):
@@ -35,6 +36,7 @@ def judge(trials: Sequence[Trial], *, exact: bool = False) -> Verdict:
         >>> judge([Trial((met,), (wrong,))]).value, judge([Trial((missed,), (wrong,))]).value
         ('refuted', 'vacuous')
     """
+    trials = instances("trials", trials, Trial, "trials of a claim")
     if any(trial.contradicts for trial in trials):
         return Verdict.REFUTED
     if any(not trial.decided for trial in trials):

@@ -57,10 +57,13 @@ def checked(fn: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_fields(module: Any) -> None:
-    """Check the fields of a module by their annotations, as `checked` does for arguments."""
+    """Check the fields of a module by their annotations, as `checked` does for arguments; lists become arrays."""
     hints, lengths = get_type_hints(type(module)), {}
     for field in dataclasses.fields(module):
-        _fitting(field.name, getattr(module, field.name), hints[field.name], lengths)
+        given = getattr(module, field.name)
+        fitting = _fitting(field.name, given, hints[field.name], lengths)
+        if fitting is not given:
+            object.__setattr__(module, field.name, fitting)
 
 
 def _fitting(name: str, value: Any, hint: Any, lengths: dict[str, tuple[int, str]]) -> Any:

@@ -170,6 +170,13 @@ def instance(name: str, value: Any, kind: type | UnionType, what: str) -> Any:
     return value
 
 
+def instances(name: str, values: Any, kind: type | UnionType, what: str) -> tuple[Any, ...]:
+    """Check that values are a sequence of instances of a class, described by `what`, and return them as a tuple."""
+    if not isinstance(values, Iterable):
+        raise ArgumentError(name, f"be {what}", f"is {shown(values)}")
+    return tuple(instance(name, value, kind, what) for value in values)
+
+
 def random_key(name: str, value: Any) -> jax.Array:
     """Check that a value is a random key; raise `ValueError` for anything else."""
     if not (isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key) and value.ndim == 0):

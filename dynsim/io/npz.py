@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError, reason
 from dynsim.io.whole_files import whole_file
 
@@ -60,7 +61,7 @@ def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     Raises:
         ValueError: if the file is missing, damaged, contains pickles, or exceeds `MAX_BYTES` (or `DYNSIM_MAX_BYTES`).
     """
-    path = Path(path)
+    path = Path(instance("path", path, str | os.PathLike, "the path of a file"))
     if not path.is_file():
         raise ArgumentError("path", "be a file", f"`{path}` is not one")
     try:

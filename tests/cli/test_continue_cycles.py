@@ -67,6 +67,11 @@ def test_the_run_gives_the_parameters_that_are_not_given(capsys, folder):
             "lorenz --cycle --box 0 1 0 1 0 1 --parameter rho=1:2",
             "`box` must be left out with `--cycle`, but is (0.0, 1",
         ),
+        ("lorenz --parameter rho=1:2 --atol 0", "`atol` must be a positive number, but is 0.0"),
+        (
+            "lorenz --parameter rho=1:2 --method collocation --atol 1e-9",
+            "`atol` must be left out with `--method collocation`, which has no solver, but is 1e-09",
+        ),
         ("lorenz --cycle --cycles --parameter rho=1:2", "`cycles` must be left out with `--cycle`, but is given"),
     ],
 )

@@ -12,7 +12,7 @@ from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.search import find_equilibria
 from analysis.dynamics.equilibria.settling import settle
-from analysis.dynamics.equilibria.sliding import on_surface, pseudo_equilibria, surface_points
+from analysis.dynamics.equilibria.sliding import on_surface, pseudo_equilibria, rest_in_corner, surface_points
 from analysis.dynamics.flow_maps.unit_speed import POINTS, curves
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.periodic_orbits.limit_cycles import limit_cycles
@@ -72,6 +72,28 @@ def test_curves_slide_and_end_at_rest():
     np.testing.assert_allclose(stick[-1], [np.sqrt(0.8**2 + 0.2**2) - 0.5, 0.0], atol=1e-4)
     np.testing.assert_allclose(np.linalg.norm(np.diff(slip[:100], axis=0), axis=1), 8.0 / (POINTS - 1), rtol=1e-3)
     assert np.min(slip[:, 0]) == pytest.approx(-1.0, abs=1e-3)  # half a turn about 0.5
+
+
+def test_a_state_rests_where_two_surfaces_meet_by_the_bilinear_combination_of_four_fields():
+    """The signs are 0.4 and 0.45 in the mean, so that z' = 0.18 - z there."""
+
+    def field(t, x):
+        s, r = jnp.sign(x[:2])
+        return jnp.stack([0.4 - s, 0.5 + s - 2 * r, s * r - x[2]])
+
+    switched = switched_field(FunctionFlow(field), np.zeros(3))
+    rest = lambda *x: rest_in_corner(switched, 0.0, np.array(x))
+    points, word, values = rest(0.0, 1e-17, 0.18)
+    assert (points.tolist(), word) == ([[0.0, 1e-17, 0.18]], "stable")
+    np.testing.assert_allclose(values, [-1.0, -np.inf, -np.inf], atol=1e-12)
+    assert rest(0.0, 0.0, 0.19) is rest(0.0, 1e-3, 0.18) is rest(0.3, -0.2, 0.18) is None
+
+
+@pytest.mark.slow
+def test_starts_that_slide_on_two_surfaces_to_their_intersection_have_one_attractor():
+    found = find_attractors(BOTH, [[0.0, 0.0], [0.5, 0.5], [0.0, 0.2], [0.3, 0.7]])
+    assert [str(one) for one in found.attractors] == ["stable equilibrium at [0., 0.]"]
+    assert found.labels.tolist() == [0] * 4
 
 
 @pytest.mark.slow

@@ -9,8 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array, Float
 
 import dynsim
+from dynsim._core.checked import check_fields
 from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
 from dynsim.networks.decoder.attention_flow import attention_flow, attention_schedules
@@ -290,6 +292,27 @@ def test_bad_numbers_are_refused(small):
         ValueError, match=r"^Argument `query` must have heads of even size for the rotary embedding, but has heads"
     ):
         Attention(*(jnp.ones((1, 3, 3)) for _ in range(4)), rotary_base=1e4)
+
+
+def test_states_have_the_width_of_the_network(small):
+    x = small.embed(IDS)
+    said = rf"^Argument `x` must have shape \(n, {x.shape[1]}\), a row for each token, but has \({len(IDS)}, 1\)"
+    for of in (small.states, small.logits, small.apply_layers):
+        with pytest.raises(ValueError, match=said):
+            of(x[:, :1])
+
+
+def test_fields_that_are_lists_become_arrays():
+    class Table(eqx.Module):
+        rows: Float[Array, "n d"]
+
+        def __check_init__(self):
+            check_fields(self)
+
+    listed: Any = [[1.0, 2.0]]
+    assert Table(listed).rows.shape == (1, 2)
+    with pytest.raises(ValueError, match="`rows` must"):
+        Table(listed[0])
 
 
 def test_the_scores_of_a_network_can_be_differentiated(small):

@@ -18,7 +18,7 @@ from analysis.dynamics.attractors.surfaces import can_walk
 from analysis.dynamics.equilibria.families import family_through
 from analysis.dynamics.equilibria.newton import newton
 from analysis.dynamics.equilibria.settling import ESCAPE, look
-from analysis.dynamics.equilibria.sliding import rest_by_sliding
+from analysis.dynamics.equilibria.sliding import rest_by_sliding, rest_in_corner
 from analysis.dynamics.flow_maps.angles import entry_extents, periods_of, whole_turns
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of, velocity_of
 from analysis.dynamics.linearisation import kind, spectrum
@@ -119,7 +119,7 @@ def _sliding_rest(record: TrajectoryRecord) -> LimitSet | None:
     """Recognise a state at rest on a surface on which the field jumps, alone or on a curve of them."""
     field, x = record.time_map.switched, record.states[-1]
     sizes = entry_extents(record.time_map, record.extent, len(x))
-    found = None if field is None else rest_by_sliding(field, 0.0, x, sizes)
+    found = None if field is None else rest_by_sliding(field, 0.0, x, sizes) or rest_in_corner(field, 0.0, x)
     if found is None:
         return None
     points, word, values = found

@@ -18,7 +18,7 @@ from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import ArrayLike, Key, State
-from dynsim._core.validation import choice, function, integer, random_key, reals
+from dynsim._core.validation import choice, function, instance, integer, random_key, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.notebook import picture, plot
 from dynsim.systems.parameter import Parameter
@@ -198,6 +198,7 @@ def continued_fractions(
         >>> found.shares.round(2).tolist()
         [[0.5, 0.5], [nan, 1.0]]
     """
+    instance("parameter", parameter, Parameter, "a `Parameter` of a system")
     at = np.asarray(reals("values", values), float)
     if at.ndim != 1 or not len(at):
         raise ArgumentError("values", "have shape (values,) with at least one", f"has shape {at.shape}")

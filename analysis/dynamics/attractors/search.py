@@ -62,6 +62,10 @@ SAME = 1e-6
 HYPERBOLIC = 1e-3
 
 
+# Smallest extent of trajectories, relative to that of their starts; those that slide to a point at once have none.
+ARRIVED_AT_ONCE = 1e-9
+
+
 # Number of neutral limits found not to attract after which further ones are assumed to be of the same family.
 NEUTRAL = 4
 
@@ -323,7 +327,8 @@ def attractors_of(
         run.labels[run.pending[escaped]], run.labels[run.pending[failed]] = ESCAPED, FAILED
         here = ~escaped & ~failed
         if begun == ROUND and np.any(here) and extent is None:
-            run.extent = extent_of_paths(np.stack([time_map.features_of(s[here]) for s in states]))
+            paths = extent_of_paths(np.stack([time_map.features_of(s[here]) for s in states]))
+            run.extent = np.maximum(paths, ARRIVED_AT_ONCE * run.extent)
         last = begun >= told.longest - WINDOW
         kept = np.array(
             [here[j] and not run.judge(int(i), states[:, j], last) for j, i in enumerate(run.pending)], bool

@@ -141,7 +141,7 @@ def equations_of(units: Units, kind: str, state: Any, returning: Returning) -> A
     if isinstance(state, Cycle):
         start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), state.nodes), len(jax.tree.leaves(state.nodes)[0])
         _, forcing, longest, rtol = returning
-        inner = curve_of_orbits(units, units.restored(start), count, forcing, longest, rtol)
+        inner = curve_of_orbits(units, units.restored(start), count, forcing, longest, (rtol, None))
         return CriticalReturns(parameters, kind, inner, rtol, forcing_in(units, forcing), units)
     if isinstance(units.system, AbstractMap):
         inner = FixedPointCurve(parameters[0], returning.iterate, units=units)

@@ -29,8 +29,8 @@ def extend(known: Any, parameter: Any, *, steps: Steps = Steps()) -> Any:
     result it is decides what is continued, and which further options there are:
 
     - a `Branch` of equilibria or of fixed points takes `iterate` and `symmetries`, as `continue_equilibria` does;
-    - a `Branch` of periodic orbits takes `forcing`, `max_period` and `rtol`, as `continue_orbits` does, and goes on at
-      its end at the longest period, too;
+    - a `Branch` of periodic orbits takes `forcing`, `max_period`, `rtol` and `atol`, as `continue_orbits` does, and
+      goes on at its end at the longest period, too;
     - a `CriticalCurve` takes both of its parameters as a pair, and `forcing`, `max_period` and `rtol`, as
       `critical_curve` does;
     - a `Diagram` takes `symmetries` and `max_period`; its branches and orbits go on, its curves stay as they are.
@@ -67,6 +67,7 @@ def _extend_branch(
     forcing: Callable[[Any], Any] | None = None,
     max_period: float | None = None,
     rtol: float = RTOL,
+    atol: float | None = None,
 ) -> Branch:
     """Extend a branch of equilibria or of periodic orbits at its open ends.
 
@@ -79,7 +80,7 @@ def _extend_branch(
         raise ArgumentError("known", must, "is one by collocation")
     if isinstance(last, Cycle):
         units, start = orbit_units(parameter.system, last, (parameter,), at=(at,)), _node(last.nodes)
-        curve = curve_of_orbits(units, start, _count(last.nodes), forcing, max_period, rtol)
+        curve = curve_of_orbits(units, start, _count(last.nodes), forcing, max_period, (rtol, atol))
         check_forcing(parameter.at(at), last, forcing)
     else:
         curve = equilibrium_curve(parameter, last, iterate, symmetries, at=(at,))

@@ -74,12 +74,12 @@ def follow_on_meshes(
         chord = float(np.linalg.norm(points[-1].flat - [begin, *points][-2].flat)) if points else None
         found = remeshed(curve, last, last.tangent)
         if found is None:
-            return parts, curve.unconfirmed(curve.nodes(last.state), last.parameter)
+            return parts, curve.unconfirmed(curve.nodes(last.state), last.parameter, last)
         if not points:  # not even one step on a new mesh
             size = within.step if size is None else size
             size /= 4
             if size < 1e-6 * within.step:
-                return parts, curve.unconfirmed(curve.nodes(last.state), last.parameter)
+                return parts, curve.unconfirmed(curve.nodes(last.state), last.parameter, last)
         else:
             size = chord
         _, back = curve.moved_to(found[0].mesh, home, home.tangent)

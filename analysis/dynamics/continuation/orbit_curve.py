@@ -88,6 +88,12 @@ OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 MULTIPLIERS = {"fold": 1.0, "cusp": 1.0, "period doubling": -1.0}
 
 
+# Largest relative change of the parameter over a doubling of the period, by its slope, near a homoclinic orbit.
+SETTLED = 0.1
+# Smallest size of the parameter in that change, relative to its range.
+LEAST = 1e-3
+
+
 class Cycle(NamedTuple):
     """Periodic orbit: some of its states, on the first axis, and the period.
 
@@ -183,6 +189,7 @@ class OrbitCurve(AbstractCurve):
         longest: float,
         rtol: float,
         units: Units | None = None,
+        atol: float | None = None,
     ):
         flow = parameter.system
         check_flow(flow)
@@ -190,9 +197,9 @@ class OrbitCurve(AbstractCurve):
         self.flow, self.segments, self.longest = flow, segments, longest
         self._like, self._restored = jax.tree.map(np.asarray, state), ravel_pytree(state)[1]
         self._angles = flat_state(flow.space.periods(self._like))
-        self._given_to_all = (state, segments, forcing, longest, rtol, units)
+        self._given_to_all = (state, segments, forcing, longest, rtol, units, atol)
         begin = WithParameter(state, jnp.asarray(parameter.value, float))
-        self._pair = Linearised(ParameterFlow(flow, parameter.take), begin)
+        self._pair = Linearised(ParameterFlow(flow, parameter.take), begin, atol=atol)
         self._rtol = jnp.asarray(rtol, float)
         self._forced_period = None
         if forcing is not None:
@@ -248,13 +255,19 @@ class OrbitCurve(AbstractCurve):
             nodes + step[:-1].reshape(nodes.shape), period + float(np.clip(step[-1], -period / 3, period))
         )
 
+    def _solver(self, factor: float) -> Linearised:
+        """Get the solver with its absolute tolerance, where one is given, multiplied by a factor."""
+        if self._pair.atol is None or factor == 1:
+            return self._pair
+        return eqx.tree_at(lambda pair: pair.atol, self._pair, factor * self._pair.atol)
+
     def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> OrbitSegments:
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
         full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
         ends, maps, speeds, first = (
-            np.asarray(a) for a in shoot(self._pair, full, jnp.asarray(period, float), factor * self._rtol)
+            np.asarray(a) for a in shoot(self._solver(factor), full, jnp.asarray(period, float), factor * self._rtol)
         )
         maps, speeds, first, m = maps[:, :-1], speeds[:, :-1], first[:, :-1], len(nodes)
         later = [
@@ -505,16 +518,31 @@ class OrbitCurve(AbstractCurve):
             apart = float(np.max(np.abs(values - point.values), initial=0.0))
             if apart <= AGREED * max(1.0, float(np.max(np.abs(values), initial=0))):
                 return ""
-        return self.unconfirmed(shot.nodes, point.parameter)
+        return self.unconfirmed(shot.nodes, point.parameter, point)
 
-    def unconfirmed(self, nodes: np.ndarray, parameter: float) -> str:
-        """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`."""
-        return "homoclinic" if self._passes_equilibrium(nodes, parameter) else "accuracy"
+    def unconfirmed(self, nodes: np.ndarray, parameter: float, point: CurvePoint | None = None) -> str:
+        """Explain why an orbit is not confirmed: `homoclinic` if it passes close to an equilibrium, else `accuracy`.
+
+        At a point of a branch, the period must also grow at nearly one value of the parameter.
+        """
+        near = self._passes_equilibrium(nodes, parameter) and (point is None or self._settles(point))
+        return "homoclinic" if near else "accuracy"
 
     def stuck_at(self, point: CurvePoint, *, kink: bool) -> str:
         """Explain why no step leads on: `homoclinic` if the orbit passes close to an equilibrium."""
-        near = self._passes_equilibrium(self.nodes(point.state), point.parameter)
+        near = self._passes_equilibrium(self.nodes(point.state), point.parameter) and self._settles(point)
         return "homoclinic" if near else super().stuck_at(point, kink=kink)
+
+    def _settles(self, point: CurvePoint) -> bool:
+        """Test whether the parameter would hardly change while the period doubles.
+
+        Cycles that pass saddles at ever smaller distances, as those of predators and prey, exist at all parameters.
+        """
+        if len(point.tangent) < 2:
+            return True
+        by_period, by_parameter = np.abs(point.tangent[-2:])
+        size = max(abs(point.parameter), LEAST * float(np.ptp(self.parameter.bounds)))
+        return bool(by_parameter * float(point.state.period) <= SETTLED * size * by_period)
 
     def _passes_equilibrium(self, nodes: np.ndarray, parameter: float) -> bool:
         """Test whether a Newton step from one of the nodes to an equilibrium is short.
@@ -539,7 +567,7 @@ class OrbitCurve(AbstractCurve):
     def _undefined(self, shot: OrbitSegments, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""
         full, length = np.append(shot.nodes[k], parameter), shot.period / len(shot.nodes)
-        state = stops_at(self._pair, full, k * length, length, STRICTER * self._rtol)[:-1]
+        state = stops_at(self._solver(STRICTER), full, k * length, length, STRICTER * self._rtol)[:-1]
         if self.units is not None:
             state = state * self.units.flat(self._like)
         return f"{UNDEFINED} ({', '.join(f'{value:.6g}' for value in state)})"

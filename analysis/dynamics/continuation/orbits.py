@@ -33,7 +33,7 @@ from dynsim._core.host import filled
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
 from dynsim._core.validation import choice, function, instance, integer, number
-from dynsim.errors import ArgumentError
+from dynsim.errors import ArgumentError, shown
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
@@ -43,6 +43,8 @@ from dynsim.systems.parameter import Parameter
 LONGEST = 1e3
 # Relative tolerance of the solver; the absolute tolerance is a hundredth of it.
 RTOL = 1e-10
+# Relative tolerance, and absolute one in the units of the given system, if it is not a hundredth of the relative one.
+Tolerances = tuple[float, float | None]
 # Number of orbit segments solved in one program; the last one is repeated to fill the group.
 TOGETHER = 64
 # Relative tolerance of the solver whose dense output has the extremes of an orbit.
@@ -62,6 +64,7 @@ def continue_orbits(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    atol: float | None = None,
     method: str = "shooting",
 ) -> Branch:
     """Continue periodic orbits in a parameter, from one of them in both directions of the curve.
@@ -78,7 +81,9 @@ def continue_orbits(
         steps: the steps along the curve.
         max_period: the period at which a branch ends, as it does towards a homoclinic orbit; by default 1e3 units of
             time, those of the curve.
-        rtol: the relative tolerance of the solver; the absolute one is a hundredth of it, in units of the orbit.
+        rtol: the relative tolerance of the solver.
+        atol: the absolute tolerance for every entry of the state, by shooting; by default a hundredth of the relative
+            one, in units near the size of the orbit.
         method: `shooting`, or `collocation` for stiff flows, long periods and large multipliers, from an orbit by
             either method. It replaces its mesh where the error of an orbit, relative to the ranges of its states,
             exceeds a thousand times `rtol`. States then have the `times` of their nodes; branches end with `accuracy`
@@ -101,7 +106,7 @@ def continue_orbits(
     check_flow(parameter.system)
     cycle = Cycle(given.nodes, np.asarray(given.period), given.times)
     units = orbit_units(parameter.system, cycle, (parameter,))
-    curve = curve_of_orbits(units, given.state, count, forcing, max_period, rtol, _mesh(method, cycle))
+    curve = curve_of_orbits(units, given.state, count, forcing, max_period, (rtol, atol), _mesh(method, cycle))
     check_forcing(parameter.system, cycle, forcing)
     first = curve.at(curve.own(cycle), curve.value)
     if first is None:
@@ -119,6 +124,7 @@ def orbits_from_hopf(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    atol: float | None = None,
     method: str = "shooting",
 ) -> Branch:
     """Continue the periodic orbits that begin at a Hopf point of a branch of equilibria.
@@ -143,29 +149,30 @@ def orbits_from_hopf(
         steps: the steps along the curve, in the norm of the distances of the nodes from the equilibrium.
         max_period: the period at which the branch ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
+        atol: the absolute tolerance; see `continue_orbits`.
         method: `shooting` or `collocation`; see `continue_orbits`. `segments` is the first number of intervals.
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
-    return families_from_hopf(parameter, at, (segments, steps, max_period, rtol, method))[0]
+    return families_from_hopf(parameter, at, (segments, steps, max_period, (rtol, atol), method))[0]
 
 
 def families_from_hopf(
-    parameter: Parameter, at: Bifurcation, options: tuple[int, Steps, float | None, float, str]
+    parameter: Parameter, at: Bifurcation, options: tuple[int, Steps, float | None, Tolerances, str]
 ) -> tuple[Branch, ...]:
     """Continue the orbits from a Hopf point, and other directions of a family that crosses a vertical one.
 
-    `options` are the segments, the steps, the longest period, the tolerance and the method of `orbits_from_hopf`.
+    `options` are the segments, the steps, the longest period, the tolerances and the method of `orbits_from_hopf`.
     """
-    segments, steps, max_period, rtol, method = options
+    segments, steps, max_period, (rtol, atol), method = options
     if at.kind != "Hopf point":
         raise ArgumentError("at", "be a Hopf point", f"is a {at.kind}")
     check_flow(parameter.system)
     check_autonomous("flow", parameter, at.state)
     count, units = integer("segments", segments, least=3), hopf_units(parameter, at)
     mesh = None if choice("method", method, METHODS) == "shooting" else np.linspace(0.0, 1.0, count + 1)
-    curve = curve_of_orbits(units, at.state, count, None, max_period, rtol, mesh)
+    curve = curve_of_orbits(units, at.state, count, None, max_period, (rtol, atol), mesh)
     begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
     curve.at_crossings = True
     parts, end = follow_on_meshes(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
@@ -177,7 +184,7 @@ def families_from_hopf(
     crossing = next((b for b in found.bifurcations if b.kind == end == "branch point"), None)
     if crossing is None:
         return (found,)
-    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol, method=method)
+    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol, atol=atol, method=method)
     ways = sorted(left, key=lambda way: way.beside[0] != "stable")
     if not ways:
         return (found,)
@@ -199,18 +206,23 @@ def curve_of_orbits(
     count: int,
     forcing: Any,
     max_period: float | None,
-    rtol: float,
+    tolerances: Tolerances,
     mesh: Float[np.ndarray, " edges"] | None = None,
 ) -> OrbitCurve:
     """Set up the curve of periodic orbits of a flow in scaled units, along its first parameter.
 
-    With a mesh, shares of the period from 0 to 1, it is one of collocation.
+    With a mesh, shares of the period from 0 to 1, it is one of collocation. The absolute tolerance, if there is one, is
+    in the units of the given system.
     """
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
     begin, period = units.rescaled(start), forcing_in(units, forcing)
+    rtol, atol = tolerances
     given = period, longest, number("rtol", rtol), units
     if mesh is None:
-        return OrbitCurve(units.varied[0], begin, count, *given)
+        absolute = None if atol is None else number("atol", atol) / float(np.max(units.flat(begin)))
+        return OrbitCurve(units.varied[0], begin, count, *given, absolute)
+    if atol is not None:
+        raise ArgumentError("atol", "be left out with collocation, which has no solver", f"is {shown(atol)}")
     return CollocationCurve(units.varied[0], begin, mesh, *given)
 
 
@@ -270,6 +282,7 @@ def switch_orbits(
     steps: Steps = Steps(),
     max_period: float | None = None,
     rtol: float = RTOL,
+    atol: float | None = None,
     method: str = "shooting",
 ) -> tuple[Branch, ...]:
     """Continue the periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
@@ -285,6 +298,7 @@ def switch_orbits(
         steps: the steps along the new branches.
         max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
         rtol: relative tolerance of the solver.
+        atol: absolute tolerance of the solver; see `continue_orbits`.
         method: `shooting` or `collocation`; see `continue_orbits`.
 
     Raises:
@@ -310,7 +324,7 @@ def switch_orbits(
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
     start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), given.nodes), len(jax.tree.leaves(given.nodes)[0])
     mesh = _mesh(method, given, repeats)
-    curve = curve_of_orbits(units, start, repeats * count, period, max_period, rtol, mesh)
+    curve = curve_of_orbits(units, start, repeats * count, period, max_period, (rtol, atol), mesh)
     within = steps.limits(curve.parameter, POINTS, curve.unit)
     at = at if curve.units is None else moved_bifurcation(units, at)
     cycle: Any = at.state
@@ -389,7 +403,7 @@ def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> Collocat
     units = orbit_units(parameter.system, cycle, (parameter,), at=(value,))
     start = jax.tree.map(lambda a: jnp.asarray(a[0]), cycle.nodes)
     mesh: Any = _mesh("collocation", cycle)
-    curve: Any = curve_of_orbits(units, start, len(mesh) - 1, None, None, RTOL, mesh)
+    curve: Any = curve_of_orbits(units, start, len(mesh) - 1, None, None, (RTOL, None), mesh)
     return curve
 
 

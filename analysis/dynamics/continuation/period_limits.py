@@ -8,6 +8,7 @@ import numpy as np
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from dynsim._core.printing import one_line
+from dynsim._core.validation import instance
 from dynsim.errors import ArgumentError
 
 # Number of orbits towards the end of a branch to which periods are fitted, and the fewest.
@@ -71,7 +72,7 @@ def period_limit(branch: Branch, *, end: int = -1) -> PeriodLimit:
 
     Source: S. H. Strogatz, Nonlinear Dynamics and Chaos (1994), section 8.4.
     """
-    states = branch.states
+    states = instance("branch", branch, Branch, "a branch of periodic orbits").states
     if not isinstance(states, Cycle):
         raise ArgumentError("branch", "be one of periodic orbits", "is one of equilibria")
     if end not in (0, -1):

@@ -30,7 +30,7 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.types import Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError
-from dynsim.simulation.checks import double_state
+from dynsim.simulation.checks import check_flow, double_state
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
@@ -122,6 +122,7 @@ def equilibria(
         >>> [(round(float(one.state[0]), 6) + 0.0, one.kind) for one in found]
         [(-1.0, 'stable'), (1.0, 'stable'), (0.0, 'unstable')]
     """
+    check_flow(flow)
     starts = jax.tree.map(np.asarray, double_state("starts", starts))
     count_of("starts", starts)
     if not all(np.all(np.isfinite(np.asarray(y))) for y in jax.tree.leaves(starts)):

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float
 from analysis.dynamics.linearisation import kind
 from dynsim._core.host import filled, room_for
 from dynsim._core.printing import one_line
+from dynsim.integrators.corners import corner_at, corner_velocity, rests_in_corner
 from dynsim.integrators.switched_field import SwitchedField
 from dynsim.integrators.switched_solver import sliding
 
@@ -125,6 +126,31 @@ def rest_by_sliding(
     direction = basis @ np.linalg.svd(along)[2][-1]
     inside = lambda y: bool(np.all(np.abs(y - x) <= sizes))
     return _segment(lambda y: look(y)[:3], begin, direction * float(np.min(sizes)) / WALK, inside), word, spectrum
+
+
+def rest_in_corner(
+    field: SwitchedField, t: Any, x: np.ndarray
+) -> tuple[Float[np.ndarray, "1 n"], str, np.ndarray] | None:
+    """Recognise a state at rest where two surfaces meet, to which trajectories slide; None if it is not.
+
+    Give the state, its stability along both surfaces and the eigenvalues, two of them minus infinity.
+    """
+    rests, J, normals = (np.asarray(part) for part in _in_corner(field, jnp.asarray(t, float), jnp.asarray(x)))
+    if not rests:
+        return None
+    basis = np.linalg.svd(normals)[2][2:].T
+    values = np.linalg.eigvals(basis.T @ J @ basis)
+    known = np.abs(values) > ZERO * max(1.0, float(np.linalg.norm(J)))
+    spectrum = np.append(values, [-np.inf, -np.inf])
+    return x[None], kind(spectrum, 0.0) if np.all(known) else "undecided", spectrum
+
+
+@eqx.filter_jit
+def _in_corner(field: SwitchedField, t: Array, x: Array) -> tuple[Array, Array, Array]:
+    corner = corner_at(field, t, x)
+    J = jax.jacfwd(lambda z: corner_velocity(field, t, z, corner)[0])(x)
+    normals = jax.jacfwd(lambda z: field.at(t, z, corner.modes[0])[1][corner.which])(x)
+    return rests_in_corner(field, t, x), J, normals
 
 
 def _segment(

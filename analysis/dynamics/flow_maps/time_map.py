@@ -22,6 +22,7 @@ from dynsim._core.host import filled, room_for
 from dynsim._core.placement import current, placed
 from dynsim._core.types import State
 from dynsim._runtime.cores import on_cores
+from dynsim.integrators.corners import rests_in_corner
 from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.in_lanes import Ways
@@ -396,7 +397,7 @@ def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: An
 
 
 def _switched(time_map: TimeMap, field: SwitchedField, xs: Array, begin: Array, longest: Any) -> Array:
-    """Do the same for a field that jumps on surfaces of states; NaN where the solver fails or two surfaces meet."""
+    """Do the same for a field that jumps on surfaces of states; NaN where it fails, or moves on two surfaces."""
     length = time_map.interval
     limit = jnp.inf if longest is None else longest
 
@@ -410,7 +411,8 @@ def _switched(time_map: TimeMap, field: SwitchedField, xs: Array, begin: Array, 
             field, start, end, length / 4, x, none, time_map.rtol, limit,
             atol=time_map.rescaled_atol, sizes=time_map.sizes, stops=out,
         )  # fmt: skip
-        x = jnp.where(found.failed | found.blocked, jnp.nan, found.x)
+        moves = found.blocked & ~rests_in_corner(field, end, found.x)
+        x = jnp.where(found.failed | moves, jnp.nan, found.x)
         return x, x
 
     return jax.vmap(lambda x: jax.lax.scan(over, x, jnp.arange(WINDOW))[1], out_axes=1)(xs)

@@ -137,7 +137,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
     from dynsim.systems.base import AbstractFlow
 
     steps = steps_of(o)
-    of_orbits: Any = {"steps": steps_of_orbits(o), "max_period": o.max_period, "rtol": o.rtol}
+    of_orbits: Any = {"steps": steps_of_orbits(o), "max_period": o.max_period, "rtol": o.rtol, "atol": o.atol}
     if o.resume is not None:
         with typed_as(path="resume"):
             diagram = load_diagram(o.resume)

@@ -80,7 +80,7 @@ def diagram_of_cycle(o: Continue, made: "Found", parameter: "Parameter") -> "Dia
         orbit = attracting_orbit(parameter.system, start, segments=o.segments)
     say(str(orbit))
     found = continue_orbits(
-        parameter, orbit, steps=steps_of_orbits(o), max_period=o.max_period, rtol=o.rtol, method=o.method
-    )
+        parameter, orbit, steps=steps_of_orbits(o), max_period=o.max_period, rtol=o.rtol, atol=o.atol, method=o.method
+    )  # fmt: skip
     known = components(parameter.system, start)
     return Diagram(parameter.name, (), (), (found,), names=known.names, units=known.units, of=parameter)

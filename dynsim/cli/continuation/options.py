@@ -56,8 +56,10 @@ class Continue(SystemOptions):
     """longest period, at which branches of periodic orbits and curves of their bifurcations end; by default 1000 units
     of time, which are rescaled if the system's rates are far from 1"""
     rtol: float = 1e-10
-    """relative tolerance of the solver along periodic orbits; the absolute one is a hundredth of it, in units near the
-    size of the orbit"""
+    """relative tolerance of the solver along periodic orbits"""
+    atol: float | None = None
+    """absolute tolerance of that solver; by default a hundredth of the relative one, in units near the size of the
+    orbit"""
     second: str = ""
     """a second parameter with its range, NAME=LOW:HIGH: continue the bifurcations (with `--cycles`, of
     periodic orbits too) in the plane of both parameters, and draw the curves there"""
@@ -114,6 +116,8 @@ def check_numbers(o: Continue) -> None:
     if o.window and (len(o.window) != 2 or not -math.inf < o.window[0] < o.window[1] < math.inf):
         said = ", ".join(f"{end:g}" for end in o.window)
         raise ArgumentError("window", "be two finite numbers, the smaller first", f"is {said}")
+    if o.atol is not None and o.method == "collocation":
+        raise ArgumentError("atol", "be left out with `--method collocation`, which has no solver", f"is {o.atol:g}")
     if o.y != "range" and o.second:
         raise ArgumentError("y", "be left out with `--second`", f"is `{o.y}`")
     if o.y in ("period", "frequency") and not (o.cycles or o.of_cycle or o.resume):

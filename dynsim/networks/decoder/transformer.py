@@ -1,7 +1,7 @@
 """A decoder-only transformer: blocks of causal attention and feed-forward layers with normalisation, also as a map."""
 
 import math
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -239,7 +239,7 @@ class Transformer(eqx.Module):
         The output of the last layer is the input of the first one. `embed` adds the positions only once.
         """
         _check_passes(passes)
-        x = jnp.asarray(reals("x", x))
+        x = states_of_width("x", x, self.token_embedding.shape[1])
         blocks = _cast(self.blocks, x.dtype)
 
         def once(_, x: Array) -> Array:
@@ -252,7 +252,7 @@ class Transformer(eqx.Module):
     @checked
     def states(self, x: Tokens, *, feedforward: bool = True) -> Float[Array, "layers n d"]:
         """State after every layer of one forward pass."""
-        x, path = jnp.asarray(x), []
+        x, path = states_of_width("x", x, self.token_embedding.shape[1]), []
         for block in _cast(self.blocks, x.dtype):
             x = block(x, feedforward=feedforward)
             path.append(x)
@@ -261,8 +261,8 @@ class Transformer(eqx.Module):
     @checked
     def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
         """Logits of the next token at every position."""
+        x = states_of_width("x", x, self.token_embedding.shape[1])
         norm, U = _cast((self.final_norm, self.unembedding), x.dtype)
-        x = jnp.asarray(x)
         return (x if norm is None else norm(x)) @ U.T
 
     @checked
@@ -352,6 +352,14 @@ def check_ids(name: str, ids: np.ndarray, vocabulary: int) -> None:
     if unknown.size:
         must = f"lie between 0 and {vocabulary - 1}, the numbers of the vocabulary"
         raise ArgumentError(name, must, f"holds {unknown[0]}")
+
+
+def states_of_width(name: str, x: Any, width: int) -> Float[Array, "n d"]:
+    """Convert the states of tokens to an array; raise `ValueError` unless it has the shape (n, width)."""
+    found = jnp.asarray(reals(name, x))
+    if found.ndim != 2 or found.shape[1] != width:
+        raise ArgumentError(name, f"have shape (n, {width}), a row for each token", f"has {found.shape}")
+    return found if jnp.issubdtype(found.dtype, jnp.floating) else found.astype(float)
 
 
 @eqx.filter_jit

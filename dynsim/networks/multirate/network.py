@@ -14,7 +14,7 @@ from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, Key, Scalar
 from dynsim._core.validation import float_dtype, reals
 from dynsim.errors import ArgumentError
-from dynsim.networks.decoder.transformer import RMSNorm, check_ids
+from dynsim.networks.decoder.transformer import RMSNorm, check_ids, states_of_width
 from dynsim.networks.multirate.config import MultirateConfig
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, Anderson, FixedPointIteration
 from dynsim.networks.multirate.layers import (
@@ -129,7 +129,7 @@ class MultirateNetwork(eqx.Module):
 
     def apply_layers(self, x: Tokens) -> Tokens:
         """State after all layers and rounds."""
-        x = _through(self.before, x)
+        x = _through(self.before, states_of_width("x", x, self.token_embedding.shape[1]))
         for k in range(self.num_rounds):
             x = self.rounds[k % len(self.rounds)](x)
         return x
@@ -137,6 +137,7 @@ class MultirateNetwork(eqx.Module):
     def logits(self, x: Tokens) -> Float[Array, "n vocabulary"]:
         """Logits of the next symbol at every position, from the state after all layers."""
         U = self.token_embedding if self.unembedding is None else self.unembedding
+        x = states_of_width("x", x, U.shape[1])
         return self.final_norm(x) @ U.T
 
     def __call__(self, ids: ArrayLike) -> Float[Array, "n vocabulary"]:

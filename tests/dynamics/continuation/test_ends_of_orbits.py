@@ -156,6 +156,10 @@ def test_orbits_that_pass_an_equilibrium_end_as_homoclinic_and_are_not_lost(time
     point = CurvePoint(Cycle(nodes, np.asarray(10.0)), 0.0, *[none] * 6)
     assert curve.stuck_at(point, kink=True) == end
     assert curve.unconfirmed(nodes, 0.0) == ("homoclinic" if end == "homoclinic" else "accuracy")
+    for slope, found in ((1e-6, end), (0.1, "lost")):  # of the parameter by the period; the first one settles
+        moved = point._replace(tangent=np.append(np.zeros(9), [1.0, slope])[-11:])
+        assert curve.stuck_at(moved, kink=False) == found
+        assert curve.unconfirmed(nodes, 0.0, moved) == ("homoclinic" if found == "homoclinic" else "accuracy")
 
 
 def test_relaxation_oscillations_are_not_taken_for_homoclinic():

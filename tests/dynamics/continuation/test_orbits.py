@@ -10,6 +10,7 @@ from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import (
     continue_orbits,
+    curve_of_orbits,
     orbit_of,
     orbit_ranges,
     orbits_from_hopf,
@@ -17,6 +18,7 @@ from analysis.dynamics.continuation.orbits import (
 )
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from analysis.dynamics.scaling.units import made_units
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz, Roessler
@@ -138,6 +140,20 @@ def test_a_period_that_depends_on_the_parameter_moves_the_times_of_all_segments(
     t = np.arange(4) / 3 * (6.0 + 2 * p)
     assert np.allclose(found.values, p * np.diff(np.sin(t)), atol=1e-7)
     assert np.allclose(found.slope, np.diff(np.sin(t)) + p * np.diff(np.cos(t) * t) * 2 / (6.0 + 2 * p), atol=1e-7)
+
+
+def test_an_absolute_tolerance_is_in_the_units_of_the_given_system_and_shrinks_with_the_relative_one():
+    units = made_units(Driven(), (Parameter(Driven(), P, 0.0, 1.0),), scale=4.0, parameters=(1.0,))
+    forcing = lambda flow: 6.8
+    curve = curve_of_orbits(units, jnp.zeros(1), 3, forcing, None, (1e-9, 4e-4))
+    given = OrbitCurve(units.varied[0], jnp.zeros(1), 3, forcing, 10.0, 1e-9, atol=1e-4)
+    cycle = Cycle(np.zeros((3, 1)), np.asarray(1.0))
+    exact = 0.1 * np.diff(np.sin(np.arange(4) / 3 * 6.8))
+    errors = [np.max(np.abs(one.equations(cycle, 0.4, curve.basis(cycle)).values - exact)) for one in (curve, given)]
+    strict = np.max(np.abs(curve._equations(curve._shot(cycle, 0.4, 0.1), curve.basis(cycle)).values - exact))
+    assert errors[0] == errors[1] > 3 * strict > 1e-8
+    with pytest.raises(ValueError, match="`atol` must be left out with collocation, which has no solver, but is 0.4"):
+        curve_of_orbits(units, jnp.zeros(1), 3, None, None, (1e-9, 0.4), np.linspace(0.0, 1.0, 4))
 
 
 def test_multipliers_are_those_of_the_product_of_all_segments():
