@@ -17,6 +17,10 @@ from .regions import where as where
 from .stability.contraction import contraction as contraction
 from .stability.lyapunov import lyapunov as lyapunov
 from .stability.routh_hurwitz import routh_hurwitz as routh_hurwitz
+from .structure.conserved import conserved as conserved
 from .structure.cooperative import cooperative as cooperative
+from .structure.gradient import gradient as gradient
+from .structure.hamiltonian import hamiltonian as hamiltonian
+from .structure.liouville import liouville as liouville
 from .subdivision import Decision as Decision
 from .timescales.fenichel import fenichel as fenichel

@@ -65,6 +65,13 @@ def kept_in_box(region: Region, budget: int = BUDGET) -> list[Hypothesis]:
     return [row._replace(status=HOLDS if found.is_empty else row.status, margin=np.nan)]
 
 
+def simply_connected(region: Region, told: bool | None) -> Hypothesis:
+    """State whether a region has no holes: as it is told, or by its form."""
+    if told is None:
+        return known("the region has no holes", "simply connected", region.is_simply_connected or None)
+    return known("the region has no holes", "simply connected", told, "told")
+
+
 def has_a_point(region: Region, budget: int = BUDGET) -> Hypothesis:
     """Decide whether a region has a point, of which one is proved."""
     found = positive(_NOWHERE, region, budget=budget)

@@ -38,7 +38,7 @@ class Theorem(SystemOptions):
     where: tuple[str, ...] = ()
     """inequalities as the region: functions that are at least 0 in it, such as '4 - x^2 - y^2'"""
     function: str = ""
-    """the Lyapunov function, or the Dulac function, as a text"""
+    """the Lyapunov function, the Dulac function or the first integral, as a text"""
     near: tuple[float, ...] = ()
     """the equilibrium, or a point near it; for Picard and Lindeloef the start"""
     parameter: str = ""
@@ -55,6 +55,8 @@ class Theorem(SystemOptions):
     """ask that the field points inwards, and not only nowhere outwards"""
     semidefinite: bool = False
     """ask only that the Lyapunov function does not grow"""
+    conservative: bool = False
+    """ask that volumes are kept, not that they shrink"""
     competitive: bool = False
     """ask for a competitive flow, not for a cooperative one"""
     boxes: int = 200_000
@@ -111,7 +113,7 @@ def main(words: Sequence[str]) -> int:
 
 
 OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "fast", "backwards",
-       "strictly", "semidefinite", "competitive")  # fmt: skip
+       "strictly", "semidefinite", "conservative", "competitive")  # fmt: skip
 
 
 def _check_options(o: Theorem, name: str, entry: TheoremEntry) -> None:
@@ -290,6 +292,22 @@ ENTRIES: dict[str, TheoremEntry] = {
     "cooperative": TheoremEntry(
         lambda o, g: _checked("cooperative")(g.system, g.region(), competitive=o.competitive, budget=o.boxes),
         (*REGION, "competitive"), "interactions of one sign keep the order of solutions",
+    ),
+    "conserved": TheoremEntry(
+        lambda o, g: _checked("conserved")(g.system, g.function(), g.region()), (*REGION, "function"),
+        "a function is constant along solutions",
+    ),
+    "liouville": TheoremEntry(
+        lambda o, g: _checked("liouville")(g.system, g.region(), conservative=o.conservative, budget=o.boxes),
+        (*REGION, "conservative"), "the sign of the divergence says whether volumes shrink or are kept",
+    ),
+    "gradient": TheoremEntry(
+        lambda o, g: _checked("gradient")(g.system, g.region()), REGION,
+        "a symmetric Jacobian gives a potential and excludes periodic orbits",
+    ),
+    "hamiltonian": TheoremEntry(
+        lambda o, g: _checked("hamiltonian")(g.system, g.region()), REGION,
+        "a field of the plane without divergence is Hamiltonian",
     ),
     "fold": TheoremEntry(
         lambda o, g: _checked("fold")(*g.parameter(), g.near()), ("parameter", "near"),

@@ -8,13 +8,18 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 
+
+def flow(text, **values) -> Any:
+    return ds.system(text, **values)
+
+
 SQUARE = [(-1.0, 1.0), (-1.0, 1.0)]
 STRIP = th.where(SQUARE, lambda x: 0.25 - x[1] ** 2, bounds=False)  # goes on outside of the box
 EMPTY = th.where([(0.0, 1.0), (-1.0, 1.0)], lambda x: x[0] * (1 - x[0]) - 0.26, bounds=False)
 POINT = th.where(SQUARE, lambda x: x[1] - x[0] ** 2, lambda x: -x[1], bounds=False)  # the origin only
 FLAT = th.where(SQUARE, lambda x: (0.25 - jnp.sum(x**2)) ** 3, bounds=False)  # no gradient on the circle
 JUMPING = th.where(SQUARE, lambda x: jnp.where(x[0] < 0.5, 1.0, -1.0))
-ALONG: Any = ds.system("x' = 1; y' = -y")
+ALONG = flow("x' = 1; y' = -y")
 JUMP = ds.FunctionFlow(lambda t, x: jnp.where(x > 0.1, 1.0, -1.0))
 HELD = "the box holds the region"
 
@@ -23,13 +28,13 @@ CASES = {
     "a cut region without equilibria": (lambda: th.poincare_bendixson(ALONG, STRIP), HELD, "fails"),
     "a level beyond the box": (
         lambda: th.lyapunov(
-            ds.system("x' = -x; y' = -y"), lambda x: jnp.sum(x**2),
+            flow("x' = -x; y' = -y"), lambda x: jnp.sum(x**2),
             th.where(SQUARE, lambda x: 4 - jnp.sum(x**2), bounds=False), [0, 0],
         ), HELD, "fails",
     ),
     "an empty region": (lambda: th.poincare_bendixson(ALONG, EMPTY), "the region is not empty", "fails"),
     "a region without an inside": (
-        lambda: th.nagumo(ds.system("x' = 1; y' = 2*x"), POINT, budget=5000),
+        lambda: th.nagumo(flow("x' = 1; y' = 2*x"), POINT, budget=5000),
         "pieces of the boundary meet in corners that have an inside", "undecided",
     ),
     "no gradient on the boundary": (
@@ -42,7 +47,7 @@ CASES = {
     ),
     "two eigenvalues that are zero": (
         lambda: th.fold(
-            ds.Parameter(ds.system("x' = -x^3; y' = mu - y^2", mu=0.1), "mu", -1.0, 1.0), 0.0, [0.0, 0.0]
+            ds.Parameter(flow("x' = -x^3; y' = mu - y^2", mu=0.1), "mu", -1.0, 1.0), 0.0, [0.0, 0.0]
         ), "an eigenvalue is zero, and only one", "fails",
     ),
 }  # fmt: skip
