@@ -2,9 +2,12 @@ from .bifurcation.fold import fold as fold
 from .bifurcation.hopf import hopf as hopf
 from .conditions import Conditions as Conditions
 from .conditions import Hypothesis as Hypothesis
+from .existence.banach import banach as banach
+from .existence.brouwer_degree import brouwer_degree as brouwer_degree
 from .existence.invariance import nagumo as nagumo
 from .existence.lipschitz import picard_lindelof as picard_lindelof
 from .existence.miranda import miranda as miranda
+from .existence.newton_kantorovich import newton_kantorovich as newton_kantorovich
 from .maps.li_yorke import li_yorke as li_yorke
 from .maps.singer import singer as singer
 from .plane.bendixson_dulac import bendixson_dulac as bendixson_dulac

@@ -40,13 +40,15 @@ class Theorem(SystemOptions):
     function: str = ""
     """the Lyapunov function, the Dulac function or the first integral, as a text"""
     near: tuple[float, ...] = ()
-    """the equilibrium, or a point near it; for Picard and Lindeloef the start"""
+    """the equilibrium, or a point near it; for Picard and Lindeloef, and for Newton's method, the start"""
     parameter: str = ""
     """the parameter of a bifurcation with its value nearby: NAME=VALUE"""
     norm: Literal["1", "2", "inf"] = "2"
     """the norm of contraction"""
     rate: float = 0.0
     """the rate of contraction that is asked for"""
+    reach: float = 0.1
+    """half the side of the box around the start of Newton's method"""
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
     backwards: bool = False
@@ -112,7 +114,7 @@ def main(words: Sequence[str]) -> int:
     return {"holds": 0, "fails": 1, "undecided": 3}[found_.status]
 
 
-OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "fast", "backwards",
+OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "fast", "backwards",
        "strictly", "semidefinite", "conservative", "competitive")  # fmt: skip
 
 
@@ -270,6 +272,18 @@ ENTRIES: dict[str, TheoremEntry] = {
     "miranda": TheoremEntry(
         lambda o, g: _checked("miranda")(g.system, g.sides(), budget=o.boxes), ("box",),
         "opposite signs on opposite faces of a box give an equilibrium",
+    ),
+    "brouwer-degree": TheoremEntry(
+        lambda o, g: _checked("brouwer_degree")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "turns of the field along the boundary of a box in the plane count equilibria",
+    ),
+    "newton-kantorovich": TheoremEntry(
+        lambda o, g: _checked("newton_kantorovich")(g.system, g.near(), reach=o.reach), ("near", "reach"),
+        "Newton's method from a start converges to an equilibrium nearby",
+    ),
+    "banach": TheoremEntry(
+        lambda o, g: _checked("banach")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "a map that contracts a box into itself has one fixed point",
     ),
     "picard-lindelof": TheoremEntry(
         lambda o, g: _checked("picard_lindelof")(g.system, g.sides(), g.near()), ("box", "near"),
