@@ -1,5 +1,7 @@
 from .bifurcation.fold import fold as fold
 from .bifurcation.hopf import hopf as hopf
+from .bifurcation.pitchfork import pitchfork as pitchfork
+from .bifurcation.transcritical import transcritical as transcritical
 from .conditions import Conditions as Conditions
 from .conditions import Hypothesis as Hypothesis
 from .existence.banach import banach as banach
@@ -18,6 +20,7 @@ from .regions import ball as ball
 from .regions import box as box
 from .regions import where as where
 from .stability.contraction import contraction as contraction
+from .stability.lasalle import lasalle as lasalle
 from .stability.lyapunov import lyapunov as lyapunov
 from .stability.routh_hurwitz import routh_hurwitz as routh_hurwitz
 from .structure.conserved import conserved as conserved

@@ -51,6 +51,8 @@ class Theorem(SystemOptions):
     """half the side of the box around the start of Newton's method"""
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
+    turned: tuple[str, ...] = ()
+    """names of the components that the symmetry of a pitchfork turns around; by default all"""
     backwards: bool = False
     """ask for an orbit that attracts backwards in time"""
     strictly: bool = False
@@ -114,7 +116,7 @@ def main(words: Sequence[str]) -> int:
     return {"holds": 0, "fails": 1, "undecided": 3}[found_.status]
 
 
-OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "fast", "backwards",
+OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "fast", "turned", "backwards",
        "strictly", "semidefinite", "conservative", "competitive")  # fmt: skip
 
 
@@ -235,11 +237,19 @@ class _Given:
 
     def fast(self) -> list[int]:
         """Indices of the fast components."""
-        names = self.names
-        for name in self.o.fast:
+        return self._indices("fast") or [0]
+
+    def signs(self) -> list[float]:
+        """The symmetry of `--turned`: minus one for each component that is turned around."""
+        turned = self._indices("turned")
+        return [-1.0 if k in turned else 1.0 for k in range(len(self.names))]
+
+    def _indices(self, option: str) -> list[int]:
+        names, given = self.names, getattr(self.o, option)
+        for name in given:
             if name not in names:
-                raise ArgumentError("fast", f"name components, of {', '.join(names)}", f"has {name}")
-        return [names.index(name) for name in self.o.fast] or [0]
+                raise ArgumentError(option, f"name components, of {', '.join(names)}", f"has {name}")
+        return [names.index(name) for name in given]
 
 
 def _checked(name: str) -> Callable[..., Any]:
@@ -295,6 +305,10 @@ ENTRIES: dict[str, TheoremEntry] = {
         ),
         (*REGION, "function", "near", "semidefinite"), "a function that falls along solutions shows stability",
     ),
+    "lasalle": TheoremEntry(
+        lambda o, g: _checked("lasalle")(g.system, g.function(), g.region(), g.near(), budget=o.boxes),
+        (*REGION, "function", "near"), "a function that does not grow leads all solutions to an equilibrium",
+    ),
     "routh-hurwitz": TheoremEntry(
         lambda o, g: _checked("routh_hurwitz")(g.system, g.near()), ("near",),
         "Hurwitz determinants decide the stability of an equilibrium",
@@ -326,6 +340,16 @@ ENTRIES: dict[str, TheoremEntry] = {
     "fold": TheoremEntry(
         lambda o, g: _checked("fold")(*g.parameter(), g.near()), ("parameter", "near"),
         "two equilibria meet and vanish (Sotomayor)",
+    ),
+    "transcritical": TheoremEntry(
+        lambda o, g: _checked("transcritical")(*g.parameter(), g.near()), ("parameter", "near"),
+        "an equilibrium crosses one that rests for all parameters (Sotomayor)",
+    ),
+    "pitchfork": TheoremEntry(
+        lambda o, g: _checked("pitchfork")(
+            *g.parameter(), g.near(), symmetry=np.diag(g.signs()) if o.turned else None
+        ),
+        ("parameter", "near", "turned"), "two symmetric equilibria leave one that rests for all parameters",
     ),
     "hopf": TheoremEntry(
         lambda o, g: _checked("hopf")(*g.parameter(), g.near()), ("parameter", "near"),

@@ -31,7 +31,7 @@ def conserved(flow: AbstractFlow, H: Callable[[Any], Any], region: Region | BoxL
     Raises:
         ValueError: for bad input, or functions that intervals cannot enclose.
 
-    Source: P. Olver, Applications of Lie Groups to Differential Equations, Springer 1993, section 2.1, equation 2.5.
+    Source: P. Olver, Applications of Lie Groups to Differential Equations, Springer 1993, section 2.1.
 
     Example:
         >>> import jax.numpy as jnp
