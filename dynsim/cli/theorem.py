@@ -116,8 +116,8 @@ def main(words: Sequence[str]) -> int:
     return {"holds": 0, "fails": 1, "undecided": 3}[found_.status]
 
 
-OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "fast", "turned", "backwards",
-       "strictly", "semidefinite", "conservative", "competitive")  # fmt: skip
+OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "fast", "turned",
+       "backwards", "strictly", "semidefinite", "conservative", "competitive")  # fmt: skip
 
 
 def _check_options(o: Theorem, name: str, entry: TheoremEntry) -> None:
