@@ -195,9 +195,11 @@ def _raised(a: Any, exponent: int) -> Any:
 
 
 def _real_power(a: Any, b: Any) -> Any:
+    if b == 0:
+        return _raised(a, 0)
     if not (b.numer.is_ground and b.denom.is_ground):
         raise _NotRational
-    exponent = b.numer.LC / b.denom.LC if b != 0 else 0
+    exponent = b.numer.LC / b.denom.LC
     if int(exponent) != exponent:
         raise _NotRational
     return _raised(a, int(exponent))

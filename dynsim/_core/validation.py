@@ -99,11 +99,12 @@ def integer(name: str, value: Any, *, least: float = -math.inf, most: int = LARG
     """Check an integer from `least` to `most`; raise `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentError(name, "be an integer", f"is {shown(value)}")
-    if value < least:
-        raise ArgumentError(name, f"be at least {least}", f"is {value}")
-    if value > most:
-        raise ArgumentError(name, f"be at most {most}", f"is {value if value < 10**30 else 'larger'}")
-    return int(value)
+    found = int(value)
+    if found < least:
+        raise ArgumentError(name, f"be at least {least}", f"is {found}")
+    if found > most:
+        raise ArgumentError(name, f"be at most {most}", f"is {found if found < 10**30 else 'larger'}")
+    return found
 
 
 def size(name: str, value: Any) -> int:

@@ -212,7 +212,7 @@ class _Given:
             raise ArgumentError("function", "be one expression", f"is {text!r}")
         first = "value_of_text = "
         try:
-            flow = ds.system(f"{first}{text}; {rest}", **values)
+            flow: Any = ds.system(f"{first}{text}; {rest}", **values)  # pyright: ignore[reportArgumentType]
         except ArgumentError as error:
             column = lambda found: f"column {int(found[1]) - len(first)}"
             said = re.sub(r"(?:line 1, )?column (\d+)", column, str(error).partition(" must ")[2]).removesuffix(".")

@@ -7,8 +7,8 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import LogNorm
 
 from dynsim import FunctionFlow, sweep
-from dynsim.cli.sweep.command import quantities
 from dynsim.cli.sweep.figure import _of_system
+from dynsim.cli.sweep.measures import quantities
 from dynsim.systems.named import Components
 from figures.panels.shown import is_logarithmic
 from figures.sweeps import Quantity, _edges, _geometric

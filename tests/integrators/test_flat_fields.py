@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 
+from dynsim.integrators import Scipy
 from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened, shortened
 from dynsim.integrators.sparse_jacobians import SMALLEST, sparse_pattern
 from dynsim.programs import evaluate, scalar_program
 from dynsim.programs.python_function import python_function
-from dynsim.systems.base import FunctionFlow
+from dynsim.simulation.simulate import simulate
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 
 SIZE = 2 * SMALLEST
 
@@ -107,3 +110,24 @@ def test_a_field_alone_is_shortened():
     assert field(1.0, np.array([3.0])).tolist() == [-5.0]
     untraceable = FunctionFlow(lambda t, x: np.asarray(float(x[0]))[None])
     assert shortened(untraceable, flattened(jnp.ones(1))[1], compiled)[0] is compiled
+
+
+class _Keyed(AbstractFlow):
+    """Decay with a random push in each unit of time."""
+
+    key: jax.Array
+
+    @property
+    def space(self):
+        return Euclidean()
+
+    def velocity(self, t, x):
+        push = jax.random.normal(jax.random.fold_in(self.key, jnp.floor(t).astype(int)), x.shape)
+        return push - x
+
+
+def test_a_flow_with_a_random_key_is_solved_by_scipy():
+    flow = _Keyed(jax.random.key(0))  # pyright: ignore[reportCallIssue]
+    push = np.asarray(jax.random.normal(jax.random.fold_in(jax.random.key(0), 0), (2,)))
+    found = simulate(flow, jnp.ones(2), [0.0, 0.5], integrator=Scipy(rtol=1e-9, atol=1e-11)).final
+    assert np.asarray(found) == pytest.approx(push + (1 - push) * np.exp(-0.5), abs=1e-7)

@@ -83,13 +83,17 @@ def attraction_of_orbit(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, 
     Only radii of more than twice the error of the polygon through the points of an orbit are tested.
     """
     xs = _perturbed(time_map, flat_states(limit.states), widths)
-    line, near = Line(limit, extent), np.empty(0)
-    for k in range(RETURN):
-        states = time_map.window(xs, k * WINDOW)
-        xs = states[-1]
-        near = _near(line, contraction(limit, (k + 1) * WINDOW * float(time_map.interval)))
-        if time_map.solver is not None and _are_decided(time_map, line, states, near):
-            break  # implicit steps are expensive, so that the loop stops early
+    line, within = Line(limit, extent), float(time_map.interval) * WINDOW
+    near = lambda windows: _near(line, contraction(limit, windows * within))
+    if time_map.solver is None:
+        states, last = time_map.later(xs, 0, RETURN), RETURN
+    else:  # implicit steps are expensive, so that the loop stops early
+        for last in range(1, RETURN + 1):
+            states = time_map.window(xs, (last - 1) * WINDOW)
+            xs = states[-1]
+            if _are_decided(time_map, line, states, near(last)):
+                break
+    near = near(last)
     return Attraction(*radius_of(_seen(time_map, line, states), 2 * line.error, 1.0, AWAY_FROM_ORBIT, near))
 
 
@@ -142,9 +146,8 @@ def attraction_of(record: TrajectoryRecord, limit: LimitSet) -> tuple[LimitSet, 
     xs = np.concatenate([_perturbed(time_map, flat, widths(record)), unperturbed])
     tree, found = KDTree(limit.features / extent), Attraction(None, 0.0)
     for again in range(AGAIN):
-        for k in range(again * windows, (again + 1) * windows):
-            states = time_map.window(xs, k * WINDOW)
-            xs = states[-1]
+        states = time_map.later(xs, again * windows * WINDOW, windows)
+        xs = states[-1]
         limit, found = _judged(record, limit, tree, states, strayed)
         if found.left or found.attracts is not None or TOLD * limit.spacing >= RADII[0]:
             break

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import diffrax as dfx
@@ -32,6 +33,8 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 
 # Number of intervals in one call; a fixed number lets one compiled program serve all.
 WINDOW = 8
+# Number of windows that one program follows, between which a run may be interrupted.
+AT_ONCE = 16
 # Number of entries of the states solved together, which then stay in the cache.
 NUMBERS = 4096
 # Number of states solved together by a second, small program.
@@ -156,33 +159,61 @@ class TimeMap(eqx.Module):
             found[:, out] = again
         return found
 
-    def _times(self, begun: int) -> tuple[np.ndarray, np.ndarray, Any]:
+    def later(
+        self, xs: Float[np.ndarray, "members n"], begun: int, windows: int
+    ) -> Float[np.ndarray, "window members n"]:
+        """Compute the states after each interval of the last of some windows: those of `window`, called so often.
+
+        Few programs run, each for several windows, because the call of one takes longer than a window of few states.
+        """
+        found = np.empty((WINDOW, *xs.shape))
+        for first in range(0, windows, AT_ONCE):
+            count = min(AT_ONCE, windows - first)
+            found = self._several(xs, begun + first * WINDOW, count)
+            xs = found[-1]
+        return found
+
+    def _several(self, xs: np.ndarray, begun: int, windows: int) -> np.ndarray:
+        """Compute the last of some windows in one program; window by window if states leave the bound in them."""
+        if self.solver is None and self.switched is None:
+            found = _moved(self, xs, begun, windows)
+            with np.errstate(invalid="ignore"):
+                if np.all(np.max(np.abs(self.features_of(found[-1])), axis=1) <= float(self.bound)):
+                    return found
+        found = np.empty((WINDOW, *xs.shape))
+        for k in range(windows):
+            found = self.window(xs, begun + k * WINDOW)
+            xs = found[-1]
+        return found
+
+    def _times(self, begun: int, windows: int = 1) -> tuple[np.ndarray, np.ndarray, Any]:
         """Compute the initial time, the times at which the field jumps, and the largest step."""
         begin = begun * float(self.interval)
         if isinstance(self.system, AbstractMap):
             return np.asarray(begin), np.empty(0), None
         like = jax.eval_shape(self.restored, jax.ShapeDtypeStruct(self.sizes.shape, float))
-        jumps = breakpoints(self.system, like, begin, begin + WINDOW * float(self.interval))
+        jumps = breakpoints(self.system, like, begin, begin + windows * WINDOW * float(self.interval))
         longest = self.system.step_limit() if self.switched is None else longest_step(self.system, like)
         padded = np.pad(jumps, (0, -len(jumps) % FEW), constant_values=np.inf)
         return np.asarray(begin), padded, None if math.isinf(longest) else np.asarray(longest)
 
 
-def _moved(time_map: TimeMap, xs: np.ndarray, begun: int) -> np.ndarray:
-    """Compute the states after each of `WINDOW` intervals, up to the bound."""
+def _moved(time_map: TimeMap, xs: np.ndarray, begun: int, windows: int = 1) -> np.ndarray:
+    """Compute the states after each of the last `WINDOW` intervals of some windows, up to the bound."""
     here = np.all(np.isfinite(xs), axis=1)
     if not np.all(here):  # the solver would accept no step from a state that is not finite
         found = np.full((WINDOW, *xs.shape), np.nan)
-        found[:, here] = _moved(time_map, xs[here], begun) if np.any(here) else np.nan
+        found[:, here] = _moved(time_map, xs[here], begun, windows) if np.any(here) else np.nan
         return found
-    times = time_map._times(begun)
-    if (states := _by_kernel(time_map, xs, times)) is not None:
+    times = time_map._times(begun, windows)
+    if windows == 1 and (states := _by_kernel(time_map, xs, times)) is not None:
         return states
     width = max(FEW, NUMBERS // max(1, xs.shape[1]))
     if len(xs) <= 4 * FEW:
         width = FEW
     parts = [np.arange(k, min(k + width, len(xs))) for k in range(0, len(xs), width)]
-    return np.concatenate(on_cores(lambda part: _part(time_map, xs[part], width, times), parts), axis=1)
+    solved = lambda part: _part(time_map, xs[part], width, times, windows)
+    return np.concatenate(on_cores(solved, parts), axis=1)
 
 
 class _Rescaled(AbstractFlow):
@@ -242,11 +273,20 @@ def _projected(time_map: TimeMap, values: Array) -> Array:
     return jnp.stack([_on(time_map, ys.T * time_map.sizes[:, None]).T for ys in jnp.swapaxes(values, 0, 1)[1:]])
 
 
-def _part(time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray:
-    """Advance states together; if the solver fails for the group, split it into smaller ones."""
-    states, failed = _run(time_map, filled(xs, width), *times)
+def _part(
+    time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray, np.ndarray, Any], windows: int = 1
+) -> np.ndarray:
+    """Advance states together; if the solver fails for the group, split it into smaller ones, window by window."""
+    states, failed = _run(time_map, filled(xs, width), *times, np.asarray(windows))
     if not bool(failed):
         return np.asarray(states)[:, : len(xs)]
+    if windows > 1:
+        begin, jumps, longest = times
+        for k in range(windows):
+            start = np.asarray(float(begin) + k * WINDOW * float(time_map.interval))
+            found = _part(time_map, xs, width, (start, jumps, longest))
+            xs = found[-1]
+        return found
     if len(xs) == 1:
         return np.full((WINDOW, *xs.shape), np.nan)
     size = FEW if len(xs) > FEW else 1
@@ -304,25 +344,32 @@ def velocity_of(time_map: TimeMap) -> Callable[[Array, Array], Array]:
 
 
 @compiled
-def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any) -> tuple[Array, Array]:
-    """Compute the states after each interval, and whether the solver failed; inside, members are the last axis."""
+def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any, windows: Any) -> tuple[Array, Array]:
+    """Compute the states after each interval of the last window, and whether the solver failed.
+
+    Inside, members are the last axis.
+    """
     if time_map.switched is not None:
         return _switched(time_map, time_map.switched, xs, begin, longest), jnp.asarray(False)
     if time_map.solver is not None:
         return _apart(time_map, xs, begin, jumps, longest), jnp.asarray(False)
     step = _map_interval if isinstance(time_map.system, AbstractMap) else _flow_interval
 
-    def over(carry: tuple, k: Array) -> tuple[tuple, Array]:
+    def over(first: Array, carry: tuple, k: Array) -> tuple[tuple, Array]:
         ys, length, failed = carry
-        start = begin + k.astype(float) * time_map.interval
+        start = begin + (first + k).astype(float) * time_map.interval
         stopped = lambda y, length: (y, length, jnp.asarray(True))
         moved = lambda y, length: step(time_map, y, start, length, jumps, longest)
         ys, length, failed = jax.lax.cond(failed, stopped, moved, ys, length)
         return (ys, length, failed), ys.T
 
-    carry = (xs.T, time_map.interval / 50, jnp.asarray(False))
-    (_, _, failed), states = jax.lax.scan(over, carry, jnp.arange(WINDOW))
-    return states, failed
+    def window(k: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        states, failed = carry
+        begun = (states[-1].T, time_map.interval / 50, failed)
+        (_, _, failed), states = jax.lax.scan(partial(over, k * WINDOW), begun, jnp.arange(WINDOW))
+        return states, failed
+
+    return jax.lax.fori_loop(0, windows, window, (jnp.broadcast_to(xs, (WINDOW, *xs.shape)), jnp.asarray(False)))
 
 
 def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Any) -> Array:

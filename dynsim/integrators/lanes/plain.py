@@ -133,9 +133,9 @@ def solved(
 
     def advance(carry: Any) -> Any:
         last, searched, *saving = carry
-        lane, trial = lax.optimization_barrier(
-            over(step, axes, -1, same, -1)(system, last, settings, walls(last.passed))
-        )
+        stepped = over(step, axes, -1, same, -1)(system, last, settings, walls(last.passed))
+        # A processor is faster if the step is not computed again for each of its uses; a GPU is slower.
+        lane, trial = lax.platform_dependent(stepped, cpu=lax.optimization_barrier, default=lambda made: made)
         lane = renewed(lane, lane.passed != last.passed) if jumps.size else lane
         if watch is not None:
             bracket, kept = searched

@@ -438,7 +438,7 @@ def test_after_a_failure_nothing_is_solved(monkeypatch):
     once = lambda time_map, ys, start, length, *rest: (ys + 1, length, start >= 2)
     monkeypatch.setattr(time_maps, "_map_interval", once)
     time_map = TimeMap(FunctionMap(lambda k, x: x), jnp.zeros(1), state_itself, 1, 1e-9, 1.0)
-    states, failed = time_maps._run(time_map, jnp.zeros((3, 1)), jnp.asarray(0.0), jnp.empty(0), None)
+    states, failed = time_maps._run(time_map, jnp.zeros((3, 1)), jnp.asarray(0.0), jnp.empty(0), None, np.asarray(1))
     assert states[:, 0, 0].tolist() == [1, 2, 3, 3, 3, 3, 3, 3]
     assert bool(failed)
 

@@ -22,7 +22,6 @@ from dynsim.cli import lyapunov, section
 from dynsim.cli.basins import against as basins_against
 from dynsim.cli.basins.command import search_of, tell
 from dynsim.cli.basins.options import BasinsOptions
-from dynsim.cli.building.systems import Found
 from dynsim.integrators import Diffrax, stiff
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon
@@ -199,15 +198,11 @@ def test_the_exponent_of_a_set_is_by_the_solver_of_its_search(monkeypatch):
     assert taken[1] is None
 
 
-def test_commands_take_the_stiff_integrator_by_one_word(monkeypatch):
-    taken = []
-    monkeypatch.setattr("analysis.dynamics.lyapunov.lyapunov_spectrum", lambda *_, **o: taken.append(o["integrator"]))
-    made = Found("mine", FunctionFlow(relaxation), jnp.ones(2))
-    lyapunov.spectrum(lyapunov.Lyapunov("mine", integrator="stiff", rtol=1e-5), made, made.system)
-    lyapunov.spectrum(lyapunov.Lyapunov("mine"), made, made.system)
-    assert isinstance(taken[0].solver, dfx.Kvaerno4)
-    assert float(taken[0].rtol) == 1e-5
-    assert taken[1] is None
+def test_commands_take_the_stiff_integrator_by_one_word():
+    taken = lyapunov._options(lyapunov.Lyapunov("mine", integrator="stiff", rtol=1e-5))["integrator"]
+    assert isinstance(taken.solver, dfx.Kvaerno4)
+    assert float(taken.rtol) == 1e-5
+    assert lyapunov._options(lyapunov.Lyapunov("mine"))["integrator"] is None
 
 
 def test_a_section_takes_the_stiff_integrator(monkeypatch):

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 from analysis.dynamics.attractors.basins import basins
 from analysis.dynamics.attractors.options import Search
-from analysis.dynamics.poincare import orbit_diagram
+from analysis.dynamics.orbit_diagrams import orbit_diagram
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Duffing
 from dynsim.systems.parameter import Parameter

@@ -1,0 +1,41 @@
+"""Many windows of a time map in one program are those of a window at a time."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.attractors.options import Search, set_up
+from analysis.dynamics.flow_maps import time_map
+from analysis.dynamics.flow_maps.time_map import WINDOW
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.maps import Logistic
+
+
+def one_by_one(made, xs, begun, windows):
+    for k in range(windows):
+        states = made.window(xs, begun + k * WINDOW)
+        xs = states[-1]
+    return states
+
+
+def forced(t, x):
+    return jnp.stack([x[1], -x[0] - 0.3 * x[1] + jnp.where(jnp.sin(t) > 0, 0.5, -0.2)])
+
+
+@pytest.mark.parametrize("windows", [1, 3, 5])
+@pytest.mark.parametrize("begun", [0, WINDOW])
+def test_windows_in_one_program_are_those_of_a_window_at_a_time(monkeypatch, windows, begun):
+    monkeypatch.setattr(time_map, "AT_ONCE", 2)
+    starts = np.random.default_rng(0).uniform(-0.5, 0.5, (70, 2))
+    made, *_ = set_up(FunctionFlow(forced), starts, Search(period=2 * np.pi))
+    expected = one_by_one(made, starts, begun, windows)
+    assert made.later(starts, begun, windows) == pytest.approx(expected, abs=1e-9)
+
+
+def test_members_that_escape_or_are_not_finite_are_followed_as_by_single_windows():
+    starts = np.array([[0.2], [0.5], [1.7], [np.nan]])
+    made, *_ = set_up(Logistic(3.7), starts[:2], Search())
+    found, expected = made.later(starts, 0, 4), one_by_one(made, starts, 0, 4)
+    np.testing.assert_array_equal(found, expected)
+    assert np.all(np.isfinite(found[:, :2]))
+    assert not np.any(np.abs(found[:, 2]) <= float(made.bound))
