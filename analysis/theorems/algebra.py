@@ -26,10 +26,15 @@ def rational(fn: Callable[[Any], Any], size: int) -> list[Any] | None:
     Returns:
         The entries; None if they are no rational functions, or too long.
     """
+    return _entries(fn, size, _TABLE, 0)
+
+
+def _entries(fn: Callable[[Any], Any], size: int, table: dict[str, Callable[..., Any]], more: int) -> list[Any] | None:
+    """Compute entries as rational functions of the components and of `more` values that the table may name."""
     from sympy import QQ
     from sympy.polys.fields import field
 
-    made, *variables = field([f"x{k}" for k in range(size)], QQ)
+    made, *variables = field([f"x{k}" for k in range(size + more)], QQ)
 
     def constant(value: Any) -> Any:
         if isinstance(value, bool | np.bool_):
@@ -39,16 +44,44 @@ def rational(fn: Callable[[Any], Any], size: int) -> list[Any] | None:
         return made(QQ(*float(value).as_integer_ratio()))
 
     try:
-        table = Tabulated(scalar_program(fn, (size,), drop_zeros=True), _TABLE, constant)
-        return table.run(variables)
+        return Tabulated(scalar_program(fn, (size,), drop_zeros=True), table, constant).run(variables[:size])
     except (ProgramError, _NotRational, ZeroDivisionError):
         return None
 
 
 def is_zero(fn: Callable[[Any], Any], size: int) -> bool | None:
-    """Whether all entries of a function are zero everywhere; None if they are no rational functions."""
+    """Whether all entries of a function are zero wherever they are defined; None if that is not known.
+
+    Values of elementary functions, such as sin(x), count as further variables: what cancels with them is zero, but the
+    rest may be zero for another reason, such as sin(x)^2 + cos(x)^2 = 1.
+    """
     found = rational(fn, size)
-    return None if found is None else all(entry == 0 for entry in found)
+    if found is not None:
+        return all(entry == 0 for entry in found)
+    with_values = _entries(fn, size, _TABLE | _ElementaryValues(size).table(), VALUES)
+    return True if with_values is not None and all(entry == 0 for entry in with_values) else None
+
+
+VALUES = 16
+"""Largest number of different values of elementary functions that are told apart."""
+
+
+class _ElementaryValues:
+    """Values of elementary functions as variables of their own, one for each function and argument."""
+
+    def __init__(self, size: int):
+        self._size = size
+        self._known: dict[tuple[str, Any], int] = {}
+
+    def table(self) -> dict[str, Callable[..., Any]]:
+        names = ("sin", "cos", "tan", "exp", "log", "tanh", "logistic", "sinh", "cosh", "atan", "sqrt", "erf")
+        return {name: functools.partial(self._value, name) for name in names}
+
+    def _value(self, name: str, a: Any) -> Any:
+        place = self._known.setdefault((name, a), len(self._known))
+        if place >= VALUES:
+            raise _NotRational
+        return a.field.gens[self._size + place]
 
 
 class RationalFunction:
@@ -187,6 +220,7 @@ def _converted(a: Any, dtype: Any) -> Any:
 _TABLE: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: _checked(a + b), "add_any": lambda a, b: _checked(a + b), "sub": lambda a, b: _checked(a - b),
     "mul": lambda a, b: _checked(a * b), "div": lambda a, b: _checked(a / b), "neg": lambda a: -a,
-    "square": lambda a: _checked(a * a), "integer_pow": _raised, "pow": _real_power,
+    "square": lambda a: _checked(a * a), "one_minus_square": lambda a: _checked(1 - a * a),
+    "integer_pow": _raised, "pow": _real_power,
     "convert_element_type": _converted, "select_n": _selected,
 }  # fmt: skip

@@ -1,13 +1,16 @@
 """The boundary of a region, piece by piece, and how a field crosses it."""
 
+import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from analysis.theorems.conditions import Hypothesis, together
-from analysis.theorems.fields import Field
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis, decided, known, together
+from analysis.theorems.fields import Field, is_smooth
 from analysis.theorems.regions import Region
 from analysis.theorems.subdivision import BUDGET, Decision, positive
 
@@ -32,8 +35,94 @@ def pointing_inwards(
     return together(f"the field points {way} the region on its boundary", sense, parts)
 
 
-def regular(region: Region, budget: int = BUDGET) -> Hypothesis:
-    """Decide whether the gradient of each function that bounds a region is different from zero on its part."""
+def bounded(region: Region, budget: int = BUDGET, *, corners: bool = True) -> list[Hypothesis]:
+    """Decide whether inequalities bound a region as theorems about its boundary need it.
+
+    They are smooth with gradients different from zero where they bound it, keep it off the faces of a box that only
+    holds it, and, with `corners`, some direction points inwards across all pieces that meet.
+    """
+    if not region.inside:
+        return []
+    meeting = [_corners(region, budget)] if corners and len(region.inside) + region.has_faces > 1 else []
+    return [_regular(region, budget), *kept_in_box(region, budget), *meeting]
+
+
+def _regular(region: Region, budget: int) -> Hypothesis:
     size: Callable[[Any], Callable[[Any], Any]] = lambda g: lambda x: jnp.sum(jax.grad(g)(x) ** 2)
-    parts = [positive(size(g), region, on=k, budget=budget) for k, g in enumerate(region.inside)]
-    return together("the boundary is regular", "grad g is not 0 where g = 0", parts)
+    words, sense = "the boundary is regular", "grad g is not 0 where g = 0"
+    if not all(is_smooth(lambda x, g=g: jnp.reshape(g(x), (1,)), region.dimension) for g in region.inside):
+        return known(words, "each inequality is smooth", None)
+    return together(words, sense, [positive(size(g), region, on=k, budget=budget) for k, g in enumerate(region.inside)])
+
+
+def kept_in_box(region: Region, budget: int = BUDGET) -> list[Hypothesis]:
+    """Decide whether a region has no point on the faces of a box that only holds it; nothing if the faces bound it."""
+    if region.has_faces:
+        return []
+    faces = [(component, end) for component in range(region.dimension) for end in (0, 1)]
+    found = positive(_NOWHERE, region, faces=faces, budget=budget)
+    row = decided("the box holds the region", "no point with all g >= 0 on its faces", found)
+    return [row._replace(status=HOLDS if found.is_empty else row.status, margin=np.nan)]
+
+
+def simply_connected(region: Region, told: bool | None) -> Hypothesis:
+    """State whether a region has no holes: as it is told, or by its form."""
+    if told is None:
+        return known("the region has no holes", "simply connected", region.is_simply_connected or None)
+    return known("the region has no holes", "simply connected", told, "told")
+
+
+def has_a_point(region: Region, budget: int = BUDGET) -> Hypothesis:
+    """Decide whether a region has a point, of which one is proved."""
+    found = positive(_NOWHERE, region, budget=budget)
+    status = HOLDS if found.status == FAILS else FAILS if found.is_empty else UNDECIDED
+    return Hypothesis("the region is not empty", "all g >= 0 at a point", status, boxes=found.boxes)
+
+
+_NOWHERE: Callable[[Any], Any] = lambda x: jnp.full((), -1.0)  # so that each point of a region is a counterexample
+
+
+def _corners(region: Region, budget: int) -> Hypothesis:
+    """Decide whether the sum of the unit normals of pieces that meet points inwards across each of them."""
+    n, count = region.dimension, len(region.inside)
+    faces = [(j, end) for j in range(n) for end in (0, 1)] if region.has_faces else []
+    parts: list[Decision] = []
+    apart: list[set[int]] = []
+    for size in range(2, n + 1):
+        for some in itertools.combinations(range(count + len(faces)), size):
+            flat = [faces[k - count] for k in some if k >= count]
+            if some[0] >= count or len({j for j, _ in flat}) < len(flat) or any(one <= set(some) for one in apart):
+                continue
+            found = _corner(region, [k for k in some if k < count], flat, budget)
+            if found.is_empty:
+                apart.append(set(some))
+            else:
+                parts.append(found)
+    words, sense = "pieces of the boundary meet in corners that have an inside", "sum of unit normals . n > 0"
+    if not parts:
+        return known(words, "no pieces meet", True, "intervals")
+    row = together(words, sense, parts)
+    return row._replace(status=UNDECIDED, witness=None) if row.status == FAILS and n > 2 else row
+
+
+def _corner(region: Region, curved: list[int], flat: list[tuple[int, int]], budget: int) -> Decision:
+    sides = np.array(region.sides)
+    for j, end in flat:
+        sides[j] = sides[j, end]
+    given = [region.inside[k] for k in curved]
+    met = [lambda x, g=g: -g(x) for g in given[1:]]
+    where = dataclasses.replace(region, sides=sides, inside=(*region.inside, *met))
+    straight = np.zeros((len(flat), region.dimension))
+    for row, (j, end) in enumerate(flat):
+        straight[row, j] = -1.0 if end else 1.0
+
+    def inwards(x: Any) -> Any:
+        slopes = [jax.grad(g)(x) for g in given]
+        normals = [*(s / jnp.sqrt(jnp.sum(s**2)) for s in slopes), *jnp.asarray(straight)]
+        total = sum(normals[1:], normals[0])
+        least = jnp.dot(normals[0], total)
+        for normal in normals[1:]:
+            least = jnp.minimum(least, jnp.dot(normal, total))
+        return least
+
+    return positive(inwards, where, on=curved[0], budget=budget)

@@ -56,13 +56,26 @@ def in_plane(dimension: int, theorem: str) -> None:
         raise ArgumentError("flow", f"be in the plane for {theorem}", f"has {dimension} components")
 
 
+def is_smooth(field: Field, dimension: int) -> bool:
+    """Whether each operation of a function has all derivatives where it is defined."""
+    try:
+        return scalar_program(field, (dimension,)).is_smooth
+    except ProgramError:
+        return False
+
+
 def smooth(field: Field, dimension: int, what: str = "the field") -> Hypothesis:
     """State whether a function has all derivatives where it is defined, by its operations; undecided if one may not."""
+    return known(f"{what} is smooth", "each operation has all derivatives", is_smooth(field, dimension) or None)
+
+
+def continuous(field: Field, dimension: int, what: str = "the field") -> Hypothesis:
+    """State whether a function is continuous where it is defined, by its operations; undecided if one may jump."""
     try:
-        is_smooth = scalar_program(field, (dimension,)).is_smooth
+        has_no_jump = scalar_program(field, (dimension,)).is_continuous
     except ProgramError:
-        is_smooth = False
-    return known(f"{what} is smooth", "each operation has all derivatives", is_smooth or None)
+        has_no_jump = False
+    return known(f"{what} is continuous", "no operation jumps", has_no_jump or None)
 
 
 def divergence(field: Field) -> Field:

@@ -61,7 +61,7 @@ def positive(
     or all values on some box, which has a point of the region, are not positive.
 
     Args:
-        value: a scalar function of a state in JAX.
+        value: a scalar function of a state in JAX; of a vector of values the largest counts at each point.
         region: the region.
         strictly: whether zero is not enough.
         on: index of one of the functions of the region; only the points at which it is zero count.
@@ -85,22 +85,27 @@ def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
 
 
 class _Enclosure:
-    """A scalar function on boxes, by its operations and, if it is rational, by its cancelled form, too."""
+    """The largest entry of a function on boxes, by its operations and, where rational, by its cancelled form, too."""
 
     def __init__(self, value: Callable[[Any], Any], size: int, name: str):
-        fn = lambda x: jnp.reshape(value(x), (1,))
+        fn = lambda x: jnp.ravel(value(x))
         self.by_operations = IntervalFunction(fn, size, name)
         cancelled = rational(fn, size)
-        self.cancelled = None if cancelled is None else RationalFunction(cancelled[0])
+        self.cancelled = None if cancelled is None else [RationalFunction(one) for one in cancelled]
 
     def values(self, boxes: np.ndarray) -> np.ndarray:
+        """Enclose the largest entry on each box, (boxes, 2)."""
         found = self.by_operations.values(boxes)
-        return found if self.cancelled is None else _both(found, self.cancelled.values(boxes))
+        if self.cancelled is not None:
+            found = _both(found, np.concatenate([one.values(boxes) for one in self.cancelled], axis=1))
+        return np.max(found, axis=1)
 
     def enclosed(self, boxes: np.ndarray) -> np.ndarray:
+        """Enclose the largest entry on each box also by the mean value theorem, (boxes, 2)."""
         if self.cancelled is None:
-            return self.by_operations.enclosed(boxes)
-        return _both(self.by_operations.values(boxes), self.cancelled.enclosed(boxes))
+            return np.max(self.by_operations.enclosed(boxes), axis=1)
+        found = np.concatenate([one.enclosed(boxes) for one in self.cancelled], axis=1)
+        return np.max(_both(self.by_operations.values(boxes), found), axis=1)
 
 
 def _both(as_coded: np.ndarray, cancelled: np.ndarray) -> np.ndarray:
@@ -137,7 +142,7 @@ class _Cover:
             boxes, surely = self._meeting(boxes)
             if not len(boxes):
                 continue
-            found = self.target.enclosed(boxes)[:, 0]
+            found = self.target.enclosed(boxes)
             holds = found[:, 0] > 0 if self.strictly else found[:, 0] >= 0
             if np.any(holds):
                 self.least = min(self.least, float(np.min(found[holds, 0])))
@@ -196,7 +201,7 @@ class _Cover:
             return None
         middles = boxes.mean(axis=2)
         points = np.stack([middles, middles], axis=2)
-        values = self.target.values(points)[:, 0]
+        values = self.target.values(points)
         inside = np.ones(len(points), bool)
         if self.bounds is not None:
             inside = np.all(self.bounds.values(points)[..., 0] >= 0, axis=1)
@@ -263,7 +268,7 @@ def least_value(
         boxes, surely = search._meeting(waiting)
         if not len(boxes):
             break
-        found = search.target.enclosed(boxes)[:, 0]
+        found = search.target.enclosed(boxes)
         low = np.where(np.isnan(found[:, 0]), -np.inf, found[:, 0])
         if np.any(surely):
             seen = min(seen, float(np.min(found[surely, 1])))
@@ -274,7 +279,7 @@ def least_value(
             if search.bounds is not None:
                 inside = np.all(search.bounds.values(points)[..., 0] >= 0, axis=1)
             if np.any(inside):
-                seen = min(seen, float(np.fmin.reduce(search.target.values(points)[inside, 0, 1])))
+                seen = min(seen, float(np.fmin.reduce(search.target.values(points)[inside, 1])))
         close = low >= seen - rtol * abs(seen)
         floor = min(floor, float(np.min(low[close], initial=np.inf)))
         boxes = boxes[~close & (low <= seen)]

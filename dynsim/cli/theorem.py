@@ -38,23 +38,29 @@ class Theorem(SystemOptions):
     where: tuple[str, ...] = ()
     """inequalities as the region: functions that are at least 0 in it, such as '4 - x^2 - y^2'"""
     function: str = ""
-    """the Lyapunov function, or the Dulac function, as a text"""
+    """the Lyapunov function, the Dulac function or the first integral, as a text"""
     near: tuple[float, ...] = ()
-    """the equilibrium, or a point near it; for Picard and Lindeloef the start"""
+    """the equilibrium, or a point near it; for Picard and Lindeloef, and for Newton's method, the start"""
     parameter: str = ""
     """the parameter of a bifurcation with its value nearby: NAME=VALUE"""
     norm: Literal["1", "2", "inf"] = "2"
     """the norm of contraction"""
     rate: float = 0.0
     """the rate of contraction that is asked for"""
+    reach: float = 0.1
+    """half the side of the box around the start of Newton's method"""
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
+    turned: tuple[str, ...] = ()
+    """names of the components that the symmetry of a pitchfork turns around; by default all"""
     backwards: bool = False
     """ask for an orbit that attracts backwards in time"""
     strictly: bool = False
     """ask that the field points inwards, and not only nowhere outwards"""
     semidefinite: bool = False
     """ask only that the Lyapunov function does not grow"""
+    conservative: bool = False
+    """ask that volumes are kept, not that they shrink"""
     competitive: bool = False
     """ask for a competitive flow, not for a cooperative one"""
     boxes: int = 200_000
@@ -110,8 +116,8 @@ def main(words: Sequence[str]) -> int:
     return {"holds": 0, "fails": 1, "undecided": 3}[found_.status]
 
 
-OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "fast", "backwards",
-       "strictly", "semidefinite", "competitive")  # fmt: skip
+OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "fast", "turned",
+       "backwards", "strictly", "semidefinite", "conservative", "competitive")  # fmt: skip
 
 
 def _check_options(o: Theorem, name: str, entry: TheoremEntry) -> None:
@@ -231,11 +237,19 @@ class _Given:
 
     def fast(self) -> list[int]:
         """Indices of the fast components."""
-        names = self.names
-        for name in self.o.fast:
+        return self._indices("fast") or [0]
+
+    def signs(self) -> list[float]:
+        """The symmetry of `--turned`: minus one for each component that is turned around."""
+        turned = self._indices("turned")
+        return [-1.0 if k in turned else 1.0 for k in range(len(self.names))]
+
+    def _indices(self, option: str) -> list[int]:
+        names, given = self.names, getattr(self.o, option)
+        for name in given:
             if name not in names:
-                raise ArgumentError("fast", f"name components, of {', '.join(names)}", f"has {name}")
-        return [names.index(name) for name in self.o.fast] or [0]
+                raise ArgumentError(option, f"name components, of {', '.join(names)}", f"has {name}")
+        return [names.index(name) for name in given]
 
 
 def _checked(name: str) -> Callable[..., Any]:
@@ -269,6 +283,18 @@ ENTRIES: dict[str, TheoremEntry] = {
         lambda o, g: _checked("miranda")(g.system, g.sides(), budget=o.boxes), ("box",),
         "opposite signs on opposite faces of a box give an equilibrium",
     ),
+    "brouwer-degree": TheoremEntry(
+        lambda o, g: _checked("brouwer_degree")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "turns of the field along the boundary of a box in the plane count equilibria",
+    ),
+    "newton-kantorovich": TheoremEntry(
+        lambda o, g: _checked("newton_kantorovich")(g.system, g.near(), reach=o.reach), ("near", "reach"),
+        "Newton's method from a start converges to an equilibrium nearby",
+    ),
+    "banach": TheoremEntry(
+        lambda o, g: _checked("banach")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "a map that contracts a box into itself has one fixed point",
+    ),
     "picard-lindelof": TheoremEntry(
         lambda o, g: _checked("picard_lindelof")(g.system, g.sides(), g.near()), ("box", "near"),
         "a Lipschitz field has unique solutions, for a known time",
@@ -278,6 +304,10 @@ ENTRIES: dict[str, TheoremEntry] = {
             g.system, g.function(), g.region(), g.near(), semidefinite=o.semidefinite, budget=o.boxes
         ),
         (*REGION, "function", "near", "semidefinite"), "a function that falls along solutions shows stability",
+    ),
+    "lasalle": TheoremEntry(
+        lambda o, g: _checked("lasalle")(g.system, g.function(), g.region(), g.near(), budget=o.boxes),
+        (*REGION, "function", "near"), "a function that does not grow leads all solutions to an equilibrium",
     ),
     "routh-hurwitz": TheoremEntry(
         lambda o, g: _checked("routh_hurwitz")(g.system, g.near()), ("near",),
@@ -291,9 +321,35 @@ ENTRIES: dict[str, TheoremEntry] = {
         lambda o, g: _checked("cooperative")(g.system, g.region(), competitive=o.competitive, budget=o.boxes),
         (*REGION, "competitive"), "interactions of one sign keep the order of solutions",
     ),
+    "conserved": TheoremEntry(
+        lambda o, g: _checked("conserved")(g.system, g.function(), g.region()), (*REGION, "function"),
+        "a function is constant along solutions",
+    ),
+    "liouville": TheoremEntry(
+        lambda o, g: _checked("liouville")(g.system, g.region(), conservative=o.conservative, budget=o.boxes),
+        (*REGION, "conservative"), "the sign of the divergence says whether volumes shrink or are kept",
+    ),
+    "gradient": TheoremEntry(
+        lambda o, g: _checked("gradient")(g.system, g.region()), REGION,
+        "a symmetric Jacobian gives a potential and excludes periodic orbits",
+    ),
+    "hamiltonian": TheoremEntry(
+        lambda o, g: _checked("hamiltonian")(g.system, g.region()), REGION,
+        "a field of the plane without divergence is Hamiltonian",
+    ),
     "fold": TheoremEntry(
         lambda o, g: _checked("fold")(*g.parameter(), g.near()), ("parameter", "near"),
         "two equilibria meet and vanish (Sotomayor)",
+    ),
+    "transcritical": TheoremEntry(
+        lambda o, g: _checked("transcritical")(*g.parameter(), g.near()), ("parameter", "near"),
+        "an equilibrium crosses one that rests for all parameters (Sotomayor)",
+    ),
+    "pitchfork": TheoremEntry(
+        lambda o, g: _checked("pitchfork")(
+            *g.parameter(), g.near(), symmetry=np.diag(g.signs()) if o.turned else None
+        ),
+        ("parameter", "near", "turned"), "two symmetric equilibria leave one that rests for all parameters",
     ),
     "hopf": TheoremEntry(
         lambda o, g: _checked("hopf")(*g.parameter(), g.near()), ("parameter", "near"),

@@ -16,6 +16,11 @@ SMOOTH = (
 )  # fmt: skip
 """Operations that have all derivatives where they are defined; roots have none at zero, and `sqrt(x * x)` is |x|."""
 
+CONTINUOUS = (
+    *SMOOTH, "abs", "max", "min", "clamp", "sqrt", "rsqrt", "cbrt", "pow", "asin", "acos", "acosh", "atanh",
+)  # fmt: skip
+"""Operations that are continuous where they are defined; choices, comparisons and roundings may jump."""
+
 
 class ProgramError(ValueError):
     """A function has no scalar program; `uses` names the unsupported operation or the exceeded limit."""
@@ -120,9 +125,17 @@ class Program:
     @functools.cached_property
     def is_smooth(self) -> bool:
         """Whether the function has all derivatives wherever it is defined, because each of its operations has them."""
+        return self._only_uses(SMOOTH)
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the function is continuous wherever it is defined, because each of its operations is."""
+        return self._only_uses(CONTINUOUS)
+
+    def _only_uses(self, names: tuple[str, ...]) -> bool:
         floats = lambda o: o.name == "convert_element_type" and np.dtype(o.parameter).kind in "fc"
         listed = enumerate(self.operations, self.first_operation)
-        return all(o.name in SMOOTH or floats(o) for k, o in listed if self.varies[k])
+        return all(o.name in names or floats(o) for k, o in listed if self.varies[k])
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(shape) for shape in self.shapes)

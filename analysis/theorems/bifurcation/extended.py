@@ -52,6 +52,25 @@ def in_balls(fn: Callable[[Any], Any], at: Balls) -> Any:
     return BallFunction(lambda z: jnp.reshape(fn(z), (1,)), len(at))(at)[0]
 
 
+def bordered_determinant(family: Family, at: Balls, q: Balls, p: Balls) -> Any:
+    """Enclose the determinant of the Jacobian A bordered by its null vectors of both sides, q and p.
+
+    It is zero if the null space has more than one dimension.
+
+    Args:
+        family: the field of a state and the parameter.
+        at: the state and the parameter, (n + 1,).
+        q: the null vector, A q = 0, (n,).
+        p: the adjoint null vector, A' p = 0, (n,).
+    """
+    import flint
+
+    n = len(q)
+    J = BallFunction(lambda z: family(z[:n], z[n]), n + 1).jacobian(at)[:, :n]
+    rows = [[*J[i], p[i]] for i in range(n)] + [[*q, flint.arb(0)]]
+    return flint.arb_mat(rows).det()
+
+
 def derivatives(family: Family) -> tuple[Callable[..., Any], ...]:
     """First, second and third directional derivatives by the state, and the first by the parameter.
 

@@ -4,8 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.theorems.bifurcation.extended import certified_zero, derivatives, family_of, in_balls
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.bifurcation.extended import (
+    bordered_determinant,
+    certified_zero,
+    derivatives,
+    family_of,
+    in_balls,
+)
+from analysis.theorems.conditions import UNDECIDED, Conditions, Hypothesis
 from analysis.theorems.regions import point, written
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
@@ -78,12 +84,14 @@ def fold(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
         return Conditions(NAME, SOURCE, rows, FOLLOWS, OTHERWISE, None, parameter.system)
     middle = np.array([float(v.mid()) for v in found])
     place = f"{words} at {written(middle[:n])}, {parameter.name} = {middle[3 * n]:.8g}"
+    state = np.array([*found[:n], found[3 * n]], dtype=object)
+    simple = bordered_determinant(family, state, found[n : 2 * n], found[2 * n : 3 * n])
     bends, moves = in_balls(curvature, found), in_balls(speed, found)
     return Conditions(
         NAME,
         SOURCE,
         (
-            Hypothesis("an eigenvalue is zero, and only one", place, HOLDS, decided="balls"),
+            different_from_zero("an eigenvalue is zero, and only one", place, simple),
             different_from_zero("the quadratic coefficient is not zero", "<p, B(q, q)> / 2 != 0", bends),
             different_from_zero("the parameter unfolds the point", "<p, df/da> != 0", moves),
         ),

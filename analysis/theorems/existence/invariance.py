@@ -1,6 +1,6 @@
 """Nagumo's theorem: a region is positively invariant if the field does not point out of it on the boundary."""
 
-from analysis.theorems.boundary import pointing_inwards, regular
+from analysis.theorems.boundary import bounded, pointing_inwards
 from analysis.theorems.conditions import Conditions
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import Region, as_region
@@ -16,7 +16,8 @@ def nagumo(flow: AbstractFlow, region: Region | BoxLike, *, strictly: bool = Fal
 
     Args:
         flow: an autonomous flow on Euclidean space.
-        region: the region; the functions that bound it must have no zero gradient on the boundary.
+        region: the region; the functions that bound it must have no zero gradient on the boundary, and pieces of the
+            boundary may meet only in corners with an inside.
         strictly: ask that the field points inwards, so that the region is trapping; otherwise it may be tangent.
         budget: largest number of boxes for each piece of the boundary.
 
@@ -38,7 +39,7 @@ def nagumo(flow: AbstractFlow, region: Region | BoxLike, *, strictly: bool = Fal
         "F. Blanchini, Set invariance in control, Automatica 35 (1999) 1747, theorem 3.1",
         (
             smooth(field, where.dimension),
-            *([regular(where, budget)] if where.inside else []),
+            *bounded(where, budget, corners=not strictly),
             pointing_inwards(field, where, strictly=strictly, budget=budget),
         ),
         "every solution from the region stays in it, and " + ("enters its interior" if strictly else "exists for ever"),

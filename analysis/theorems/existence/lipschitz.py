@@ -4,7 +4,7 @@ import numpy as np
 
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.conditions import Conditions, Hypothesis
-from analysis.theorems.fields import field_of
+from analysis.theorems.fields import continuous, field_of
 from analysis.theorems.regions import as_region, point
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
@@ -43,7 +43,8 @@ def picard_lindelof(flow: AbstractFlow, sides: BoxLike, start: ArrayLike, *, par
     gap = float(np.min(np.minimum(at - where.sides[:, 0], where.sides[:, 1] - at)))
     if not gap > 0:
         raise ArgumentError("start", "be inside the box", f"is {at.tolist()}")
-    field = IntervalFunction(field_of(flow, n, "the theorem of Picard and Lindeloef"), n)
+    given = field_of(flow, n, "the theorem of Picard and Lindeloef")
+    field = IntervalFunction(given, n)
     boxes = _cover(where.sides, integer("parts", parts, least=1))
     speeds, slopes = field.enclosed(boxes), field.slopes(boxes)
     speed = float(np.max(np.abs(speeds)))
@@ -56,6 +57,7 @@ def picard_lindelof(flow: AbstractFlow, sides: BoxLike, start: ArrayLike, *, par
         "Theorem of Picard and Lindeloef",
         "G. Teschl, Ordinary Differential Equations and Dynamical Systems, AMS 2012, theorem 2.2",
         (
+            continuous(given, n),
             Hypothesis("the field is bounded on the box", "|f| <= M", bounded(speed), speed, boxes=len(boxes)),
             Hypothesis("the field is Lipschitz on the box", "|f(x) - f(y)| <= L |x - y|", bounded(constant), constant,
                        boxes=len(boxes)),

@@ -1,7 +1,7 @@
 """Miranda's theorem: opposite signs on opposite faces of a box give an equilibrium."""
 
 from analysis.theorems.conditions import Conditions, together
-from analysis.theorems.fields import field_of
+from analysis.theorems.fields import continuous, field_of
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
@@ -32,7 +32,7 @@ def miranda(flow: AbstractFlow, sides: BoxLike, *, budget: int = BUDGET) -> Cond
     """
     where = as_region(sides)
     field = field_of(flow, where.dimension, "Miranda's theorem")
-    rows = []
+    rows = [continuous(field, where.dimension)]
     for k in range(where.dimension):
         middle = where.sides.mean(axis=1)
         middle[k] = where.sides[k, 1]

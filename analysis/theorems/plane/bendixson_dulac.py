@@ -5,7 +5,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from analysis.theorems.conditions import Conditions, decided, known
+from analysis.theorems.boundary import simply_connected
+from analysis.theorems.conditions import Conditions, decided
 from analysis.theorems.fields import divergence, field_of, in_plane, smooth
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
@@ -57,8 +58,6 @@ def bendixson_dulac(
     at = spread(jnp.asarray(where.sides.mean(axis=1)))
     sign = -1.0 if float(at) < 0 else 1.0
     found = positive(lambda x: sign * spread(x), where, budget=integer("budget", budget, least=1), name="flow")
-    simple = where.is_simply_connected or None if is_simply_connected is None else is_simply_connected
-    how = "algebra" if is_simply_connected is None else "told"
     name = "div f" if dulac is None else "div (B f)"
     word = "Bendixson's" if dulac is None else "Dulac's"
     return Conditions(
@@ -66,7 +65,7 @@ def bendixson_dulac(
         "L. Perko, Differential Equations and Dynamical Systems, Springer 2001, section 3.9",
         (
             smooth(weighed, 2, "the field" if dulac is None else "B times the field"),
-            known("the region has no holes", "simply connected", simple, how),
+            simply_connected(where, is_simply_connected),
             decided("the divergence has one sign", f"{name} {'<' if sign < 0 else '>'} 0", found),
         ),
         "no periodic orbit, and no homoclinic loop, lies in the region",

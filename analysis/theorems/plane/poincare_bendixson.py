@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from analysis.theorems.boundary import pointing_inwards, regular
+from analysis.theorems.boundary import bounded, has_a_point, pointing_inwards
 from analysis.theorems.conditions import Conditions, decided
 from analysis.theorems.fields import field_of, in_plane, smooth
 from analysis.theorems.regions import Region, as_region
@@ -48,7 +48,8 @@ def poincare_bendixson(
         "Elsevier 2013, section 10.5",
         (
             smooth(field, 2),
-            *([regular(where, budget)] if where.inside else []),
+            has_a_point(where, budget),
+            *bounded(where, budget),
             pointing_inwards(field, where, strictly=False, outwards=backwards, budget=budget),
             decided("the region has no equilibrium", "|f|^2 > 0", moving),
         ),

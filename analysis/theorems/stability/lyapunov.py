@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.theorems.boundary import kept_in_box
 from analysis.theorems.conditions import Conditions, Hypothesis, known, together
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import field_of, smooth
@@ -87,6 +88,7 @@ def lyapunov(
     )
     hypotheses = (
         _smooth_both(field, given, n),
+        *kept_in_box(where, budget),
         vanishes("the point is an equilibrium", "f(x*) = 0", field, at),
         vanishes("V is stationary there", "grad V(x*) = 0", jax.grad(lambda x: jnp.reshape(given(x), ())), at),
         together("V is larger elsewhere", "V(x) > V(x*)", grows),

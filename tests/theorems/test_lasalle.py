@@ -1,0 +1,62 @@
+"""LaSalle's theorem: damped oscillators with one and three equilibria, and what it does not show."""
+
+from typing import Any
+
+import pytest
+
+import dynsim as ds
+from analysis import theorems as th
+
+SIDES = [(-2.0, 2.0), (-2.0, 2.0)]
+THREE = [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
+
+
+def flow(text, **values) -> Any:
+    return ds.system(text, **values)
+
+
+def energy(x):
+    return x[1] ** 2 / 2 - x[0] ** 2 / 2 + x[0] ** 4 / 4
+
+
+WELL = flow("x' = y; y' = x - x^3 - 0.5*y")
+BELOW = th.where(SIDES, lambda x: 0.5 - energy(x), label="{H <= 1/2}", bounds=False)
+
+
+def failing(found):
+    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
+
+
+def test_solutions_of_the_double_well_tend_to_its_equilibria():
+    found = th.lasalle(WELL, energy, BELOW, THREE)
+    assert failing(found) == []
+    assert found.is_certified
+
+
+OSCILLATOR = flow("x' = y; y' = -x - y")
+SQUARES = lambda x: x[0] ** 2 + x[1] ** 2
+DISC = th.ball([0.0, 0.0], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("system", "equilibrium", "expected"),
+    [
+        (OSCILLATOR, [0.0, 0.0], []),
+        (OSCILLATOR, [0.001, 0.0], [("the point is an equilibrium", "fails")]),
+        (OSCILLATOR, [0.5, 0.0], [
+            ("no solution stays where V rests, away from the equilibria", "fails"),
+            ("the point is an equilibrium", "fails"),
+        ]),
+        (flow("x' = y; y' = -x"), [0.0, 0.0], [
+            ("no solution stays where V rests, away from the equilibria", "fails"),
+            ("no other solution stays near it", "undecided"),
+        ]),
+    ],
+)  # fmt: skip
+def test_a_near_miss_names_the_condition(system, equilibrium, expected):
+    assert failing(th.lasalle(system, SQUARES, DISC, equilibrium, derivatives=2, budget=2000)) == expected
+
+
+def test_balls_about_equilibria_must_not_meet():
+    with pytest.raises(ValueError, match="`cut` must be less than half the least distance of two equilibria, 1"):
+        th.lasalle(WELL, energy, BELOW, THREE, cut=0.5)
