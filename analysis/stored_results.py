@@ -83,6 +83,16 @@ def load_result(path: str | Path) -> Any:
 
     Raises:
         ValueError: for a file that cannot be read, or is of another kind.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from analysis import load_result, save_result
+        >>> from analysis.dynamics import return_map
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_result(f"{folder}/map.npz", return_map(np.arange(4.0)))
+        ...     print(load_result(f"{folder}/map.npz").pairs.shape)
+        (3, 2)
     """
     return load_with_drawing(path)[0]
 

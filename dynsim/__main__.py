@@ -128,7 +128,8 @@ def _answered(command: str, rest: list[str]) -> int:
         sentence = _sentence(error)
         if not sentence:
             raise
-        return _refuse("\n".join([sentence, *getattr(error, "__notes__", ())]))
+        carets = [note for note in getattr(error, "__notes__", ()) if note.endswith("^")]  # JAX adds notes of its own
+        return _refuse("\n".join([sentence, *carets]))
 
 
 @contextlib.contextmanager

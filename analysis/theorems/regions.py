@@ -92,6 +92,11 @@ def ball(centre: ArrayLike, radius: float) -> Region:
 
     Raises:
         ValueError: for a radius that is not positive.
+
+    Example:
+        >>> from analysis.theorems import ball
+        >>> print(ball([0.0, 1.0], 2.0))
+        the ball of radius 2 about (0, 1)
     """
     about, size = point("centre", centre), number("radius", radius)
     inside = lambda x: size**2 - jnp.sum((x - about) ** 2)
@@ -110,6 +115,11 @@ def annulus(centre: ArrayLike, inner: float, outer: float) -> Region:
 
     Raises:
         ValueError: for radii that are not positive, or an inner one that is not the smaller.
+
+    Example:
+        >>> from analysis.theorems import annulus
+        >>> print(annulus([0.0, 0.0], 0.5, 1.5))
+        the annulus of radii 0.5 and 1.5 about (0, 0)
     """
     about, small, large = point("centre", centre), number("inner", inner), number("outer", outer)
     if not small < large:
@@ -133,6 +143,11 @@ def where(sides: BoxLike, *inside: Condition, label: str = "", bounds: bool = Tr
 
     Raises:
         ValueError: for sides that are no box, or no function.
+
+    Example:
+        >>> from analysis.theorems import where
+        >>> print(where([(0.0, 1.0), (0.0, 1.0)], lambda x: 1 - x[0] - x[1], label="a triangle"))
+        a triangle
     """
     if not inside:
         raise ArgumentError("inside", "be at least one function of a state", "is missing")

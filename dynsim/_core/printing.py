@@ -95,7 +95,7 @@ def _number(value: Any) -> str | None:
     """Convert an array without axes to a number; None if it is traced."""
     try:
         item = value.item()
-    except TypeError:
+    except (TypeError, NotImplementedError):  # of a traced array, and of a random key
         return None
     return _short(item)
 

@@ -215,10 +215,8 @@ class _Given:
             flow: Any = ds.system(f"{first}{text}; {rest}", **values)  # pyright: ignore[reportArgumentType]
         except ArgumentError as error:
             column = lambda found: f"column {int(found[1]) - len(first)}"
-            said = re.sub(r"(?:line 1, )?column (\d+)", column, str(error).partition(" must ")[2]).removesuffix(".")
-            said = said.replace(f"; {rest}", "the end")
-            must, _, but = said.partition(", but ")
-            raise ArgumentError("function", must, but) from None
+            but = re.sub(r"(?:line 1, )?column (\d+)", column, error.but).replace(f"; {rest}", "the end")
+            raise ArgumentError("function", error.must, but) from None
         return lambda x: flow.quantity("value_of_text", 0.0, x)
 
     def parameter(self) -> tuple[Any, float]:

@@ -69,7 +69,17 @@ PARTS = {
         "Diffrax",
         "Scipy",
     ),
-    *("brackets.Bracket", "Unravel", "InOrder", "Transition", "Points", "Intervals", "Collocated", "Solutions"),
+    *(
+        "brackets.Bracket",
+        "Unravel",
+        "InOrder",
+        "Transition",
+        "Points",
+        "Intervals",
+        "Collocated",
+        "Solutions",
+        "RestingPoint",
+    ),
     "meshes.Part",
 }
 """Classes that functions return and that are no results: systems, solvers, options, and parts of a computation."""

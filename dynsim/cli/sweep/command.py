@@ -51,6 +51,7 @@ def main(words: Sequence[str]) -> int:
     check_outputs(o.force, out=o.out, figure=o.figure, out_endings=(".nc", *OUT_ENDINGS))
     check_at_least(0, seeds=o.seeds)
     check_positive(end=o.end)
+    check_memory(lambda frames: FLOAT * COPIES * frames, frames=o.frames)
     grid, units = _grid(o.parameters), _units(o)
     from dynsim._runtime.executors import cluster
     from dynsim.simulation.sweep import sweep
@@ -62,7 +63,6 @@ def main(words: Sequence[str]) -> int:
     points = math.prod(map(len, grid.values()))
     if points > MOST:
         raise ArgumentError(grid, f"have at most {MOST} points together", f"have {points}")
-    check_memory(lambda frames: FLOAT * COPIES * frames, frames=o.frames)
     check_figure(o, grid)
     known = function.components
     if known is not None:
