@@ -65,9 +65,6 @@ PARTS = {
         "Facets",
         "Claim",
         "Statement",
-        "AbstractIntegrator",
-        "Diffrax",
-        "Scipy",
     ),
     *(
         "brackets.Bracket",
