@@ -8,7 +8,7 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
-from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, Shot
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, OrbitSegments
 from analysis.dynamics.continuation.orbits import orbit_ranges, orbits_from_hopf
 from analysis.dynamics.continuation.scaling import hopf_units
 from analysis.dynamics.continuation.steps import Steps
@@ -94,4 +94,4 @@ def test_a_state_where_the_field_is_not_finite_is_named():
     flow = FunctionFlow(field, parameters={"a": 0.0})
     curve = OrbitCurve(Parameter(flow, "a", -1.0, 1.0), jnp.zeros(2), 4, None, 1e3, 1e-9)
     empty = np.empty(0)
-    assert curve._undefined(Shot(1.0, np.array([[-0.25, 0.5]]), *[empty] * 5), 0.0, 0) == "undefined at (-0.25, 0.5)"
+    assert curve._undefined(OrbitSegments(1.0, np.array([[-0.25, 0.5]]), *[empty] * 5), 0.0, 0) == "undefined at (-0.25, 0.5)"
