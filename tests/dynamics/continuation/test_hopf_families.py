@@ -94,4 +94,7 @@ def test_a_state_where_the_field_is_not_finite_is_named():
     flow = FunctionFlow(field, parameters={"a": 0.0})
     curve = OrbitCurve(Parameter(flow, "a", -1.0, 1.0), jnp.zeros(2), 4, None, 1e3, 1e-9)
     empty = np.empty(0)
-    assert curve._undefined(OrbitSegments(1.0, np.array([[-0.25, 0.5]]), *[empty] * 5), 0.0, 0) == "undefined at (-0.25, 0.5)"
+    assert (
+        curve._undefined(OrbitSegments(1.0, np.array([[-0.25, 0.5]]), *[empty] * 5), 0.0, 0)
+        == "undefined at (-0.25, 0.5)"
+    )
