@@ -97,7 +97,7 @@ def shortened(
     Where a number is not finite, the compiled functions decide.
     """
     leaves, programs = _of_one_kind(_programs, flow, unravel)
-    if any(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in leaves if hasattr(leaf, "dtype")):
+    if any(jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in leaves if hasattr(leaf, "dtype")):
         return field, jacobian  # random keys are no numbers
     fixed = [entry for leaf in leaves for entry in np.asarray(leaf).ravel().tolist()]
 
