@@ -71,6 +71,7 @@ def test_bad_texts_are_refused_in_one_sentence(words, sentence, capsys):
     assert not shown or shown[1].strip() == "^"
 
 
+@pytest.mark.slow
 def test_formulas_of_equations_are_printed_and_written(tmp_path, capsys):
     text = "x' = a - (b + 1)*x + x^2*y; y' = b*x - x^2*y; a = 1; b = 3"
     assert main(["symbolic", text, "--curve", "a", "b", "--b", "2.5"]) == 0

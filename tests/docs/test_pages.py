@@ -50,7 +50,11 @@ def commands(code: str):
             yield words
 
 
-DEAR = ("docs/pages/start/first-trajectory.md", "docs/pages/start/own-system.md")  # `make docs` runs them, too
+DEAR = tuple(
+    f"docs/pages/{name}.md"
+    for name in ("start/first-trajectory", "start/own-system", "workbench/theorems", "workbench/equations")
+)
+"""Pages that take long; `make docs` runs them, too."""
 
 
 @pytest.mark.parametrize(

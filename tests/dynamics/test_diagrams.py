@@ -121,6 +121,7 @@ def test_the_diagram_of_a_map_holds_a_cycle_once_with_both_of_its_points():
     assert extend(twice, Parameter(Logistic(), lambda m: m.r, 2.8, 3.3)).iterates == (1, 2)
 
 
+@pytest.mark.slow
 def test_a_cascade_has_one_branch_of_each_period_and_is_drawn_with_all_points(capsys, tmp_path, monkeypatch):
     """The doublings of the logistic map are at 3, 1 + sqrt 6, 3.544090 and 3.564407 (OEIS A086181, A091517)."""
     drawn = []

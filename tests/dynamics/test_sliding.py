@@ -65,6 +65,7 @@ def test_sections_of_commands_slide_too():
         assert not _is_quick(FRICTION, jnp.zeros(2), 1.0, Diffrax())
 
 
+@pytest.mark.slow
 def test_curves_slide_and_end_at_rest():
     starts = np.array([[0.3, 0.2], [2.0, 0.0], [2.0, 0.0]])
     stick, before, slip = curves(FRICTION, starts, 8.0, signs=[1.0, -1.0, 1.0])

@@ -34,6 +34,7 @@ def test_andronovs_clock_has_a_zero_exponent_and_its_damping():
     np.testing.assert_allclose(orbit.multipliers, [RATIO**2], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_field_that_is_continuous_on_its_surface_has_the_exponents_of_its_pieces():
     spring = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.where(x[0] > 0, 2 * x[0], x[0]) - 0.1 * x[1]]))
     found = lyapunov_spectrum(spring, jnp.array([1.0, 0.0]), 200.0)

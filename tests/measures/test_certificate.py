@@ -193,6 +193,7 @@ def test_tokens_approach_vertices_and_other_points_with_the_ratio_of_the_layer()
 @settings(max_examples=60, deadline=None)
 @given(lattice(), ALPHAS, METRICS)
 @unchecked()
+@pytest.mark.slow
 def test_certified_runs_go_on_exactly_as_the_certificate_says(tokens, alpha, attention):
     layer = ExactHardmaxMap(alpha, attention)
     found = certify(layer, tokens, max_layers=120)

@@ -75,6 +75,7 @@ def test_van_der_pol_has_three_branches_between_two_folds():
 
 @settings(max_examples=5, deadline=None)
 @given(st.floats(0.1, 4.0), st.integers(2, 30))
+@pytest.mark.slow
 def test_folds_are_where_the_closed_form_has_them_whatever_the_path(a, points):
     flow = rational({(0, 1): 1.0, (3, 0): -1 / 3, (1, 0): a})  # y = x^3 / 3 - a x, with folds at x^2 = a
     height = 2 / 3 * a**1.5
@@ -261,6 +262,7 @@ def linear():
     return reduction_error(linear_flow(1.0), EXAMPLES["linear"].start, 1.0, (3e-3, 1e-3, 3e-4))
 
 
+@pytest.mark.slow
 def test_the_error_of_the_linear_reduction_is_that_of_the_closed_forms(linear):
     for k, (epsilon, first) in enumerate(zip(linear.epsilons, linear.layer_ends, strict=True)):
         ts = np.linspace(first, 1.0, 101)

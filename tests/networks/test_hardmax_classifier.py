@@ -273,6 +273,7 @@ def test_a_file_of_weights_is_read_and_a_bad_one_named(tmp_path):
         load_classifier(tmp_path / "none.npz")
 
 
+@pytest.mark.slow
 def test_the_authors_classifier_gives_its_published_logits():
     path = data_or_skip("hardmax_imdb_d2.npz")
     kept = read_arrays(path)

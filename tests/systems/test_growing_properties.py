@@ -140,6 +140,7 @@ def test_a_rotation_of_the_space_rotates_the_run():
     np.testing.assert_allclose(frames, expected @ q.T, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_order_of_tokens_does_not_count():
     order = np.asarray(jax.random.permutation(KEY, N))
     same_heads(usual(), run(growing(0.4 * data()[order])))

@@ -27,6 +27,7 @@ def failing(found):
     return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
+@pytest.mark.slow
 def test_solutions_of_the_double_well_tend_to_its_equilibria():
     found = th.lasalle(WELL, energy, BELOW, THREE)
     assert failing(found) == []

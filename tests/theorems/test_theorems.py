@@ -78,7 +78,7 @@ APPLIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", APPLIES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "hopf" else n for n in APPLIES])
 def test_a_theorem_applies_where_it_is_known_to(name):
     found = APPLIES[name]()
     assert failing(found) == []
@@ -179,6 +179,7 @@ def test_stability_of_lorenz_ends_at_the_known_value():
     assert th.routh_hurwitz(lorenz(24.7368), [7.9, 7.9, 23.7]).applies  # the value is 24.736842
 
 
+@pytest.mark.slow
 def test_the_hopf_point_of_lorenz_is_subcritical_at_the_known_value():
     found = th.hopf(ds.Parameter(lorenz(24.0), "rho", 20.0, 30.0), 24.6, [7.9, 7.9, 23.6])
     assert found.applies
@@ -195,6 +196,7 @@ def test_coefficients_at_a_hopf_point_are_the_known_ones():
     assert found.numbers["l1"] == pytest.approx(-0.5, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_the_global_stability_of_lorenz_below_one_by_the_known_function():
     V = lambda x: x[0] ** 2 / 10 + x[1] ** 2 + x[2] ** 2
     found = th.lyapunov(lorenz(0.9), V, th.ball([0, 0, 0], 5.0), [0, 0, 0])
@@ -212,6 +214,7 @@ def test_cancellation_that_floats_get_wrong_is_decided_by_algebra():
     assert "V does not grow along solutions" not in failing(found)
 
 
+@pytest.mark.slow
 def test_random_linear_flows_agree_with_their_eigenvalues():
     rng = np.random.default_rng(3)
     for _ in range(12):

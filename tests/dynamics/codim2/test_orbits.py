@@ -43,6 +43,7 @@ def delayed(k, x, a, s):
     return jnp.stack([a * x[0] * (1 - (1 - s) * x[1] - s * x[0]), x[0]])
 
 
+@pytest.mark.slow
 def test_neimark_sacker_points_of_the_delayed_logistic_map_pass_its_strong_resonances():
     """They are at a = 1 + 1 / (1 - s), where the multipliers have the product 1 and the sum 1 - s / (1 - s)."""
     flow = FunctionMap(delayed, parameters={"a": 1.8, "s": 0.0})

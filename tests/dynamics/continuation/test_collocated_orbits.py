@@ -127,6 +127,7 @@ def test_period_doublings_and_multipliers_agree_with_shooting():
         critical_curve((c, Parameter(c.system, "a", 0.1, 0.3)), doubling)
 
 
+@pytest.mark.slow
 def test_van_der_pols_period_follows_its_asymptotic_series(monkeypatch):
     flow = VanDerPol(mu=4.0)
     mu = Parameter(flow, "mu", 4.0, 7.0)

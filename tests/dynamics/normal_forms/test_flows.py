@@ -115,6 +115,7 @@ def test_the_criticality_does_not_depend_on_the_units_of_state_and_time(state, t
     assert hopf.criticality == "degenerate"  # all terms vanish
 
 
+@pytest.mark.slow
 def test_a_bautin_point_is_where_the_coefficient_vanishes():
     flow, where = Bent(p=-0.2, q=-1.5), (lambda f: f.p, lambda f: f.q)
     (hopf,) = continue_equilibria(Parameter(flow, where[0], -0.2, 0.1), jnp.zeros(2)).bifurcations

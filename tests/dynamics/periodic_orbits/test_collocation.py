@@ -93,6 +93,7 @@ def test_multipliers_of_sixty_orders_of_magnitude_are_kept():
     assert np.allclose(values, [1e30, 0.97**60, 1e-30], rtol=1e-7, atol=0)
 
 
+@pytest.mark.slow
 def test_an_unstable_orbit_of_the_lorenz_attractor_has_its_published_period():
     orbit = periodic_orbit(Lorenz(rho=28.0), [-13.7636, -19.5788, 27.0], 1.56, method="collocation")
     assert orbit.period == pytest.approx(1.558652210716, rel=1e-8)  # Viswanath (2003), the orbit AB

@@ -106,6 +106,7 @@ def check_hopf(flow, formulas, along, part=0):
     return moved, state, float(np.max(pair.imag))
 
 
+@pytest.mark.slow
 def test_hopf_curves_have_imaginary_eigenvalues():
     lorenz = ds.catalogue.Lorenz()
     found = ad.hopf_formulas(lorenz, ["sigma", "rho"])
