@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.lyapunov import (
     BLOCKS,
@@ -19,13 +21,14 @@ from analysis.dynamics.lyapunov import (
     SHORTER,
     LyapunovSpectrum,
     SpectrumPlan,
-    logs_of_maps,
+    advance_map,
     lyapunov_spectrum,
     planned,
     spectrum_of,
     spectrum_of_logs,
 )
 from analysis.dynamics.scaling.flat import count_of
+from dynsim._core.host import room_for
 from dynsim._core.placement import on_host_by_default, placed
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
@@ -340,7 +343,7 @@ def _of_maps(plans: Sequence[SpectrumPlan], numbers: int) -> list[LyapunovSpectr
 
     def solved(part: np.ndarray) -> Any:
         system, axes = stacked([plans[j].units.system for j in part])
-        logs, last = logs_of_maps([plans[j] for j in part], system, axes, jnp.stack([x0s[j] for j in part]), frame)
+        logs, last = _logs_of_maps([plans[j] for j in part], system, axes, jnp.stack([x0s[j] for j in part]), frame)
         return logs, np.asarray(last)
 
     together = int(np.clip(KEPT_LOGS // (first.samples * k), 1, TOGETHER))
@@ -350,6 +353,41 @@ def _of_maps(plans: Sequence[SpectrumPlan], numbers: int) -> list[LyapunovSpectr
     for part, (logs, last) in runs:
         found += [spectrum_of_logs(plans[k], logs[j], jnp.asarray(last[j])) for j, k in enumerate(part)]
     return found
+
+
+def _logs_of_maps(
+    plans: Sequence[SpectrumPlan], system: Any, axes: Any, xs: Array, frame: Array
+) -> tuple[np.ndarray, Array]:
+    """Iterate maps that differ in numbers together: logarithms of factors (members, samples, k), and last states.
+
+    Args:
+        plans: their plans, with equal numbers of steps.
+        system: the maps as one, with a leading axis of members in some arrays.
+        axes: 0 for these arrays, None for the others.
+        xs: flat starts in rescaled units, (members, d).
+        frame: orthonormal vectors of all members, (d, k).
+    """
+    first = plans[0]
+    pair = Linearised(first.units.system, first.units.rescaled(first.start))
+    over = partial(_advance_maps, pair, axes, jnp.asarray(first.every, xs.dtype), room_for(first.samples))
+    begin = jnp.asarray(float(first.t0), xs.dtype)
+    xs, frames, _ = over(system, xs, jnp.broadcast_to(frame, (len(xs), *frame.shape)), begin, jnp.asarray(first.warm))
+    xs, _, logs = over(system, xs, frames, begin + first.warm * first.every, jnp.asarray(first.samples))
+    return np.asarray(logs, float)[:, : first.samples], xs
+
+
+@eqx.filter_jit
+def _advance_maps(
+    pair: Linearised, axes: Any, every: Array, room: int, system: Any, xs: Array, frames: Array, t: Array,
+    samples: Array,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Advance states and vectors of several maps, as `advance_map` does for one."""
+
+    def one(system: Any, x: Array, V: Array) -> tuple[Array, Array, Array]:
+        own = eqx.tree_at(lambda pair: pair.system, pair, system)
+        return advance_map(own, every, every, room, x, V, t, samples)[:3]
+
+    return eqx.filter_vmap(one, in_axes=(axes, 0, 0))(system, xs, frames)
 
 
 def _in_lanes(lanes: Ways, plans: Sequence[SpectrumPlan]) -> list[tuple[np.ndarray, State, bool]]:

@@ -1,7 +1,7 @@
 """Compute Lyapunov spectra of flows and maps on any state space, with errors, and the Kaplan-Yorke dimension."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -317,27 +317,6 @@ def spectrum_of_logs(plan: SpectrumPlan, logs: np.ndarray, last: State) -> Lyapu
     return in_given_time(spectrum, plan.units)
 
 
-def logs_of_maps(
-    plans: Sequence[SpectrumPlan], system: Any, axes: Any, xs: Array, frame: Array
-) -> tuple[np.ndarray, Array]:
-    """Iterate maps that differ in numbers together: logarithms of factors (members, samples, k), and last states.
-
-    Args:
-        plans: their plans, with equal numbers of steps.
-        system: the maps as one, with a leading axis of members in some arrays.
-        axes: 0 for these arrays, None for the others.
-        xs: flat starts in rescaled units, (members, d).
-        frame: orthonormal vectors of all members, (d, k).
-    """
-    first = plans[0]
-    pair = Linearised(first.units.system, first.units.rescaled(first.start))
-    over = partial(_advance_maps, pair, axes, jnp.asarray(first.every, xs.dtype), room_for(first.samples))
-    begin = jnp.asarray(float(first.t0), xs.dtype)
-    xs, frames, _ = over(system, xs, jnp.broadcast_to(frame, (len(xs), *frame.shape)), begin, jnp.asarray(first.warm))
-    xs, _, logs = over(system, xs, frames, begin + first.warm * first.every, jnp.asarray(first.samples))
-    return np.asarray(logs, float)[:, : first.samples], xs
-
-
 def _run(
     units: Units,
     start: State,
@@ -363,7 +342,7 @@ def _run(
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(dimension, dimension)))[0]
     # a random frame, since a coordinate axis may be invariant with an exponent that is not the largest
     frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)
-    advance = _advance_map if is_map else _advance_flow
+    advance = advance_map if is_map else _advance_flow
     pair = Linearised(system, x, solver, atol)
     scalar = partial(jnp.asarray, dtype=flat.dtype)
     over = partial(advance, pair, scalar(every), scalar(rtol), room_for(max(samples, warm)))
@@ -492,7 +471,7 @@ def _advance_flow(
 
 
 @eqx.filter_jit
-def _advance_map(
+def advance_map(
     pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Advance state and vectors of a map over intervals, with the log stretching factors; a map does not fail."""
@@ -508,20 +487,6 @@ def _advance_map(
 
     x, V, logs = jax.lax.fori_loop(0, samples, once, (x, V, jnp.zeros((room, V.shape[1]), V.dtype)))
     return x, V, logs, jnp.ones(room), jnp.asarray(False)
-
-
-@eqx.filter_jit
-def _advance_maps(
-    pair: Linearised, axes: Any, every: Array, room: int, system: Any, xs: Array, frames: Array, t: Array,
-    samples: Array,
-) -> tuple[Array, Array, Array]:  # fmt: skip
-    """Advance states and vectors of several maps, as `_advance_map` does for one."""
-
-    def one(system: Any, x: Array, V: Array) -> tuple[Array, Array, Array]:
-        own = eqx.tree_at(lambda pair: pair.system, pair, system)
-        return _advance_map(own, every, every, room, x, V, t, samples)[:3]
-
-    return eqx.filter_vmap(one, in_axes=(axes, 0, 0))(system, xs, frames)
 
 
 def _spectrum(logs: np.ndarray, every: float, resolved: Any = True) -> LyapunovSpectrum:

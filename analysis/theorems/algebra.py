@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.dynamics.validated.intervals import INTERVALS, IntervalArray
-from dynsim.programs import ProgramError, Tabulated, scalar_program
+from analysis.dynamics.validated.intervals import INTERVALS, IntervalArray, mean_value, middles
+from dynsim.programs import Program, ProgramError, Tabulated, scalar_program
 
 MOST = 300
 """Largest number of terms of a numerator or a denominator."""
@@ -26,14 +26,28 @@ def rational(fn: Callable[[Any], Any], size: int) -> list[Any] | None:
     Returns:
         The entries; None if they are no rational functions, or too long.
     """
-    return _entries(fn, size, _TABLE, 0)
+    program = _program(fn, size)
+    return None if program is None else rational_entries(program)
 
 
-def _entries(fn: Callable[[Any], Any], size: int, table: dict[str, Callable[..., Any]], more: int) -> list[Any] | None:
+def rational_entries(program: Program) -> list[Any] | None:
+    """Compute the entries of a program of one vector as `rational` does those of a function."""
+    return _entries(program, _TABLE, 0)
+
+
+def _program(fn: Callable[[Any], Any], size: int) -> Program | None:
+    try:
+        return scalar_program(fn, (size,), drop_zeros=True)
+    except ProgramError:
+        return None
+
+
+def _entries(program: Program, table: dict[str, Callable[..., Any]], more: int) -> list[Any] | None:
     """Compute entries as rational functions of the components and of `more` values that the table may name."""
     from sympy import QQ
     from sympy.polys.fields import field
 
+    size = program.num_inputs
     made, *variables = field([f"x{k}" for k in range(size + more)], QQ)
 
     def constant(value: Any) -> Any:
@@ -44,7 +58,7 @@ def _entries(fn: Callable[[Any], Any], size: int, table: dict[str, Callable[...,
         return made(QQ(*float(value).as_integer_ratio()))
 
     try:
-        return Tabulated(scalar_program(fn, (size,), drop_zeros=True), table, constant).run(variables[:size])
+        return Tabulated(program, table, constant).run(variables[:size])
     except (ProgramError, _NotRational, ZeroDivisionError):
         return None
 
@@ -55,10 +69,13 @@ def is_zero(fn: Callable[[Any], Any], size: int) -> bool | None:
     Values of elementary functions, such as sin(x), count as further variables: what cancels with them is zero, but the
     rest may be zero for another reason, such as sin(x)^2 + cos(x)^2 = 1.
     """
-    found = rational(fn, size)
+    program = _program(fn, size)
+    if program is None:
+        return None
+    found = rational_entries(program)
     if found is not None:
         return all(entry == 0 for entry in found)
-    with_values = _entries(fn, size, _TABLE | _ElementaryValues(size).table(), VALUES)
+    with_values = _entries(program, _TABLE | _ElementaryValues(size).table(), VALUES)
     return True if with_values is not None and all(entry == 0 for entry in with_values) else None
 
 
@@ -110,14 +127,10 @@ class RationalFunction:
 
     def enclosed(self, boxes: np.ndarray) -> np.ndarray:
         """Enclose the values on each box also by the mean value theorem, (boxes, 1, 2)."""
-        found, middle = self.values(boxes), boxes.mean(axis=2)
+        found = self.values(boxes)
         if not len(boxes):
             return found
-        total = self.interval(np.stack([middle, middle], axis=2))
-        for k, slope in enumerate(self._slopes):
-            sides = boxes[:, k] - middle[:, k, None]
-            shift = IntervalArray(np.nextafter(sides[:, 0], -np.inf), np.nextafter(sides[:, 1], np.inf))
-            total = INTERVALS["add"](total, INTERVALS["mul"](slope.interval(boxes), shift))
+        total = mean_value(self.interval(middles(boxes)), [slope.interval(boxes) for slope in self._slopes], boxes)
         return sharper(found, _ends(total, len(boxes)))
 
 

@@ -65,6 +65,18 @@ def kept_in_box(region: Region, budget: int = BUDGET) -> list[Hypothesis]:
     return [row._replace(status=HOLDS if found.is_empty else row.status, margin=np.nan)]
 
 
+def keeps(step: Field, region: Region, what: str, budget: int = BUDGET) -> Hypothesis:
+    """Decide whether a map takes a box, named in words, into itself."""
+    parts = [
+        positive(
+            lambda x, k=k, s=s, end=end: s * (step(x)[k] - end), region, strictly=False, budget=budget, name="system"
+        )
+        for k in range(region.dimension)
+        for s, end in zip((1.0, -1.0), region.sides[k], strict=True)
+    ]
+    return together(f"the map keeps the {what}", "low <= f(x) <= high", parts)
+
+
 def simply_connected(region: Region, told: bool | None) -> Hypothesis:
     """State whether a region has no holes: as it is told, or by its form."""
     if told is None:

@@ -6,8 +6,12 @@ from typing import Any
 import numpy as np
 
 from analysis.dynamics.validated.balls import BallFunction, balls
+from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis
 from analysis.theorems.regions import written
+
+BITS = 512
+"""Precision of the balls, in which sums and products of a few binary fractions are exact."""
 
 
 def vanishes(words: str, inequality: str, fn: Callable[[Any], Any], at: np.ndarray) -> Hypothesis:
@@ -19,17 +23,11 @@ def vanishes(words: str, inequality: str, fn: Callable[[Any], Any], at: np.ndarr
         ValueError: for a function that balls cannot enclose.
         UnavailableError: without python-flint.
     """
-    import flint
-
-    before = flint.ctx.prec
-    flint.ctx.prec = 512
-    try:
+    with arithmetic(BITS, 1):
         values = list(BallFunction(fn, len(at))(balls(at)).ravel())
         exact = all(bool(v == 0) for v in values)
         wrong = any(bool(v != 0) for v in values)
         size = max(float(abs(v).upper()) for v in values)
-    finally:
-        flint.ctx.prec = before
     if exact:
         return Hypothesis(words, inequality, HOLDS, decided="balls")
     witness = np.array(at) if wrong else None

@@ -183,6 +183,18 @@ def point(name: str, value: Any, dimension: int | None = None) -> np.ndarray:
     return found
 
 
+def positive_weights(weights: ArrayLike | None, dimension: int) -> np.ndarray:
+    """Read positive weights of components; without any they are 1.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    w = np.ones(dimension) if weights is None else point("weights", weights, dimension)
+    if not np.all(w > 0):
+        raise ArgumentError("weights", "be positive", f"are {w.tolist()}")
+    return w
+
+
 def _around(centre: np.ndarray, radius: float) -> np.ndarray:
     """The sides of a box that holds a ball, with room."""
     return np.stack([centre - 1.02 * radius, centre + 1.02 * radius], axis=1)

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.validated.intervals import IntervalFunction
-from analysis.theorems.algebra import RationalFunction, rational, sharper
+from analysis.dynamics.validated.intervals import IntervalFunction, middles
+from analysis.theorems.algebra import RationalFunction, rational_entries, sharper
 from analysis.theorems.regions import Region
 from dynsim._core.printing import one_line, report
 
@@ -90,7 +90,7 @@ class _Enclosure:
     def __init__(self, value: Callable[[Any], Any], size: int, name: str):
         fn = lambda x: jnp.ravel(value(x))
         self.by_operations = IntervalFunction(fn, size, name)
-        cancelled = rational(fn, size)
+        cancelled = rational_entries(self.by_operations.values_program.program)
         self.cancelled = None if cancelled is None else [RationalFunction(one) for one in cancelled]
 
     def values(self, boxes: np.ndarray) -> np.ndarray:
@@ -106,6 +106,11 @@ class _Enclosure:
             return np.max(self.by_operations.enclosed(boxes), axis=1)
         found = np.concatenate([one.enclosed(boxes) for one in self.cancelled], axis=1)
         return np.max(_both(self.by_operations.values(boxes), found), axis=1)
+
+
+def _least(values: np.ndarray) -> float:
+    """The least of values that are known; infinite without any."""
+    return float(np.fmin.reduce(values, initial=np.inf))
 
 
 def _both(as_coded: np.ndarray, cancelled: np.ndarray) -> np.ndarray:
@@ -199,21 +204,17 @@ class _Cover:
             return self._point_of(boxes[k])
         if not len(boxes) or self.on is not None:
             return None
-        middles = boxes.mean(axis=2)
-        points = np.stack([middles, middles], axis=2)
-        values = self.target.values(points)
-        inside = np.ones(len(points), bool)
+        points, values = self._middles(boxes)
+        self.observed = min(self.observed, _least(values[:, 1]))
+        bad = values[:, 1] <= 0 if self.strictly else values[:, 1] < 0
+        return points[bad][np.argmin(values[bad, 0]), :, 0] if np.any(bad) else None
+
+    def _middles(self, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The middles of boxes that are points of the region, as boxes, and the values there."""
+        points = middles(boxes)
         if self.bounds is not None:
-            inside = np.all(self.bounds.values(points)[..., 0] >= 0, axis=1)
-        if np.any(inside):
-            self.observed = min(
-                self.observed, float(np.min(values[inside & ~np.isnan(values[:, 1]), 1], initial=np.inf))
-            )
-        bad = inside & (values[:, 1] <= 0 if self.strictly else values[:, 1] < 0)
-        if not np.any(bad):
-            return None
-        places = np.flatnonzero(bad)
-        return middles[places[np.argmin(values[places, 0])]]
+            points = points[np.all(self.bounds.values(points)[..., 0] >= 0, axis=1)]
+        return points, self.target.values(points)
 
     def _point_of(self, one: np.ndarray) -> np.ndarray:
         """A point of the region in a box; where `on` counts, the middle of a small box in which it is zero."""
@@ -272,14 +273,8 @@ def least_value(
         low = np.where(np.isnan(found[:, 0]), -np.inf, found[:, 0])
         if np.any(surely):
             seen = min(seen, float(np.min(found[surely, 1])))
-        middles = boxes.mean(axis=2)
         if on is None:
-            points = np.stack([middles, middles], axis=2)
-            inside = np.ones(len(points), bool)
-            if search.bounds is not None:
-                inside = np.all(search.bounds.values(points)[..., 0] >= 0, axis=1)
-            if np.any(inside):
-                seen = min(seen, float(np.fmin.reduce(search.target.values(points)[inside, 1])))
+            seen = min(seen, _least(search._middles(boxes)[1][:, 1]))
         close = low >= seen - rtol * abs(seen)
         floor = min(floor, float(np.min(low[close], initial=np.inf)))
         boxes = boxes[~close & (low <= seen)]

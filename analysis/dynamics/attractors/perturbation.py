@@ -84,17 +84,17 @@ def attraction_of_orbit(time_map: TimeMap, limit: LimitSet, extent: np.ndarray, 
     """
     xs = _perturbed(time_map, flat_states(limit.states), widths)
     line, within = Line(limit, extent), float(time_map.interval) * WINDOW
-    near = lambda windows: _near(line, contraction(limit, windows * within))
+    near_after = lambda windows: _near(line, contraction(limit, windows * within))
     if time_map.solver is None:
         states, last = time_map.later(xs, 0, RETURN), RETURN
     else:  # implicit steps are expensive, so that the loop stops early
         for last in range(1, RETURN + 1):
             states = time_map.window(xs, (last - 1) * WINDOW)
             xs = states[-1]
-            if _are_decided(time_map, line, states, near(last)):
+            if _are_decided(time_map, line, states, near_after(last)):
                 break
-    near = near(last)
-    return Attraction(*radius_of(_seen(time_map, line, states), 2 * line.error, 1.0, AWAY_FROM_ORBIT, near))
+    seen = _seen(time_map, line, states)
+    return Attraction(*radius_of(seen, 2 * line.error, 1.0, AWAY_FROM_ORBIT, near_after(last)))
 
 
 def contraction(limit: LimitSet, time: float) -> float:

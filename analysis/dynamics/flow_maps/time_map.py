@@ -175,7 +175,7 @@ class TimeMap(eqx.Module):
         return found
 
     def _several(self, xs: np.ndarray, begun: int, windows: int) -> np.ndarray:
-        """Compute the last of some windows in one program; window by window if states leave the bound in them."""
+        """Compute the last of some windows in one program; window by window if it fails or states leave the bound."""
         if self.solver is None and self.switched is None:
             found = _moved(self, xs, begun, windows)
             with np.errstate(invalid="ignore"):
@@ -277,18 +277,14 @@ def _projected(time_map: TimeMap, values: Array) -> Array:
 def _part(
     time_map: TimeMap, xs: np.ndarray, width: int, times: tuple[np.ndarray, np.ndarray, Any], windows: int = 1
 ) -> np.ndarray:
-    """Advance states together; if the solver fails for the group, split it into smaller ones, window by window."""
+    """Advance states together; if the solver fails for the group, split it into smaller ones.
+
+    The states of several windows are then NaN: the group is split in the window in which it fails.
+    """
     states, failed = _run(time_map, filled(xs, width), *times, np.asarray(windows))
     if not bool(failed):
         return np.asarray(states)[:, : len(xs)]
-    if windows > 1:
-        begin, jumps, longest = times
-        for k in range(windows):
-            start = np.asarray(float(begin) + k * WINDOW * float(time_map.interval))
-            found = _part(time_map, xs, width, (start, jumps, longest))
-            xs = found[-1]
-        return found
-    if len(xs) == 1:
+    if len(xs) == 1 or windows > 1:
         return np.full((WINDOW, *xs.shape), np.nan)
     size = FEW if len(xs) > FEW else 1
     pieces = [_part(time_map, xs[k : k + size], FEW, times) for k in range(0, len(xs), size)]

@@ -4,6 +4,7 @@ The scalar operations of a function (`dynsim.programs`) are applied to balls or 
 constants count as the binary fractions that they are.
 """
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -37,15 +38,18 @@ class BallFunction:
     """
 
     def __init__(self, fn: Callable[[Any], Any], size: int):
-        """Trace the function of vectors of this size and its Jacobian.
+        """Trace the function of vectors of this size; its Jacobian is traced when it is first needed.
 
         Raises:
             ValueError: if the function uses what ball arithmetic cannot enclose, named.
             UnavailableError: without python-flint.
         """
         flint()
-        self._values = _enclosed(fn, size)
-        self._slopes = _enclosed(jax.jacfwd(fn), size, drop_zeros=True)  # another entry has the factor without the zero
+        self._fn, self._size, self._values = fn, size, _enclosed(fn, size)
+
+    @functools.cached_property
+    def _slopes(self) -> Tabulated:
+        return _enclosed(jax.jacfwd(self._fn), self._size, drop_zeros=True)  # another entry has the factor without zero
 
     def __call__(self, x: Balls) -> Balls:
         """Enclose the values at all points of a box."""

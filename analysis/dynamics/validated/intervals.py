@@ -6,7 +6,7 @@ fractions that they are. Where a function may be undefined or infinite somewhere
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +14,7 @@ import numpy as np
 import scipy.special
 from jaxtyping import Float
 
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.programs import ProgramError, Tabulated, scalar_program
 
@@ -26,6 +27,9 @@ class IntervalArray(NamedTuple):
 
     low: Any
     high: Any
+
+    __repr__ = one_line
+    __str__ = report
 
 
 class IntervalFunction:
@@ -66,19 +70,30 @@ class IntervalFunction:
         found = self.values(boxes)
         if not self.is_smooth or not len(boxes):
             return found
-        middle = boxes.mean(axis=2)
-        centre = IntervalArray(*np.moveaxis(self.values(np.stack([middle, middle], axis=2)), 2, 0))
-        slopes = self.slopes(boxes)
-        total = centre
-        for k in range(self._size):
-            slope = IntervalArray(slopes[:, :, k, 0], slopes[:, :, k, 1])
-            sides = boxes[:, k] - middle[:, k, None]
-            shift = _outwards(IntervalArray(sides[:, None, 0], sides[:, None, 1]))
-            total = _sum(total, _product(slope, shift))
+        centre = IntervalArray(*np.moveaxis(self.values(middles(boxes)), 2, 0))
+        slopes = np.moveaxis(self.slopes(boxes), (2, 3), (0, 1))
+        total = mean_value(centre, [IntervalArray(*slope) for slope in slopes], boxes)
         lost = np.isnan(total.low) | np.isnan(total.high)
         low = np.where(lost, found[..., 0], np.maximum(found[..., 0], total.low))
         high = np.where(lost, found[..., 1], np.minimum(found[..., 1], total.high))
         return np.stack([low, high], axis=2)
+
+
+def middles(boxes: Float[np.ndarray, "boxes n 2"]) -> Float[np.ndarray, "boxes n 2"]:
+    """The middles of boxes, as boxes of one point."""
+    return np.repeat(boxes.mean(axis=2, keepdims=True), 2, axis=2)
+
+
+def mean_value(
+    centre: IntervalArray, slopes: Sequence[IntervalArray], boxes: Float[np.ndarray, "boxes n 2"]
+) -> IntervalArray:
+    """Enclose a function on boxes by its value at their middles and its derivatives by each component on the boxes."""
+    total, sides = centre, np.moveaxis(boxes - boxes.mean(axis=2, keepdims=True), 2, 0)
+    for k, slope in enumerate(slopes):
+        shape = -1, *(1,) * (np.ndim(slope.low) - 1)
+        shift = _outwards(IntervalArray(*(side[:, k].reshape(shape) for side in sides)))
+        total = _sum(total, _product(slope, shift))
+    return total
 
 
 def _tabulated(fn: Callable[[Any], Any], size: int, name: str) -> Tabulated:

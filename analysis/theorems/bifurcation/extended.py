@@ -10,6 +10,7 @@ import numpy as np
 from analysis.dynamics.validated.balls import BallFunction, Balls, balls
 from analysis.dynamics.validated.enclosures import ball_box
 from analysis.dynamics.validated.equilibria import certified_equilibrium
+from analysis.theorems.fields import field_of
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.parameter import Parameter
@@ -24,8 +25,6 @@ def family_of(parameter: Parameter, dimension: int, theorem: str) -> Family:
     Raises:
         ValueError: for a system that is no autonomous flow on Euclidean space, naming the theorem.
     """
-    from analysis.theorems.fields import field_of
-
     field_of(parameter.system, dimension, theorem)
     velocity = lambda x, value: parameter.at(value).vector_field(jnp.zeros(()), x)
     return lambda x, value: jnp.reshape(velocity(x, value), (dimension,))
@@ -36,9 +35,9 @@ def certified_zero(equations: Callable[[Any], Any], near: np.ndarray) -> Balls |
 
     None if there is neither, as near a degenerate point that is no sum of few powers of two.
     """
-    exact = BallFunction(equations, len(near))(balls(np.round(near, 12)))
-    if all(bool(value == 0) for value in exact):
-        return balls(np.round(near, 12))
+    place = balls(np.round(near, 12))
+    if all(bool(value == 0) for value in BallFunction(equations, len(near))(place)):
+        return place
     try:
         proof = certified_equilibrium(FunctionFlow(lambda t, z: equations(z)), near)
     except ArgumentError:

@@ -6,15 +6,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from analysis.theorems.boundary import keeps
 from analysis.theorems.conditions import Conditions, together
 from analysis.theorems.fields import smooth, step_of
-from analysis.theorems.regions import as_region, point
+from analysis.theorems.regions import as_region, positive_weights
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
-from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractMap
 
 
@@ -48,14 +47,7 @@ def banach(
     where = as_region(sides, name="sides")
     n = where.dimension
     step = step_of(system, n, "Banach's theorem")
-    w = np.ones(n) if weights is None else point("weights", weights, n)
-    if not np.all(w > 0):
-        raise ArgumentError("weights", "be positive", f"are {w.tolist()}")
-    kept = [
-        positive(lambda x, k=k, s=s, end=end: s * (step(x)[k] - end), where, strictly=False, budget=budget,
-                 name="system")
-        for k in range(n) for s, end in zip((1.0, -1.0), where.sides[k], strict=True)
-    ]  # fmt: skip
+    w = positive_weights(weights, n)
     J = jax.jacfwd(step)
 
     def gap(k: int) -> Callable[[Any], Any]:
@@ -67,7 +59,7 @@ def banach(
     return Conditions(
         "Banach's theorem",
         "G. Teschl, Ordinary Differential Equations and Dynamical Systems, AMS 2012, theorem 2.1",
-        (smooth(step, n, "the map"), together("the map keeps the box", "low <= f(x) <= high", kept), contracts),
+        (smooth(step, n, "the map"), keeps(step, where, "box", budget), contracts),
         "the box has exactly one fixed point, and the distance of every orbit from it falls at least as L^n",
         "a fixed point that attracts the whole box is not implied in this norm",
         where, system, {"L": constant} if contracts.status == "holds" else {},

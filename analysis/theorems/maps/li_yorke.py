@@ -3,13 +3,14 @@
 import numpy as np
 
 from analysis.dynamics.validated.equilibria import certified_count
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, together
-from analysis.theorems.fields import smooth, step_of
-from analysis.theorems.regions import as_region, written
-from analysis.theorems.subdivision import BUDGET, positive
+from analysis.theorems.boundary import keeps
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.fields import smooth
+from analysis.theorems.maps.intervals import interval_map
+from analysis.theorems.regions import written
+from analysis.theorems.subdivision import BUDGET
 from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
-from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractMap
 
 
@@ -34,15 +35,7 @@ def li_yorke(system: AbstractMap, interval: BoxLike, *, budget: int = BUDGET) ->
         >>> li_yorke(ds.system("x[n+1] = 3.9*x*(1 - x)"), [(0.0, 1.0)]).applies
         True
     """
-    where = as_region(interval, name="interval")
-    if where.dimension != 1:
-        raise ArgumentError("interval", "be one pair, ((low, high),)", f"has {where.dimension} components")
-    step = step_of(system, 1, "Li and Yorke's theorem")
-    low, high = where.sides[0]
-    inside = [
-        positive(lambda x: step(x)[0] - low, where, strictly=False, budget=budget, name="system"),
-        positive(lambda x: high - step(x)[0], where, strictly=False, budget=budget, name="system"),
-    ]
+    where, step = interval_map(system, interval, "Li and Yorke's theorem")
     count = certified_count(system, where.sides, period=3)
     three = [one for one in count.found if _least_is_three(system, one)]
     fixed = [one for one in count.found if one not in three]
@@ -55,7 +48,7 @@ def li_yorke(system: AbstractMap, interval: BoxLike, *, budget: int = BUDGET) ->
         "T.-Y. Li and J. Yorke, Period three implies chaos, Amer. Math. Monthly 82 (1975) 985",
         (
             smooth(step, 1, "the map"),
-            together("the map keeps the interval", "low <= f(x) <= high", inside),
+            keeps(step, where, "interval", budget),
             Hypothesis("there is a point of least period three", words, status, decided="balls"),
         ),
         "there are points of every period, and an uncountable scrambled set",

@@ -5,13 +5,13 @@ from typing import Any
 
 import jax
 
-from analysis.theorems.conditions import Conditions, decided, together
-from analysis.theorems.fields import smooth, step_of
-from analysis.theorems.regions import as_region
+from analysis.theorems.boundary import keeps
+from analysis.theorems.conditions import Conditions, decided
+from analysis.theorems.fields import smooth
+from analysis.theorems.maps.intervals import interval_map
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
-from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractMap
 
 
@@ -37,25 +37,17 @@ def singer(system: AbstractMap, interval: BoxLike, *, budget: int = BUDGET) -> C
         >>> singer(ds.system("x[n+1] = 3.5*x*(1 - x)"), [(0.0, 1.0)]).applies
         True
     """
-    where = as_region(interval, name="interval")
-    if where.dimension != 1:
-        raise ArgumentError("interval", "be one pair, ((low, high),)", f"has {where.dimension} components")
-    step = step_of(system, 1, "Singer's theorem")
-    low, high = where.sides[0]
+    where, step = interval_map(system, interval, "Singer's theorem")
     f: list[Callable[[Any], Any]] = [lambda x: step(x)[0]]
     for _ in range(3):
         f.append(lambda x, g=f[-1]: jax.grad(g)(x)[0])
     bent = lambda x: 1.5 * f[2](x) ** 2 - f[1](x) * f[3](x)
-    inside = [
-        positive(lambda x: f[0](x) - low, where, strictly=False, budget=budget, name="system"),
-        positive(lambda x: high - f[0](x), where, strictly=False, budget=budget, name="system"),
-    ]
     return Conditions(
         "Singer's theorem",
         "D. Singer, Stable orbits and bifurcation of maps of the interval, SIAM J. Appl. Math. 35 (1978) 260",
         (
             smooth(step, 1, "the map"),
-            together("the map keeps the interval", "low <= f(x) <= high", inside),
+            keeps(step, where, "interval", budget),
             decided("the Schwarzian derivative is negative", "f' f''' < (3/2) f''^2",
                     positive(bent, where, budget=budget, name="system")),
         ),

@@ -11,7 +11,7 @@ from analysis.theorems.boundary import pointing_inwards
 from analysis.theorems.conditions import Conditions, known, together
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.matrices import leading_minors
-from analysis.theorems.regions import Region, as_region, point
+from analysis.theorems.regions import Region, as_region, positive_weights
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
@@ -73,9 +73,7 @@ def contraction(
     else:
         if metric is not None:
             raise ArgumentError("metric", 'be left out unless the norm is "2"', "is given")
-        w = np.ones(n) if weights is None else point("weights", weights, n)
-        if not np.all(w > 0):
-            raise ArgumentError("weights", "be positive", f"are {w.tolist()}")
+        w = positive_weights(weights, n)
         ratio = w[None, :] / w[:, None] if norm == "inf" else w[:, None] / w[None, :]
         conditions = [_row(J, ratio, k, norm == "inf", least) for k in range(n)]
         sums = "J_ii + sum |J_ij| w_j / w_i" if norm == "inf" else "J_jj + sum |J_ij| w_i / w_j"
