@@ -1,5 +1,10 @@
+from .bifurcation.bautin import bautin as bautin
+from .bifurcation.bogdanov_takens import bogdanov_takens as bogdanov_takens
+from .bifurcation.cusp import cusp as cusp
+from .bifurcation.flip import flip as flip
 from .bifurcation.fold import fold as fold
 from .bifurcation.hopf import hopf as hopf
+from .bifurcation.neimark_sacker import neimark_sacker as neimark_sacker
 from .bifurcation.pitchfork import pitchfork as pitchfork
 from .bifurcation.transcritical import transcritical as transcritical
 from .conditions import Conditions as Conditions

@@ -41,8 +41,8 @@ class Theorem(SystemOptions):
     """the Lyapunov function, the Dulac function or the first integral, as a text"""
     near: tuple[float, ...] = ()
     """the equilibrium, or a point near it; for Picard and Lindeloef, and for Newton's method, the start"""
-    parameter: str = ""
-    """the parameter of a bifurcation with its value nearby: NAME=VALUE"""
+    parameter: tuple[str, ...] = ()
+    """the parameter of a bifurcation with its value nearby: NAME=VALUE; two of them for a cusp and the like"""
     norm: Literal["1", "2", "inf"] = "2"
     """the norm of contraction"""
     rate: float = 0.0
@@ -221,17 +221,29 @@ class _Given:
 
     def parameter(self) -> tuple[Any, float]:
         """The parameter of `--parameter` and its value."""
+        (one,), (value,) = self.parameters(1)
+        return one, value
+
+    def parameters(self, count: int = 2) -> tuple[tuple[Any, ...], list[float]]:
+        """The parameters of `--parameter` and their values."""
         from dynsim.systems.parameter import Parameter
 
-        name, sign, value = self.o.parameter.partition("=")
-        if not sign:
-            raise ArgumentError("parameter", "be NAME=VALUE", f"is {self.o.parameter!r}")
-        try:
-            at = float(value)
-        except ValueError:
-            raise ArgumentError("parameter", "be NAME=VALUE with a number", f"is {self.o.parameter!r}") from None
-        reach = 1.0 + abs(at)
-        return Parameter(self.system, name, at - reach, at + reach), at
+        given = self.o.parameter
+        if len(given) != count:
+            must = "be NAME=VALUE" if count == 1 else f"be NAME=VALUE {count} times"
+            raise ArgumentError("parameter", must, f"is {' '.join(given)!r}")
+        found, values = [], []
+        for one in given:
+            name, sign, value = one.partition("=")
+            if not sign:
+                raise ArgumentError("parameter", "be NAME=VALUE", f"is {one!r}")
+            try:
+                values.append(float(value))
+            except ValueError:
+                raise ArgumentError("parameter", "be NAME=VALUE with a number", f"is {one!r}") from None
+            reach = 1.0 + abs(values[-1])
+            found.append(Parameter(self.system, name, values[-1] - reach, values[-1] + reach))
+        return tuple(found), values
 
     def fast(self) -> list[int]:
         """Indices of the fast components."""
@@ -352,6 +364,26 @@ ENTRIES: dict[str, TheoremEntry] = {
     "hopf": TheoremEntry(
         lambda o, g: _checked("hopf")(*g.parameter(), g.near()), ("parameter", "near"),
         "periodic orbits leave an equilibrium",
+    ),
+    "flip": TheoremEntry(
+        lambda o, g: _checked("flip")(*g.parameter(), g.near()), ("parameter", "near"),
+        "a cycle of period two leaves a fixed point of a map",
+    ),
+    "neimark-sacker": TheoremEntry(
+        lambda o, g: _checked("neimark_sacker")(*g.parameter(), g.near()), ("parameter", "near"),
+        "an invariant circle leaves a fixed point of a map",
+    ),
+    "cusp": TheoremEntry(
+        lambda o, g: _checked("cusp")(*g.parameters(), g.near()), ("parameter", "near"),
+        "two curves of folds meet in the plane of two parameters",
+    ),
+    "bogdanov-takens": TheoremEntry(
+        lambda o, g: _checked("bogdanov_takens")(*g.parameters(), g.near()), ("parameter", "near"),
+        "folds, Hopf points and homoclinic orbits meet at a double eigenvalue zero",
+    ),
+    "bautin": TheoremEntry(
+        lambda o, g: _checked("bautin")(*g.parameters(), g.near()), ("parameter", "near"),
+        "the first Lyapunov coefficient of Hopf points changes its sign",
     ),
     "fenichel": TheoremEntry(
         lambda o, g: _checked("fenichel")(g.system, g.region(), g.fast(), budget=o.boxes), (*REGION, "fast"),

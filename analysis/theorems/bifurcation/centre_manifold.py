@@ -14,7 +14,15 @@ import numpy as np
 
 from analysis.dynamics.validated.ball_operations import flint
 from analysis.dynamics.validated.balls import Balls
-from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, conjugate, inner, shifted, solved
+from analysis.theorems.bifurcation.eigenspaces import (
+    NullSpace,
+    complexes,
+    conjugate,
+    inner,
+    real_parts,
+    shifted,
+    solved,
+)
 from analysis.theorems.bifurcation.forms import Forms
 
 Terms = dict[tuple[int, int], Balls]
@@ -65,7 +73,7 @@ def composed(forms: Forms, at: Balls, h: Terms, degree: int) -> Terms:
             for (j, k), vector in h.items():
                 if j + k == m:
                     total = total + w**j * w.conjugate() ** k * vector
-            curve.append(np.array([v.real for v in total], dtype=object))
+            curve.append(real_parts(total))
         values.append(forms.coefficient(at, curve, degree))
     found: Terms = {}
     for powers, (weights, divisor) in _weights(degree).items():

@@ -19,6 +19,16 @@ def complexes(values: Iterable[Any]) -> Balls:
     return found
 
 
+def imaginary_unit() -> Any:
+    """The imaginary unit as a ball."""
+    return flint().acb(0, 1)
+
+
+def real_parts(values: Balls) -> Balls:
+    """The real parts of complex balls."""
+    return np.array([v.real for v in values], dtype=object)
+
+
 def shifted(A: Balls, value: Any) -> Balls:
     """Compute A - value I."""
     return complexes(A) - complexes(np.eye(len(A))) * flint().acb(value)

@@ -12,7 +12,7 @@ from analysis.dynamics.validated.krawczyk import certified_zero, newton
 from analysis.theorems.bifurcation.forms import Forms, Varying
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Hypothesis
 from analysis.theorems.fields import field_of, step_of
-from dynsim.errors import ArgumentError
+from dynsim.errors import ArgumentError, shown
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 
@@ -103,6 +103,29 @@ def largest(vector: np.ndarray) -> int:
 def no_zero(words: str, sense: str) -> tuple[Hypothesis]:
     """State that no zero of the equations of a bifurcation point was found."""
     return (Hypothesis(words, f"{sense} has a regular zero nearby", UNDECIDED, decided="balls"),)
+
+
+def undefined(rows: list[Hypothesis]) -> list[Hypothesis]:
+    """State that a normal form may not be defined, unless one of the rows already says why."""
+    if any(row.status != HOLDS for row in rows):
+        return []
+    return [Hypothesis("the normal form is defined", "no resonance of eigenvalues", UNDECIDED, decided="balls")]
+
+
+def two_parameters(parameters: Sequence[Any]) -> tuple[Parameter, Parameter]:
+    """Read two parameters.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if len(parameters) != 2 or not all(isinstance(one, Parameter) for one in parameters):
+        raise ArgumentError("parameters", "be two `Parameter` objects", f"is {shown(parameters)}")
+    return tuple(parameters)
+
+
+def named(parameters: Sequence[Parameter], values: np.ndarray) -> dict[str, float]:
+    """The values of parameters by name."""
+    return {one.name: float(v) for one, v in zip(parameters, values, strict=True)}
 
 
 def others(J: Balls, critical: int, *, is_map: bool = False) -> Hypothesis:

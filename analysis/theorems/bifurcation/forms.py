@@ -4,7 +4,9 @@ Along a line x + t u the field is a power series in t, which its operations comp
 polarisation.
 """
 
+import collections
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,12 +30,17 @@ class Forms:
         """Enclose the derivative along vectors, or the values without any; missing last components are zero."""
         if not along:
             return self._enclosed(x)
-        whole = [np.concatenate([u, balls(np.zeros(self.size - len(u)))]) for u in along]
+        counts = collections.Counter(map(id, along))
+        whole = {id(u): np.concatenate([u, balls(np.zeros(self.size - len(u)))]) for u in along}
+        if len(counts) == 1:
+            return self.coefficient(x, list(whole.values()), len(along)) * math.factorial(len(along))
         total: Balls = np.zeros((), int)
-        for count in range(1, len(along) + 1):
-            for some in itertools.combinations(whole, count):
-                term = self.coefficient(x, [sum(some[1:], some[0])], len(along))
-                total = total + (term if (len(along) - count) % 2 == 0 else -term)
+        for some in itertools.product(*(range(count + 1) for count in counts.values())):
+            if any(some):
+                weight = (-1) ** (len(along) - sum(some))
+                weight *= math.prod(math.comb(count, k) for count, k in zip(counts.values(), some, strict=True))
+                direction = sum((k * whole[name] for name, k in zip(counts, some, strict=True) if k), start=0)
+                total = total + weight * self.coefficient(x, [direction], len(along))
         return total
 
     def coefficient(self, x: Balls, curve: Sequence[Balls], order: int) -> Balls:

@@ -5,7 +5,7 @@ import numpy as np
 from analysis.dynamics.validated.balls import balls
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.centre_manifold import centre_manifold
-from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, shifted
+from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, imaginary_unit, shifted
 from analysis.theorems.bifurcation.extended import (
     BITS,
     TERMS,
@@ -14,11 +14,12 @@ from analysis.theorems.bifurcation.extended import (
     no_zero,
     numbers,
     others,
+    undefined,
     zero_near,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate
-from analysis.theorems.conditions import HOLDS, Conditions
+from analysis.theorems.conditions import Conditions
 from analysis.theorems.regions import point, written
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
@@ -74,12 +75,12 @@ def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     if z is None:
         return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
     x, u, v, w = z[: n + 1], z[n + 1 : 2 * n + 1], z[2 * n + 1 : -1], z[-1]
-    J, where, i_w = forms.jacobian(x), numbers(x), complexes([1j])[0] * w
-    null = NullSpace(shifted(J[:, :n], i_w), complexes(u) + complexes(v) * complexes([1j])[0])
+    J, where, i_w = forms.jacobian(x), numbers(x), imaginary_unit() * w
+    null = NullSpace(shifted(J[:, :n], i_w), complexes(u) + complexes(v) * imaginary_unit())
     place = f"{sense} at {written(where[:n])}, {parameter.name} = {where[n]:.8g}, w = {abs(float(w.mid())):.8g}"
     rows = [different_from_zero(words, place, null.determinant * w), others(J[:, :n], 2)]
-    if all(row.status == HOLDS for row in rows):
-        speed = rate(forms, x, J, null.p, (u, v)).real
+    try:
+        speed = rate(forms, x, J, null).real
         first = centre_manifold(forms, x, J[:, :n], null, lambda j, k: i_w * (j - k), 3)[1][0].real / w / null.size
         rows += [
             different_from_zero("the pair crosses the axis", "d Re lambda / da != 0", speed),
@@ -88,4 +89,6 @@ def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
         found = {parameter.name: float(where[n]), "l1": float(first.mid()), "speed": float(speed.mid())}
         side, kind = ("supercritical", "stable") if bool(first < 0) else ("subcritical", "unstable")
         follows = f"a {side} Hopf bifurcation: periodic orbits, {kind} on the centre manifold, leave the equilibrium"
+    except ZeroDivisionError:
+        rows += undefined(rows)
     return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from analysis.dynamics.validated.balls import Balls, balls
-from analysis.theorems.bifurcation.eigenspaces import complexes, inner, solved
+from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, imaginary_unit, inner, real_parts, solved
 from analysis.theorems.bifurcation.extended import largest
 from analysis.theorems.bifurcation.forms import Forms, Varying, along, joined
 from dynsim.errors import ArgumentError
@@ -39,21 +39,19 @@ def eigenpair(forms: Forms, x: Varying, q: tuple[Varying, Varying], value: tuple
     )  # fmt: skip
 
 
-def rate(forms: Forms, x: Balls, M: Balls, p: Balls, q: tuple[Balls, Balls]) -> Any:
+def rate(forms: Forms, x: Balls, M: Balls, null: NullSpace) -> Any:
     """Enclose the derivative of an eigenvalue by the last component of x, along the branch of the state.
 
     Args:
         forms: the derivatives of the field, or of the step of a map.
         x: the state and one parameter.
         M: the Jacobian of the equations of the state, f(x, a) = 0 or f(x, a) - x = 0, by state and parameter.
-        p: the adjoint eigenvector with <p, q> = 1.
-        q: real and imaginary part of the eigenvector.
+        null: the eigenvectors.
 
     Raises:
         ZeroDivisionError: if the branch may not be a graph over the parameter.
     """
     n = len(x) - 1
-    moved = np.array([v.real for v in solved(complexes(M[:, :n]), -M[:, n])], dtype=object)
-    branch = np.append(moved, balls([1.0]))
-    changed = [complexes(forms(x, part, branch)) for part in q]
-    return inner(p, changed[0] + changed[1] * complexes([1j])[0])
+    branch = np.append(real_parts(solved(complexes(M[:, :n]), -M[:, n])), balls([1.0]))
+    real, imaginary = real_parts(null.q), real_parts(null.q * -imaginary_unit())
+    return inner(null.p, complexes(forms(x, real, branch)) + complexes(forms(x, imaginary, branch)) * imaginary_unit())

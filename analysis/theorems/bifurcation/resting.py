@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.dynamics.validated.balls import Balls, balls
 from analysis.theorems.algebra import is_zero
-from analysis.theorems.bifurcation.eigenspaces import NullSpace, inner, shifted
+from analysis.theorems.bifurcation.eigenspaces import NullSpace, inner, real_parts, shifted
 from analysis.theorems.bifurcation.extended import ExtendedSystem, forms_of, largest, no_zero, numbers, zero_near
 from analysis.theorems.bifurcation.forms import Forms, Varying, along, joined
 from analysis.theorems.conditions import Hypothesis, known
@@ -73,7 +73,7 @@ class RestingPoint:
         speed = inner(null.p, self.forms(x, q, balls(np.eye(n + 1)[n]))).real
         square = self.forms(x, q, q)
         bend = inner(null.p, square).real / 2 / null.size.sqrt()
-        h = np.array([v.real for v in null.solve(square)], dtype=object)
+        h = real_parts(null.solve(square))
         cubic = inner(null.p, self.forms(x, q, q, q) - 3 * self.forms(x, q, h)).real / 6 / null.size
         return speed, bend, cubic
 
