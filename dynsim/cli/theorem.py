@@ -52,7 +52,7 @@ class Theorem(SystemOptions):
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
     turned: tuple[str, ...] = ()
-    """names of the components that the symmetry of a pitchfork turns around; by default all"""
+    """names of the components that a symmetry, or an involution, turns around; by default all"""
     backwards: bool = False
     """ask for an orbit that attracts backwards in time"""
     strictly: bool = False
@@ -125,7 +125,7 @@ def _check_options(o: Theorem, name: str, entry: TheoremEntry) -> None:
     usual = {field: Theorem.__dataclass_fields__[field].default for field in OWN}
     for option in OWN:
         if option not in entry.options and getattr(o, option) != usual[option]:
-            takes = ", ".join(f"`--{one}`" for one in entry.options)
+            takes = ", ".join(f"`--{one}`" for one in entry.options) or "none"
             raise ArgumentError(option, f"be left out for {name}, which takes {takes}", "is given")
 
 
@@ -249,10 +249,10 @@ class _Given:
         """Indices of the fast components."""
         return self._indices("fast") or [0]
 
-    def signs(self) -> list[float]:
-        """The symmetry of `--turned`: minus one for each component that is turned around."""
+    def reflection(self) -> np.ndarray:
+        """The symmetry of `--turned`: minus one for each component that is turned around, by default for all."""
         turned = self._indices("turned")
-        return [-1.0 if k in turned else 1.0 for k in range(len(self.names))]
+        return np.diag([-1.0 if k in turned or not turned else 1.0 for k in range(len(self.names))])
 
     def _indices(self, option: str) -> list[int]:
         names, given = self.names, getattr(self.o, option)
@@ -284,6 +284,26 @@ ENTRIES: dict[str, TheoremEntry] = {
     "poincare-bendixson": TheoremEntry(
         lambda o, g: _checked("poincare_bendixson")(g.system, g.region(), backwards=o.backwards, budget=o.boxes),
         (*REGION, "backwards"), "a trapping region of the plane without equilibria has a periodic orbit",
+    ),
+    "lienard": TheoremEntry(
+        lambda o, g: _checked("lienard")(g.system), (),
+        "odd forces and even damping give exactly one periodic orbit in the plane",
+    ),
+    "index-theory": TheoremEntry(
+        lambda o, g: _checked("index_theory")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "a box of the plane without an equilibrium of index one has no periodic orbit",
+    ),
+    "hartman-grobman": TheoremEntry(
+        lambda o, g: _checked("hartman_grobman")(g.system, g.near()), ("near",),
+        "near a hyperbolic equilibrium a flow looks like its linear part",
+    ),
+    "reversible": TheoremEntry(
+        lambda o, g: _checked("reversible")(g.system, g.reflection(), g.region()), (*REGION, "turned"),
+        "an involution takes solutions to solutions that run backwards",
+    ),
+    "equivariant": TheoremEntry(
+        lambda o, g: _checked("equivariant")(g.system, g.reflection(), g.region()), (*REGION, "turned"),
+        "a symmetry takes solutions to solutions",
     ),
     "nagumo": TheoremEntry(
         lambda o, g: _checked("nagumo")(g.system, g.region(), strictly=o.strictly, budget=o.boxes),
@@ -356,10 +376,12 @@ ENTRIES: dict[str, TheoremEntry] = {
         "an equilibrium crosses one that rests for all parameters (Sotomayor)",
     ),
     "pitchfork": TheoremEntry(
-        lambda o, g: _checked("pitchfork")(
-            *g.parameter(), g.near(), symmetry=np.diag(g.signs()) if o.turned else None
-        ),
+        lambda o, g: _checked("pitchfork")(*g.parameter(), g.near(), symmetry=g.reflection()),
         ("parameter", "near", "turned"), "two symmetric equilibria leave one that rests for all parameters",
+    ),
+    "equivariant-branching": TheoremEntry(
+        lambda o, g: _checked("equivariant_branching")(*g.parameter(), g.near(), g.reflection()),
+        ("parameter", "near", "turned"), "a branch with given symmetries leaves a symmetric equilibrium",
     ),
     "hopf": TheoremEntry(
         lambda o, g: _checked("hopf")(*g.parameter(), g.near()), ("parameter", "near"),

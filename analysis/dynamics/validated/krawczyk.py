@@ -11,6 +11,7 @@ from jaxtyping import Float
 from analysis.dynamics.validated.balls import Balls, balls
 from analysis.dynamics.validated.enclosures import ball_box, ends_of, is_inside
 from dynsim._core.printing import one_line
+from dynsim.errors import ArgumentError
 
 # Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component.
 INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
@@ -113,6 +114,30 @@ def certified_zero(equations: Equations, x: np.ndarray, *, widest: bool = True) 
             break
         tight = again[1]
     return Zero(*ends_of(tight), alone)
+
+
+def zero_near(equations: Equations, near: np.ndarray) -> Balls | None:
+    """Balls that hold a zero near a point: a regular one and no other, or the point itself, exactly.
+
+    None if there is neither, as near a degenerate point that is no sum of few powers of two.
+    """
+    try:
+        if (exact := _exactly(equations, near)) is not None:
+            return exact
+        found = newton(equations, near)
+        if not np.all(np.isfinite(found)):
+            return None
+        if (exact := _exactly(equations, found)) is not None:
+            return exact
+        zero = certified_zero(equations, found, widest=False)
+    except (ArgumentError, ZeroDivisionError):  # of series, where the field is not smooth nearby
+        return None
+    return None if zero is None else ball_box(zero.low, zero.high)
+
+
+def _exactly(equations: Equations, near: np.ndarray) -> Balls | None:
+    place = balls(np.round(near, 12) + 0.0)
+    return place if all(bool(value == 0) for value in equations(place)) else None
 
 
 def _middles(values: Balls) -> np.ndarray:

@@ -7,6 +7,7 @@ import numpy as np
 
 from analysis.dynamics.validated.ball_operations import flint
 from analysis.dynamics.validated.balls import Balls, balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.centre_manifold import centre_manifold
 from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, imaginary_unit, shifted
@@ -21,7 +22,6 @@ from analysis.theorems.bifurcation.extended import (
     others,
     two_parameters,
     undefined,
-    zero_near,
 )
 from analysis.theorems.bifurcation.forms import Forms, Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair

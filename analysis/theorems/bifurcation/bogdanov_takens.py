@@ -6,6 +6,7 @@ import numpy as np
 
 from analysis.dynamics.validated.ball_operations import flint
 from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.eigenspaces import bordered, complexes, real_parts, solved
 from analysis.theorems.bifurcation.extended import (
@@ -20,7 +21,6 @@ from analysis.theorems.bifurcation.extended import (
     others,
     two_parameters,
     undefined,
-    zero_near,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.conditions import Conditions

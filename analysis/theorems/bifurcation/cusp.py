@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.eigenspaces import NullSpace, inner, real_parts, shifted
 from analysis.theorems.bifurcation.extended import (
@@ -19,7 +20,6 @@ from analysis.theorems.bifurcation.extended import (
     others,
     two_parameters,
     undefined,
-    zero_near,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.conditions import Conditions

@@ -7,8 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.validated.balls import Balls, balls
-from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues
-from analysis.dynamics.validated.krawczyk import certified_zero, newton
+from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.theorems.bifurcation.forms import Forms, Varying
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Hypothesis
 from analysis.theorems.fields import field_of, step_of
@@ -63,30 +62,6 @@ class ExtendedSystem:
     def may_jump(self, z: Balls) -> bool:
         """Test whether the field may be discontinuous in a box."""
         return self._forms.may_jump(np.concatenate([self._fixed, z])[: self._forms.size])
-
-
-def zero_near(system: ExtendedSystem, near: np.ndarray) -> Balls | None:
-    """Balls that hold a zero near a point: a regular one and no other, or the point itself, exactly.
-
-    None if there is neither, as near a degenerate point that is no sum of few powers of two.
-    """
-    try:
-        if (exact := _exactly(system, near)) is not None:
-            return exact
-        found = newton(system, near)
-        if not np.all(np.isfinite(found)):
-            return None
-        if (exact := _exactly(system, found)) is not None:
-            return exact
-        zero = certified_zero(system, found, widest=False)
-    except (ArgumentError, ZeroDivisionError):  # of series, where the field is not smooth nearby
-        return None
-    return None if zero is None else ball_box(zero.low, zero.high)
-
-
-def _exactly(system: ExtendedSystem, near: np.ndarray) -> Balls | None:
-    place = balls(np.round(near, 12) + 0.0)
-    return place if all(bool(value == 0) for value in system(place)) else None
 
 
 def numbers(values: Balls) -> np.ndarray:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.eigenspaces import NullSpace, inner, shifted
 from analysis.theorems.bifurcation.extended import (
@@ -13,7 +14,6 @@ from analysis.theorems.bifurcation.extended import (
     largest,
     no_zero,
     numbers,
-    zero_near,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis

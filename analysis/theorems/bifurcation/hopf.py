@@ -3,6 +3,7 @@
 import numpy as np
 
 from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.centre_manifold import centre_manifold
 from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, imaginary_unit, shifted
@@ -15,7 +16,6 @@ from analysis.theorems.bifurcation.extended import (
     numbers,
     others,
     undefined,
-    zero_near,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate

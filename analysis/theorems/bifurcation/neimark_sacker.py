@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.centre_manifold import centre_manifold
 from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, imaginary_unit, shifted
@@ -17,7 +18,6 @@ from analysis.theorems.bifurcation.extended import (
     numbers,
     others,
     undefined,
-    zero_near,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate

@@ -5,9 +5,10 @@ import numpy as np
 
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.algebra import is_zero
-from analysis.theorems.bifurcation.extended import BITS, TERMS
+from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.resting import RestingPoint, resting_point
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -47,7 +48,8 @@ def pitchfork(parameter: Parameter, value: float, state: ArrayLike, *, symmetry:
         >>> found.applies, round(found.numbers["rho"], 6), found.numbers["cubic"] < 0
         (True, 1.0, True)
     """
-    found = resting_point(parameter, value, state, NAME)
+    at = point("state", state)
+    found = resting_point(forms_of((parameter,), len(at), NAME), parameter.name, value, at)
     R = _reflection(symmetry, len(found.at))
     rows, numbers, side = found.rows(), {}, ""
     is_simple = rows[-1].status == HOLDS

@@ -7,16 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.validated.balls import Balls, balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.theorems.algebra import is_zero
 from analysis.theorems.bifurcation.eigenspaces import NullSpace, inner, real_parts, shifted
-from analysis.theorems.bifurcation.extended import ExtendedSystem, forms_of, largest, no_zero, numbers, zero_near
+from analysis.theorems.bifurcation.extended import ExtendedSystem, largest, no_zero, numbers
 from analysis.theorems.bifurcation.forms import Forms, Varying, along, joined
 from analysis.theorems.conditions import Hypothesis, known
-from analysis.theorems.regions import point, written
+from analysis.theorems.regions import written
 from analysis.theorems.signs import different_from_zero
-from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
-from dynsim.systems.parameter import Parameter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,17 +77,21 @@ class RestingPoint:
         return speed, bend, cubic
 
 
-def resting_point(parameter: Parameter, value: float, state: ArrayLike, theorem: str) -> RestingPoint:
+def resting_point(forms: Forms, name: str, value: float, at: np.ndarray) -> RestingPoint:
     """Certify the parameter near a value at which an equilibrium that does not move has a zero eigenvalue.
 
     Unknown are the parameter and the null vector, A q = 0.
 
+    Args:
+        forms: the derivatives of the field by the state and the parameter.
+        name: name of the parameter.
+        value: the parameter nearby.
+        at: the equilibrium, (n,).
+
     Raises:
-        ValueError: for bad input, naming the theorem, or a field that balls cannot enclose.
+        ValueError: for a value that is no number.
     """
-    at, start = point("state", state), float(real("value", value))
-    n = len(at)
-    forms = forms_of((parameter,), n, theorem)
+    n, start = len(at), float(real("value", value))
     q = np.linalg.svd(numbers(forms.jacobian(balls([*at, start])))[:, :n])[2][-1]
     k = largest(q)
 
@@ -97,4 +100,4 @@ def resting_point(parameter: Parameter, value: float, state: ArrayLike, theorem:
         return joined(along(forms, x, q), q[k : k + 1] - 1.0)
 
     found = zero_near(ExtendedSystem(forms, equations, at), np.append(start, q / q[k]))
-    return RestingPoint(forms, at, parameter.name, found)
+    return RestingPoint(forms, at, name, found)
