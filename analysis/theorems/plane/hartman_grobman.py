@@ -22,7 +22,7 @@ BITS = 256
 
 @checked
 def hartman_grobman(flow: AbstractFlow, near: ArrayLike) -> Conditions:
-    """Check whether an equilibrium is hyperbolic, so that the flow nearby is conjugate to its linear part, of which type.
+    """Check whether an equilibrium is hyperbolic, so that the flow nearby looks like its linear part, of which type.
 
     The equilibrium is certified, or its coordinates are exact, and the eigenvalues are enclosed in balls there. In the
     plane the type, such as a stable focus, is told by the trace and the determinant.
