@@ -1,5 +1,7 @@
 """Theorems about the plane and about symmetries: where they apply, near misses, and what rounding gets wrong."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,13 +22,18 @@ def failing(found):
     return [one.words for one in found.hypotheses if one.status != "holds"]
 
 
+def flow(text, **values) -> Any:
+    return ds.system(text, **values)
+
+
 def lienard(text):
-    return th.lienard(ds.system(text))
+    return th.lienard(flow(text))
 
 
 def branching(text, symmetries, value=0.05):
-    flow = ds.system(text, a=0.25)
-    return th.equivariant_branching(ds.Parameter(flow, "a", -2.0, 2.0), value, np.zeros(text.count("'")), symmetries)
+    return th.equivariant_branching(
+        ds.Parameter(flow(text, a=0.25), "a", -2.0, 2.0), value, np.zeros(text.count("'")), symmetries
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,31 +53,31 @@ def test_an_oscillator_of_lienard_has_one_periodic_orbit(text, zero):
 
 
 def test_the_flow_of_a_pendulum_near_its_saddle_and_its_focus():
-    pendulum = ds.system("x' = y; y' = -sin(x) - 0.5*y")
+    pendulum = flow("x' = y; y' = -sin(x) - 0.5*y")
     focus, saddle = (th.hartman_grobman(pendulum, near) for near in ([0.1, 0.0], [3.0, 0.0]))
     assert failing(focus) == failing(saddle) == []
     assert "a stable focus" in focus.conclusion
     assert "a saddle with 1 stable and 1 unstable directions" in saddle.conclusion
-    assert "an unstable node" in th.hartman_grobman(ds.system("x' = 2*x; y' = y + x^2"), [0.0, 0.0]).conclusion
+    assert "an unstable node" in th.hartman_grobman(flow("x' = 2*x; y' = y + x^2"), [0.0, 0.0]).conclusion
 
 
 def test_rivals_of_which_one_dies_out_have_no_periodic_orbit():
-    found = th.index_theory(ds.system("x' = x*(3 - x - 2*y); y' = y*(2 - x - y)"), [(0.1, 3.5), (0.1, 2.5)])
+    found = th.index_theory(flow("x' = x*(3 - x - 2*y); y' = y*(2 - x - y)"), [(0.1, 3.5), (0.1, 2.5)])
     assert failing(found) == []
     assert found.numbers == {"equilibria": 1.0, "index": -1.0}
 
 
 def test_an_involution_that_is_no_matrix():
     """In the coordinates (x, u) with u = y + x^2 the flow x' = y, y' = -x turns back under y to -y."""
-    flow = ds.system("x' = u - x^2; u' = -x + 2*x*(u - x^2)")
+    turned = flow("x' = u - x^2; u' = -x + 2*x*(u - x^2)")
     turn = lambda s: jnp.stack([s[0], 2 * s[0] ** 2 - s[1]])
-    assert failing(th.reversible(flow, turn, BOX)) == []
+    assert failing(th.reversible(turned, turn, BOX)) == []
 
 
 def test_cells_that_inhibit_each_other_branch_with_the_symmetry_of_two():
     """The eigenvalue is double, with one direction that the exchange of two cells fixes."""
     text = CELLS.format("(a - 1)")
-    assert failing(th.equivariant(ds.system(text, a=0.1), [CYCLE, SWAP], [(-1.0, 1.0)] * 3)) == []
+    assert failing(th.equivariant(flow(text, a=0.1), [CYCLE, SWAP], [(-1.0, 1.0)] * 3)) == []
     found = branching(text, SWAP)
     assert failing(found) == []
     assert found.numbers == {"a": 0.0, "speed": 1.0}
@@ -95,27 +102,27 @@ MISSES = {
     ),
     "quadratic damping": (lambda: lienard("x'' = -x - x'^2"), "the flow is a Lienard system"),
     "a centre": (
-        lambda: th.hartman_grobman(ds.system("x' = y; y' = -x - x^3"), [0.0, 0.0]),
+        lambda: th.hartman_grobman(flow("x' = y; y' = -x - x^3"), [0.0, 0.0]),
         "no eigenvalue is on the imaginary axis",
     ),
     "an eigenvalue zero": (
-        lambda: th.hartman_grobman(ds.system("x' = x^2; y' = -y"), [0.0, 0.0]),
+        lambda: th.hartman_grobman(flow("x' = x^2; y' = -y"), [0.0, 0.0]),
         "no eigenvalue is on the imaginary axis",
     ),
     "an equilibrium of index one": (
-        lambda: th.index_theory(ds.system("x' = y; y' = -x - y"), BOX), "no equilibrium has index one",
+        lambda: th.index_theory(flow("x' = y; y' = -x - y"), BOX), "no equilibrium has index one",
     ),
     "an equilibrium on the boundary": (
-        lambda: th.index_theory(ds.system("x' = x - 2; y' = -y"), BOX), "the field is not zero on the boundary",
+        lambda: th.index_theory(flow("x' = x - 2; y' = -y"), BOX), "the field is not zero on the boundary",
     ),
     "friction of 1e-30": (
-        lambda: th.reversible(ds.system("x' = y; y' = -x - 1e-30*y"), MIRROR, BOX), "R turns the field back",
+        lambda: th.reversible(flow("x' = y; y' = -x - 1e-30*y"), MIRROR, BOX), "R turns the field back",
     ),
     "a matrix that is no involution": (
-        lambda: th.reversible(ds.system("x' = 0*y; y' = 0*x"), [[1.0, 1.0], [0.0, -2.0]], BOX), "R is an involution",
+        lambda: th.reversible(flow("x' = 0*y; y' = 0*x"), [[1.0, 1.0], [0.0, -2.0]], BOX), "R is an involution",
     ),
     "one cell that differs": (
-        lambda: th.equivariant(ds.system(CELLS.format("0.5") + "+ 1e-30*z"), SWAP[::-1], [(-1.0, 1.0)] * 3),
+        lambda: th.equivariant(flow(CELLS.format("0.5") + "+ 1e-30*z"), SWAP[::-1], [(-1.0, 1.0)] * 3),
         "the field commutes with symmetry",
     ),
     "an eigenvalue that only touches zero": (
@@ -135,7 +142,7 @@ def test_a_near_miss_names_the_one_condition(name):
 
 
 def test_real_parts_below_rounding_errors_are_told_from_zero():
-    found = th.hartman_grobman(ds.system("x' = y; y' = -x - 1e-40*y"), [0.0, 0.0])
+    found = th.hartman_grobman(flow("x' = y; y' = -x - 1e-40*y"), [0.0, 0.0])
     assert failing(found) == []
     assert "a stable focus" in found.conclusion
 
@@ -145,14 +152,14 @@ def test_functions_that_are_no_polynomials_stay_undecided():
 
 
 def test_bad_input_is_named():
-    flow = ds.system("x' = y; y' = -x")
+    centre = flow("x' = y; y' = -x")
     with pytest.raises(ValueError, match="`R` must be a matrix"):
-        th.reversible(flow, np.eye(3), BOX)
+        th.reversible(centre, np.eye(3), BOX)
     with pytest.raises(ValueError, match="`symmetries` must be matrices"):
-        th.equivariant(flow, np.eye(3), BOX)
+        th.equivariant(centre, np.eye(3), BOX)
     with pytest.raises(ValueError, match="`symmetries` must be regular"):
-        th.equivariant(flow, np.diag([1.0, 0.0]), BOX)
+        th.equivariant(centre, np.diag([1.0, 0.0]), BOX)
     with pytest.raises(ValueError, match="`symmetries` must fix a direction"):
         branching("x' = a*x - x^3", [[-1.0]])
     with pytest.raises(ValueError, match="`flow` must be in the plane for index theory"):
-        th.index_theory(flow, [(0.0, 1.0)])
+        th.index_theory(centre, [(0.0, 1.0)])
