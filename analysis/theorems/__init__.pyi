@@ -41,5 +41,6 @@ from .structure.equivariant import equivariant as equivariant
 from .structure.gradient import gradient as gradient
 from .structure.hamiltonian import hamiltonian as hamiltonian
 from .structure.liouville import liouville as liouville
+from .structure.positivity import positivity as positivity
 from .subdivision import Decision as Decision
 from .timescales.fenichel import fenichel as fenichel

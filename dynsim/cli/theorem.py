@@ -305,6 +305,10 @@ ENTRIES: dict[str, TheoremEntry] = {
         lambda o, g: _checked("equivariant")(g.system, g.reflection(), g.region()), (*REGION, "turned"),
         "a symmetry takes solutions to solutions",
     ),
+    "positivity": TheoremEntry(
+        lambda o, g: _checked("positivity")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "solutions that begin nonnegative stay so",
+    ),
     "nagumo": TheoremEntry(
         lambda o, g: _checked("nagumo")(g.system, g.region(), strictly=o.strictly, budget=o.boxes),
         (*REGION, "strictly"), "a region whose boundary the field does not leave is invariant",

@@ -86,7 +86,20 @@ def test_cells_that_inhibit_each_other_branch_with_the_symmetry_of_two():
     ]
 
 
+def test_predators_and_prey_stay_nonnegative_everywhere():
+    found = th.positivity(flow("x' = x*(1 - x) - x*y/(1 + x); y' = x*y/(1 + x) - 0.3*y"), [(0.0, 2.0), (0.0, 2.0)])
+    assert failing(found) == []
+    assert "as long as" not in found.conclusion
+    inside = th.positivity(flow("x' = y - x; y' = x*(2 - x) - y"), [(0.0, 2.0), (0.0, 2.0)])
+    assert failing(inside) == []
+    assert "as long as they are in the box" in inside.conclusion
+
+
 MISSES = {
+    "a matrix with an entry of -1e-30": (
+        lambda: th.positivity(flow("x' = 2*y - x; y' = -1e-30*x - 3*y"), [(0.0, 1.0), (0.0, 1.0)]),
+        "component 1 does not fall where it is zero",
+    ),
     "a force that is not odd": (lambda: lienard("x'' = (1 - x^2)*x' - x - 0.1*x^2"), "the restoring force is odd"),
     "a force with another zero": (lambda: lienard("x'' = (1 - x^2)*x' - x + x^3"), "the restoring force pulls back"),
     "damping that is not even": (lambda: lienard("x'' = (1 + 0.001*x - x^2)*x' - x"), "the damping is even"),
@@ -163,3 +176,5 @@ def test_bad_input_is_named():
         branching("x' = a*x - x^3", [[-1.0]])
     with pytest.raises(ValueError, match="`flow` must be in the plane for index theory"):
         th.index_theory(centre, [(0.0, 1.0)])
+    with pytest.raises(ValueError, match="`sides` must be a box that begins at 0"):
+        th.positivity(centre, BOX)
