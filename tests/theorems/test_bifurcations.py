@@ -5,6 +5,8 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues
+from analysis.theorems.bifurcation.extended import others
 
 pytest.importorskip("flint")
 
@@ -44,7 +46,7 @@ def failing(found):
         (
             th.bogdanov_takens,
             "x' = y; y' = a + b*(x - 1/3) + (x - 1/3)^2 - x*y + y/3 + 0.1*z; z' = x^2 - z - 1/9", [0.3, 0.0, 0.0],
-            {"a": 1.0181361216003795, "b": -1.2304746710250571},
+            {"square": 1.0181361216003795, "mixed": -1.2304746710250571},
         ),
         (th.bautin, POLAR.format("a", "b", 1), [0.01, 0.0], {"a": 0.0, "b": 0.0, "l2": -4.0}),
     ],
@@ -80,8 +82,8 @@ CUBIC, UNFOLDS = "the cubic coefficient is not zero", "the parameters unfold the
         (th.cusp, "x' = a + b*x + x^5", CUBIC),
         (th.cusp, "x' = a + b*x - x^3 + x*y; y' = x^2 - y", CUBIC),
         (th.cusp, "x' = a + b + (a + b)*x - x^3", UNFOLDS),
-        (th.bogdanov_takens, "x' = y; y' = a + b*x + x^3 - x*y", "the coefficient a is not zero"),
-        (th.bogdanov_takens, "x' = y; y' = a + b*y + x^2", "the coefficient b is not zero"),
+        (th.bogdanov_takens, "x' = y; y' = a + b*x + x^3 - x*y", "the coefficient of u^2 is not zero"),
+        (th.bogdanov_takens, "x' = y; y' = a + b*y + x^2", "the coefficient of u v is not zero"),
         (th.bogdanov_takens, "x' = y; y' = a + b + x^2 - x*y", UNFOLDS),
         (th.bautin, POLAR.format("a", "b", 0), "the second Lyapunov coefficient is not zero"),
         (th.bautin, POLAR.format("a", "a", 1) + " + 0*b", UNFOLDS),
@@ -103,6 +105,17 @@ def test_a_degenerate_point_without_exact_coordinates_is_undecided():
     found = check(th.cusp, "x' = a + b*(x - 1/3) - (x - 1/3)^5", [0.3])
     assert found.status == "undecided"
     assert "has a regular zero nearby" in found.hypotheses[0].inequality
+
+
+def test_a_double_eigenvalue_does_not_blur_the_others():
+    """The double eigenvalue zero moves by the root of each error, so that all enclosures of eigenvalues are wide."""
+    T = np.array([[1.0, 2.0, 0.0], [1.0, 3.0, 2.0], [2.0, 1.0, 1.0]])
+    A = np.ravel(T @ [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -1.0]] @ np.linalg.inv(T))
+    J = ball_box(A - 1e-15, A + 1e-15).reshape(3, 3)
+    assert not any(bool(value.real != 0) for value in enclosed_eigenvalues(J))
+    found = others(J, [0, 0])
+    assert found.status == "holds"
+    assert found.margin == pytest.approx(1, abs=1e-12)
 
 
 def test_bad_input_is_named():

@@ -82,7 +82,7 @@ def bautin(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) 
     null = NullSpace(shifted(A, i_w), complexes(u) + complexes(v) * imaginary_unit())
     found = named(given, where[n:])
     place = f"{sense} at {written(where[:n])}, ({given[0].name}, {given[1].name}) = {written(where[n:])}"
-    rows = [different_from_zero(words, place, null.determinant * w), others(A, 2)]
+    rows = [different_from_zero(words, place, null.determinant * w), others(A, [0, w**2])]
     try:
         c2 = centre_manifold(forms, x, A, null, lambda j, k: i_w * (j - k), 5)[1][1]
         second = c2.real / w / null.size**2

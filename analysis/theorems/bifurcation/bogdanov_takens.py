@@ -41,7 +41,8 @@ def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: Ar
     """Check the conditions of a Bogdanov-Takens point of a flow: a double eigenvalue zero with one eigenvector.
 
     The point is certified as a regular zero of f = 0, A q0 = 0, A q1 = q0 for the state, the parameters and the
-    vectors. On the centre manifold the flow is u' = v, v' = a u^2 + b u v + ..., with a > 0 for |q0| = 1.
+    vectors. On the centre manifold the flow is u' = v, v' = square u^2 + mixed u v + ..., with
+    square > 0 for |q0| = 1.
 
     Args:
         parameters: two parameters of one flow of at least two components.
@@ -60,7 +61,7 @@ def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: Ar
         >>> flow = ds.system("x' = y; y' = s + r*x + x^2 - x*y", s=0.1, r=0.1)
         >>> both = ds.Parameter(flow, "s", -1.0, 1.0), ds.Parameter(flow, "r", -1.0, 1.0)
         >>> found = bogdanov_takens(both, [0.05, 0.05], [0.1, 0.0])
-        >>> found.applies, found.numbers["a"], found.numbers["b"]
+        >>> found.applies, found.numbers["square"], found.numbers["mixed"]
         (True, 1.0, -1.0)
     """
     given, at, start = two_parameters(parameters), point("near", near), point("values", values, 2)
@@ -90,30 +91,28 @@ def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: Ar
     place = f"{sense} at {written(where[:n])}, ({given[0].name}, {given[1].name}) = {written(where[n:])}"
     rows = [
         different_from_zero(words, place, flint().acb_mat(border.tolist()).det().real),
-        others(J[:, :n], 2),
+        others(J[:, :n], [0, 0]),
     ]
     try:
         p1 = real_parts(solved(border, complexes([0] * n + [1])))[:-1]
         p0 = real_parts(solved(border, np.append(p1, balls([0.0]))))[:-1]
-        square, length = forms(x, q0, q0), (q0 @ q0).sqrt()
-        a = p1 @ square / 2 / length
-        b = (p0 @ square + p1 @ forms(x, q0, q1)) / length
-        a, b = (-a, -b) if bool(a < 0) else (a, b)
+        bends, length = forms(x, q0, q0), (q0 @ q0).sqrt()
+        square, mixed = p1 @ bends / 2 / length, (p0 @ bends + p1 @ forms(x, q0, q1)) / length
+        square, mixed = (-square, -mixed) if bool(square < 0) else (square, mixed)
         units = balls(np.eye(m))
         falls = [p1 @ forms(x, q0, e) for e in units]
         traces = [p0 @ forms(x, q0, e) + p1 @ forms(x, q1, e) for e in units]
         unfolds = flint().arb_mat([*J.tolist(), falls, traces]).det()
         rows += [
-            different_from_zero("the coefficient a is not zero", "a = <p1, B(q0, q0)> / 2 != 0", a),
-            different_from_zero("the coefficient b is not zero", "b = <p0, B(q0, q0)> + <p1, B(q0, q1)> != 0", b),
+            different_from_zero("the coefficient of u^2 is not zero", "<p1, B(q0, q0)> / 2 != 0", square),
+            different_from_zero("the coefficient of u v is not zero", "<p0, B(q0, q0)> + <p1, B(q0, q1)> != 0", mixed),
             different_from_zero(
                 "the parameters unfold the point", "det d(f, determinant, trace) / d(x, parameters) != 0", unfolds
             ),
         ]
-        found |= {"a": float(a.mid()), "b": float(b.mid())}
-        follows = (
-            f"{follows}; periodic orbits nearby are {'stable' if bool(b < 0) else 'unstable'} on the centre manifold"
-        )
+        found |= {"square": float(square.mid()), "mixed": float(mixed.mid())}
+        kind = "stable" if bool(mixed < 0) else "unstable"
+        follows = f"{follows}; periodic orbits nearby are {kind} on the centre manifold"
     except ZeroDivisionError:
         rows += undefined(rows)
     return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, given[0].system, found)

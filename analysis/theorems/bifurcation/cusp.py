@@ -88,7 +88,7 @@ def cusp(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) ->
     J, where = forms.jacobian(x), numbers(x)
     null, found = NullSpace(shifted(J[:, :n], 0), q), named(given, where[n:])
     place = f"{sense} at {written(where[:n])}, ({given[0].name}, {given[1].name}) = {written(where[n:])}"
-    rows = [different_from_zero(words, place, null.determinant), others(J[:, :n], 1)]
+    rows = [different_from_zero(words, place, null.determinant), others(J[:, :n], [0])]
     try:
         cubic = inner(null.p, forms(x, q, q, q) + 3 * forms(x, q, h)).real / 6 / null.size
         pushes, tilts = [], []

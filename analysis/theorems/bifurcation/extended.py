@@ -6,10 +6,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.dynamics.validated.ball_operations import flint
 from analysis.dynamics.validated.balls import Balls, balls
 from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.theorems.bifurcation.forms import Forms, Varying
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Hypothesis
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis
 from analysis.theorems.fields import field_of, step_of
 from dynsim.errors import ArgumentError, shown
 from dynsim.systems.named import with_parameter
@@ -103,15 +104,32 @@ def named(parameters: Sequence[Parameter], values: np.ndarray) -> dict[str, floa
     return {one.name: float(v) for one, v in zip(parameters, values, strict=True)}
 
 
-def others(J: Balls, critical: int, *, is_map: bool = False) -> Hypothesis:
-    """Decide whether all but the critical eigenvalues are off the imaginary axis, or the multipliers off the circle."""
-    name, where, sense = (
-        ("multiplier", "unit circle", "|mu| != 1") if is_map else ("eigenvalue", "axis", "Re lambda != 0")
-    )
-    words = f"no other {name} is on the {where}"
-    if len(J) == critical:
-        return Hypothesis(words, f"there {'is one' if critical == 1 else 'are two'}", HOLDS, decided="algebra")
-    gaps = [abs(v) - 1 if is_map else v.real for v in enclosed_eigenvalues(J)]
-    off = [abs(gap) for gap in gaps if bool(gap != 0)]
-    status = HOLDS if len(off) == len(J) - critical else UNDECIDED
-    return Hypothesis(words, sense, status, min((float(gap.lower()) for gap in off), default=float("nan")), "balls")
+def others(J: Balls, critical: Sequence[Any], *, is_map: bool = False) -> Hypothesis:
+    """Decide whether all but the critical eigenvalues are off the imaginary axis, or the multipliers off the circle.
+
+    The characteristic polynomial is divided by the polynomial of the critical eigenvalues, so that these, which may
+    coincide, do not blur the others.
+
+    Args:
+        J: the Jacobian, (n, n).
+        critical: coefficients of the monic polynomial of the critical eigenvalues, without the leading one.
+        is_map: whether eigenvalues are multipliers of a map.
+    """
+    name, sense = ("multiplier", "|mu| != 1") if is_map else ("eigenvalue", "Re lambda != 0")
+    words = f"no other {name} is on the {'unit circle' if is_map else 'axis'}"
+    count = len(J) - len(critical)
+    if not count:
+        return Hypothesis(words, f"there {'is one' if len(critical) == 1 else 'are two'}", HOLDS, decided="algebra")
+    polynomial = flint().arb_mat(J.tolist()).charpoly()
+    rest: list[Any] = []
+    for k in range(1, count + 1):
+        value = polynomial[len(J) - k]
+        for j, coefficient in enumerate(critical, 1):
+            value = value - coefficient * (rest[k - j - 1] if k > j else int(k == j))
+        rest.append(value)
+    companion = balls(np.eye(count, k=-1))
+    companion[0] = companion[0] - np.array(rest, dtype=object)
+    gaps = [abs(v) - 1 if is_map else v.real for v in enclosed_eigenvalues(companion)]
+    sizes = [float(abs(gap).lower()) for gap in gaps if bool(gap != 0)]
+    status = HOLDS if len(sizes) == count else FAILS if any(bool(gap == 0) for gap in gaps) else UNDECIDED
+    return Hypothesis(words, sense, status, min(sizes, default=0.0) if status == HOLDS else 0.0, "balls")

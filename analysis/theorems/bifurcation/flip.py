@@ -79,7 +79,7 @@ def flip(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     A, where = forms.jacobian(x), numbers(x)
     null = NullSpace(shifted(A[:, :n], -1), q)
     place = f"{sense} at {written(where[:n])}, {parameter.name} = {where[n]:.8g}"
-    rows = [different_from_zero(words, place, null.determinant), others(A[:, :n], 1, is_map=True)]
+    rows = [different_from_zero(words, place, null.determinant), others(A[:, :n], [1], is_map=True)]
     try:
         M = A - balls(np.eye(n, n + 1))
         speed = rate(forms, x, M, null).real

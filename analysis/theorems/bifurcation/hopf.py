@@ -78,7 +78,7 @@ def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     J, where, i_w = forms.jacobian(x), numbers(x), imaginary_unit() * w
     null = NullSpace(shifted(J[:, :n], i_w), complexes(u) + complexes(v) * imaginary_unit())
     place = f"{sense} at {written(where[:n])}, {parameter.name} = {where[n]:.8g}, w = {abs(float(w.mid())):.8g}"
-    rows = [different_from_zero(words, place, null.determinant * w), others(J[:, :n], 2)]
+    rows = [different_from_zero(words, place, null.determinant * w), others(J[:, :n], [0, w**2])]
     try:
         speed = rate(forms, x, J, null).real
         first = centre_manifold(forms, x, J[:, :n], null, lambda j, k: i_w * (j - k), 3)[1][0].real / w / null.size

@@ -86,7 +86,7 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Condi
     gap = functools.reduce(lambda a, b: a.min(b), [abs(mu**power - 1) for power in range(1, 5)])
     rows = [
         different_from_zero(words, place, null.determinant * z[-1]),
-        others(A[:, :n], 2, is_map=True),
+        others(A[:, :n], [-2 * z[-2], 1], is_map=True),
         different_from_zero("no strong resonance", "mu^k != 1 for k = 1, 2, 3, 4", gap),
     ]
     try:
