@@ -5,6 +5,7 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from analysis.dynamics.validated.balls import balls
 from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues
 from analysis.theorems.bifurcation.extended import others
 
@@ -86,7 +87,7 @@ CUBIC, UNFOLDS = "the cubic coefficient is not zero", "the parameters unfold the
         (th.bogdanov_takens, "x' = y; y' = a + b*y + x^2", "the coefficient of u v is not zero"),
         (th.bogdanov_takens, "x' = y; y' = a + b + x^2 - x*y", UNFOLDS),
         (th.bautin, POLAR.format("a", "b", 0), "the second Lyapunov coefficient is not zero"),
-        (th.bautin, POLAR.format("a", "a", 1) + " + 0*b", UNFOLDS),
+        (th.bautin, POLAR.format("(a + b)", "(a + b)", 1), UNFOLDS),
     ],
 )
 def test_a_near_miss_names_the_one_condition(theorem, text, words):
@@ -116,6 +117,11 @@ def test_a_double_eigenvalue_does_not_blur_the_others():
     found = others(J, [0, 0])
     assert found.status == "holds"
     assert found.margin == pytest.approx(1, abs=1e-12)
+
+
+def test_the_distance_of_other_multipliers_from_the_circle():
+    found = others(balls(np.diag([-1.0, 0.5, 3.0])), [1], is_map=True)
+    assert found.margin == pytest.approx(0.5, abs=1e-12)
 
 
 def test_bad_input_is_named():

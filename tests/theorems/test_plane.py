@@ -58,6 +58,7 @@ def test_the_flow_of_a_pendulum_near_its_saddle_and_its_focus():
     assert failing(focus) == failing(saddle) == []
     assert "a stable focus" in focus.conclusion
     assert "a saddle with 1 stable and 1 unstable directions" in saddle.conclusion
+    assert "a stable focus" in th.hartman_grobman(flow("x' = y - x; y' = -0.3*x - 2*y"), [0.0, 0.0]).conclusion
     assert "an unstable node" in th.hartman_grobman(flow("x' = 2*x; y' = y + x^2"), [0.0, 0.0]).conclusion
 
 
