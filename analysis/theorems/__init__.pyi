@@ -12,8 +12,12 @@ from .existence.invariance import nagumo as nagumo
 from .existence.lipschitz import picard_lindelof as picard_lindelof
 from .existence.miranda import miranda as miranda
 from .existence.newton_kantorovich import newton_kantorovich as newton_kantorovich
+from .maps.horseshoe import horseshoe as horseshoe
 from .maps.li_yorke import li_yorke as li_yorke
+from .maps.sharkovskii import sharkovskii as sharkovskii
+from .maps.shilnikov import shilnikov as shilnikov
 from .maps.singer import singer as singer
+from .maps.twist import twist as twist
 from .plane.bendixson_dulac import bendixson_dulac as bendixson_dulac
 from .plane.poincare_bendixson import poincare_bendixson as poincare_bendixson
 from .regions import Region as Region

@@ -3,6 +3,7 @@
 import json
 import math
 import textwrap
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ class Hypothesis(NamedTuple):
         boxes: number of boxes that were examined.
         left: sides of the boxes that are left undecided, (left, n, 2).
         witness: a point at which it fails, or None.
+        signs: functions of a state that are positive where it holds, for figures; empty if it is about other points.
     """
 
     words: str
@@ -42,6 +44,7 @@ class Hypothesis(NamedTuple):
     boxes: int = 0
     left: Float[np.ndarray, "left n 2"] = np.empty((0, 0, 2))
     witness: Float[np.ndarray, " n"] | None = None
+    signs: tuple[Callable[[Any], Any], ...] = ()
 
     __repr__ = one_line
 
@@ -78,6 +81,7 @@ class Conditions(NamedTuple):
         region: the region that is meant, or None.
         system: the system.
         numbers: numbers that the conclusion names, such as a rate or a constant.
+        curves: curves of the plane that show it, by name, such as images of sets, (points, 2).
     """
 
     theorem: str
@@ -88,6 +92,7 @@ class Conditions(NamedTuple):
     region: Region | None = None
     system: Any = None
     numbers: dict[str, float] = {}
+    curves: dict[str, Float[np.ndarray, "points 2"]] = {}
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -175,8 +180,12 @@ def decided(words: str, inequality: str, found: Decision) -> Hypothesis:
     margin = found.least if found.status == HOLDS else found.observed
     return Hypothesis(
         words, inequality, status, float(margin) if np.isfinite(margin) else math.nan, "intervals", 0.0,
-        found.boxes, found.left, found.witness,
+        found.boxes, found.left, found.witness, _signs(found),
     )  # fmt: skip
+
+
+def _signs(*parts: Decision) -> tuple[Callable[[Any], Any], ...]:
+    return tuple(part.sign_of for part in parts if part.sign_of is not None)
 
 
 def together(words: str, inequality: str, parts: list[Decision]) -> Hypothesis:
@@ -184,14 +193,17 @@ def together(words: str, inequality: str, parts: list[Decision]) -> Hypothesis:
     some = [part for part in parts if not part.is_empty] or parts
     bad = next((part for part in some if part.status == FAILS), None)
     if bad is not None:
-        return decided(words, inequality, bad)._replace(boxes=sum(part.boxes for part in parts))
+        boxes = sum(part.boxes for part in parts)
+        return decided(words, inequality, bad)._replace(boxes=boxes, signs=_signs(*parts))
     open_ = [part for part in some if part.status == UNDECIDED]
     least = min(part.observed if open_ else part.least for part in (open_ or some))
     shape = parts[0].left.shape[1:]
     left = np.concatenate([part.left for part in open_]) if open_ else np.empty((0, *shape))
     status = UNDECIDED if open_ or all(part.is_empty for part in parts) else HOLDS
     margin = float(least) if np.isfinite(least) else math.nan
-    return Hypothesis(words, inequality, status, margin, "intervals", 0.0, sum(p.boxes for p in parts), left)
+    return Hypothesis(
+        words, inequality, status, margin, "intervals", 0.0, sum(p.boxes for p in parts), left, signs=_signs(*parts)
+    )
 
 
 def known(words: str, inequality: str, holds: bool | None, how: str = "algebra") -> Hypothesis:

@@ -31,6 +31,7 @@ class Decision(NamedTuple):
         left: sides of boxes in which it is undecided, (left, n, 2).
         witness: a point at which it fails, (n,), or None.
         is_empty: whether no box of the region holds one of its points, as far as intervals tell.
+        sign_of: the function, if all points of the region count, for figures of its sign.
     """
 
     status: str
@@ -40,6 +41,7 @@ class Decision(NamedTuple):
     left: Float[np.ndarray, "left n 2"]
     witness: Float[np.ndarray, " n"] | None = None
     is_empty: bool = False
+    sign_of: Callable[[Any], Any] | None = None
 
     __repr__ = one_line
     __str__ = report
@@ -75,7 +77,8 @@ def positive(
     """
     search = _Cover(value, region, strictly, on, budget, name)
     starts = [_face(region.sides, *face) for face in faces] or [region.sides]
-    return search.run(np.array(starts, float))
+    found = search.run(np.array(starts, float))
+    return found if faces or on is not None else found._replace(sign_of=value)
 
 
 def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
