@@ -83,6 +83,10 @@ VALUES = 16
 """Largest number of different values of elementary functions that are told apart."""
 
 
+_ODD = frozenset({"sin", "tan", "tanh", "sinh", "atan", "erf"})
+_EVEN = frozenset({"cos", "cosh"})
+
+
 class _ElementaryValues:
     """Values of elementary functions as variables of their own, one for each function and argument."""
 
@@ -95,6 +99,8 @@ class _ElementaryValues:
         return {name: functools.partial(self._value, name) for name in names}
 
     def _value(self, name: str, a: Any) -> Any:
+        if a.numer.LC < 0 and (name in _ODD or name in _EVEN):
+            return -self._value(name, -a) if name in _ODD else self._value(name, -a)
         place = self._known.setdefault((name, a), len(self._known))
         if place >= VALUES:
             raise _NotRational
