@@ -35,4 +35,8 @@ from .structure.gradient import gradient as gradient
 from .structure.hamiltonian import hamiltonian as hamiltonian
 from .structure.liouville import liouville as liouville
 from .subdivision import Decision as Decision
+from .timescales.averaging import averaging as averaging
+from .timescales.canard_point import canard_point as canard_point
 from .timescales.fenichel import fenichel as fenichel
+from .timescales.folded_singularity import folded_singularity as folded_singularity
+from .timescales.tikhonov import tikhonov as tikhonov

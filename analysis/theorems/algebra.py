@@ -153,17 +153,29 @@ class _FactoredPolynomial:
 
     def on(self, columns: list[IntervalArray]) -> IntervalArray:
         """Enclose the values on boxes."""
-        total = self.unit
+        total: IntervalArray | None = None
         for terms, power in self.factors:
             value: IntervalArray | None = None
             for coefficient, powers in terms:
-                term = coefficient
+                term: IntervalArray | None = None
                 for k, exponent in powers:
-                    term = INTERVALS["mul"](term, INTERVALS["integer_pow"](columns[k], exponent))
+                    term = _times(term, INTERVALS["integer_pow"](columns[k], exponent))
+                term = _scaled(coefficient, term)
                 value = term if value is None else INTERVALS["add"](value, term)
             assert value is not None
-            total = INTERVALS["mul"](total, INTERVALS["integer_pow"](value, power))
-        return total
+            total = _times(total, INTERVALS["integer_pow"](value, power))
+        return _scaled(self.unit, total)
+
+
+def _times(a: IntervalArray | None, b: IntervalArray) -> IntervalArray:
+    return b if a is None else INTERVALS["mul"](a, b)
+
+
+def _scaled(coefficient: IntervalArray, a: IntervalArray | None) -> IntervalArray:
+    """Multiply by a number; without rounding by 1 and -1."""
+    if a is None or coefficient.low != coefficient.high or abs(coefficient.low) != 1:
+        return coefficient if a is None else INTERVALS["mul"](coefficient, a)
+    return a if coefficient.low > 0 else INTERVALS["neg"](a)
 
 
 FACTORED = 40

@@ -288,3 +288,13 @@ def least_value(
         if left:
             return float(min(floor, np.min(low))), seen
     return floor, seen
+
+
+def equal_parts(sides: Float[np.ndarray, "n 2"], parts: int) -> Float[np.ndarray, "boxes n 2"]:
+    """Cut a box into about so many equal boxes."""
+    n = len(sides)
+    count = max(1, round(parts ** (1 / n)))
+    cuts = [np.linspace(low, high, count + 1) for low, high in sides]
+    places = np.indices((count,) * n).reshape(n, -1)
+    ends = [np.stack([cut[k], cut[k + 1]], axis=1) for cut, k in zip(cuts, places, strict=True)]
+    return np.stack(ends, axis=1)

@@ -15,7 +15,14 @@ from jaxtyping import Float
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
-from analysis.dynamics.validated.enclosures import ball_box, certified_kind, enclosed_eigenvalues, ends_of, is_inside
+from analysis.dynamics.validated.enclosures import (
+    ball_box,
+    certified_kind,
+    enclosed_eigenvalues,
+    ends_of,
+    is_inside,
+    krawczyk,
+)
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import ArrayLike, BoxLike
@@ -226,12 +233,8 @@ class _Problem:
         J, values = self.exact.jacobian(X), self.exact(point)
         if not all(entry.is_finite() for entry in J.ravel()):
             return None
-        center = np.array([[float(entry.mid()) for entry in row] for row in J])
-        if np.linalg.cond(center) > 1e12:
-            return None
-        C = np.array([[ball(float(c)) for c in row] for row in np.linalg.inv(center)], dtype=object)
-        rest = np.array([[ball(float(i == j)) for j in range(len(X))] for i in range(len(X))], dtype=object) - C.dot(J)
-        return X, point - C.dot(values) + rest.dot(X - point)
+        image = krawczyk(values, J, X, point)
+        return None if image is None else (X, image)
 
     def certified(self, x: np.ndarray) -> CertifiedEquilibrium | None:
         """Prove that exactly one equilibrium lies near a point, with the largest box tried in which it is unique."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from analysis.theorems.conditions import Conditions, Hypothesis, known, together
-from analysis.theorems.fields import Field, continuous, in_plane, step_of
+from analysis.theorems.fields import Field, continuous, step_of
+from analysis.theorems.periodicity import values_at
 from analysis.theorems.regions import Region, box, written
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
@@ -72,19 +72,19 @@ def horseshoe(
     matrix = np.zeros((count, count))
     for i, j in pairs:
         matrix[i, j] = 1.0
-    growth = _spectral_radius(matrix)
+    growth = spectral_radius(matrix)
     power = "f" if steps == 1 else f"f^{steps}"
     rows = (
         continuous(step, 2, "the map"),
         known("the sets are disjoint", "a line separates each two", _disjoint(places)),
         *(_covering(step, places, i, j, steps, budget) for i, j in pairs),
-        known("the transition matrix has entropy", "spectral radius > 1", growth > 1),
+        known("the transition matrix has entropy", "spectral radius > 1", bool(growth > 1)),
     )
     images = {f"{power} of set {i + 1}": _image(step, places[i], steps) for i in range(count)}
     return Conditions(
         NAME, SOURCE, rows,
-        f"{power} has an invariant set in the sets that is semi-conjugate to the subshift of the transition matrix: each "
-        "allowed sequence of sets is followed by an orbit, and each periodic one by a periodic orbit",
+        f"{power} has an invariant set in the sets that is semi-conjugate to the subshift of the transition matrix: "
+        "each allowed sequence of sets is followed by an orbit, and each periodic one by a periodic orbit",
         "a horseshoe on these sets is not implied",
         _union(places), system, {"entropy": math.nextafter(math.log(growth) / steps, 0.0)} if growth > 1 else {},
         images,
@@ -128,15 +128,12 @@ def _covering(step: Field, places: np.ndarray, i: int, j: int, steps: int, budge
     sign = 1.0 if area > 0 else -1.0
     most, least = _rounded(abs(area), math.inf), _rounded(abs(area), -math.inf)
 
-    def point(p: Any) -> Any:
-        x = centre + p[0] * u + p[1] * s
-        for _ in range(steps):
-            x = step(x)
-        return x - middle
-
+    iterate = _iterate(step, steps)
+    point = lambda p: iterate(centre + p[0] * u + p[1] * s) - middle
     x_of = lambda p: sign * (point(p)[0] * along[1] - point(p)[1] * along[0])
     y_of = lambda p: sign * (across[0] * point(p)[1] - across[1] * point(p)[0])
-    way = 1.0 if float(x_of(jnp.asarray([1.0, 0.0]))) > float(x_of(jnp.asarray([-1.0, 0.0]))) else -1.0
+    first, last = values_at(lambda p: jnp.reshape(x_of(p), (1,)), np.array([[-1.0, 0.0], [1.0, 0.0]]), "system")[:, 0]
+    way = 1.0 if last > first else -1.0
     square = box(SQUARE)
     parts = [
         positive(lambda p: -way * x_of(p) - most, square, faces=[(0, 0)], budget=budget, name="system"),
@@ -171,9 +168,7 @@ def _disjoint(places: np.ndarray) -> bool:
     def apart(i: int, j: int) -> bool:
         for x, y in (*places[i][1:], *places[j][1:]):
             normal = -Fraction(float(y)), Fraction(float(x))
-            first, second = (
-                [normal[0] * corner[0] + normal[1] * corner[1] for corner in corners[k]] for k in (i, j)
-            )
+            first, second = ([normal[0] * corner[0] + normal[1] * corner[1] for corner in corners[k]] for k in (i, j))
             if max(first) < min(second) or max(second) < min(first):
                 return True
         return False
@@ -181,17 +176,15 @@ def _disjoint(places: np.ndarray) -> bool:
     return all(apart(i, j) for i, j in itertools.combinations(range(len(places)), 2))
 
 
-def _spectral_radius(matrix: np.ndarray) -> float:
+def spectral_radius(matrix: np.ndarray) -> float:
     """A lower bound of the spectral radius of a matrix of zeros and ones, by Collatz and Wielandt; 1 if not above 1."""
     n, best = len(matrix), 1.0
-    values, vectors = np.linalg.eig(matrix + np.eye(n))
-    for k in np.argsort(-values.real):
-        v = np.abs(vectors[:, k].real)
-        v = np.where(v > 1e-9, v, 0.0)
+    for vector in np.linalg.eig(matrix)[1].T:
+        v = np.where(np.abs(vector) > 1e-9, np.abs(vector), 0.0)
         some = v > 0
         ratios = (matrix @ v)[some] / v[some]
         best = max(best, float(np.min(ratios)) * (1 - 4 * n * np.finfo(float).eps))
-    return best if best > 1 + 1e-9 else 1.0
+    return best if best > 1 + 1e-9 else 1.0  # one above 1 is at least the n-th root of 2
 
 
 def _union(places: np.ndarray) -> Region:
@@ -213,7 +206,13 @@ def _image(step: Field, one: np.ndarray, steps: int) -> Float[np.ndarray, "point
     t = np.linspace(-1.0, 1.0, 101)
     ones = np.ones_like(t)
     p = np.concatenate([np.stack(side, 1) for side in ((t, -ones), (ones, t), (-t, ones), (-ones, -t))])
-    x = jnp.asarray(one[0] + p @ one[1:])
-    for _ in range(steps):
-        x = jax.vmap(step)(x)
-    return np.asarray(x)
+    return values_at(_iterate(step, steps), one[0] + p @ one[1:], "system")
+
+
+def _iterate(step: Field, steps: int) -> Field:
+    def iterate(x: Any) -> Any:
+        for _ in range(steps):
+            x = step(x)
+        return x
+
+    return iterate

@@ -1,7 +1,7 @@
 """Points of a least period of a map of an interval: found between changes of sign, or excluded, by intervals."""
 
 import math
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import sympy
@@ -76,8 +76,8 @@ def _no_divisor(divisors: list[int]) -> str:
     return "".join(f", f{'' if d == 1 else f'^{d}'}(x) != x" for d in divisors)
 
 
-def _displacement(step: Field, period: int) -> Callable[[np.ndarray], np.ndarray]:
-    def displacement(x: np.ndarray) -> np.ndarray:
+def _displacement(step: Field, period: int) -> Field:
+    def displacement(x: Any) -> Any:
         y = x
         for _ in range(period):
             y = step(y)

@@ -77,4 +77,3 @@ def shilnikov(flow: AbstractFlow, near: ArrayLike, *, homoclinic: bool | None = 
         "horseshoes near a homoclinic orbit are not implied",
         None, flow, {"c": real, "r": float(pair.real), "speed": float(pair.imag)},
     )  # fmt: skip
-

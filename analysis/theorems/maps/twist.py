@@ -12,7 +12,7 @@ from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hy
 from analysis.theorems.fields import Field, smooth, step_of
 from analysis.theorems.identities import identically_zero
 from analysis.theorems.matrices import determinant
-from analysis.theorems.periodicity import repeats
+from analysis.theorems.periodicity import repeats, values_at
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
@@ -53,23 +53,23 @@ def twist(system: AbstractMap, action: BoxLike, *, period: float = 2 * np.pi, bu
         True
     """
     circle = number("period", period)
-    (low, high), = as_region(action, 1, name="action").sides
+    ((low, high),) = as_region(action, 1, name="action").sides
     step = step_of(system, 2, "a twist map")
     where = as_region([(0.0, circle), (low, high)])
     J = jax.jacfwd(step)
-    slope = lambda x: J(x)[0, 1]
-    way = 1.0 if float(slope(jnp.asarray(where.sides.mean(axis=1)))) > 0 else -1.0
+    slope = lambda x: J(x)[0, 1:]
+    way = 1.0 if values_at(slope, where.sides.mean(axis=1)[None], "system")[0, 0] > 0 else -1.0
     twists = positive(lambda x: way * slope(x), where, budget=budget, name="system")
     ends = [is_zero(lambda x, y=y: step(jnp.stack([x[0], jnp.asarray(y)]))[1] - y, 1) is True for y in (low, high)]
     kept, height = all(ends), high - low
+    repeated = lambda d: np.stack([d[:, 0] - circle * np.round(d[:, 0] / circle), d[:, 1] - height], axis=1)
     bounded = known("circles bound the cylinder", f"y stays {low:.6g} and {high:.6g}", True) if kept else repeats(
         "the map repeats in y", f"f(x, y + {height:.6g}) = f(x, y) + (k {circle:.6g}, {height:.6g})", step,
-        np.array([0.0, height]), lambda d: jnp.stack([d[0] - circle * jnp.round(d[0] / circle), d[1] - height]),
-        where.sides,
+        np.array([0.0, height]), repeated, where.sides, "system",
     )  # fmt: skip
     around = repeats(
         "x is an angle", f"f(x + {circle:.6g}, y) = f(x, y) + ({circle:.6g}, 0)", step, np.array([circle, 0.0]),
-        lambda d: jnp.stack([d[0] - circle, d[1]]), where.sides,
+        lambda d: d - [circle, 0.0], where.sides, "system",
     )  # fmt: skip
     return Conditions(
         "Birkhoff's theorem on twist maps",
@@ -107,5 +107,5 @@ def _exact(step: Field, circle: float, action: tuple[float, float], ends: list[b
     least, most = (float(np.sum(found[:, k])) * circle / PARTS for k in (0, 1))
     slack = 1e-12 * float(np.sum(np.abs(found))) * circle / PARTS  # more than the rounding of the sums
     apart = max(least, -most) - slack
-    return Hypothesis(words, sense, FAILS if apart > 0 else UNDECIDED, -apart if apart > 0 else float("nan"), "intervals",
-                      boxes=PARTS)  # fmt: skip
+    status, margin = (FAILS, -apart) if apart > 0 else (UNDECIDED, float("nan"))
+    return Hypothesis(words, sense, status, margin, "intervals", boxes=PARTS)
