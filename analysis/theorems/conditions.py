@@ -32,7 +32,8 @@ class Hypothesis(NamedTuple):
         boxes: number of boxes that were examined.
         left: sides of the boxes that are left undecided, (left, n, 2).
         witness: a point at which it fails, or None.
-        signs: functions of a state that are positive where it holds, for figures; empty if it is about other points.
+        signs: functions of a state that are positive where it holds, each with the region in which it counts, for
+            figures; empty if it is about other points.
     """
 
     words: str
@@ -44,7 +45,7 @@ class Hypothesis(NamedTuple):
     boxes: int = 0
     left: Float[np.ndarray, "left n 2"] = np.empty((0, 0, 2))
     witness: Float[np.ndarray, " n"] | None = None
-    signs: tuple[Callable[[Any], Any], ...] = ()
+    signs: tuple[tuple[Callable[[Any], Any], Region], ...] = ()
 
     __repr__ = one_line
 
@@ -81,7 +82,8 @@ class Conditions(NamedTuple):
         region: the region that is meant, or None.
         system: the system.
         numbers: numbers that the conclusion names, such as a rate or a constant.
-        curves: curves of the plane that show it, by name, such as images of sets, (points, 2).
+        curves: curves of the plane that show it, by name, such as images of sets: points, (points, 2), or a function of
+            a state that is zero on it.
     """
 
     theorem: str
@@ -92,7 +94,7 @@ class Conditions(NamedTuple):
     region: Region | None = None
     system: Any = None
     numbers: dict[str, float] = {}
-    curves: dict[str, Float[np.ndarray, "points 2"]] = {}
+    curves: dict[str, Any] = {}
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -158,12 +160,13 @@ class Conditions(NamedTuple):
         return json.dumps(found, indent=2, allow_nan=False)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the conditions in the plane: the region, the field on its boundary, and where each condition fails.
+        """Draw the conditions in the plane: the region, the field, and where conditions hold, fail and are undecided.
 
         Args:
             ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `region`, `field`, `undecided` and `witnesses`; each is left out by False and styled by
-                properties of matplotlib. Also `colour`, `legend`, `labels`, `limits` and `title`.
+            options: the parts `region`, `signs`, `field`, `curves`, `undecided` and `witnesses`; each is left out by
+                False and styled by properties of matplotlib. Signs are those of the conditions on all of the region.
+                Also `colour`, `legend`, `labels`, `limits` and `title`.
 
         Returns:
             The artists of each part by name.
@@ -184,7 +187,7 @@ def decided(words: str, inequality: str, found: Decision) -> Hypothesis:
     )  # fmt: skip
 
 
-def _signs(*parts: Decision) -> tuple[Callable[[Any], Any], ...]:
+def _signs(*parts: Decision) -> tuple[tuple[Callable[[Any], Any], Region], ...]:
     return tuple(part.sign_of for part in parts if part.sign_of is not None)
 
 

@@ -31,7 +31,7 @@ class Decision(NamedTuple):
         left: sides of boxes in which it is undecided, (left, n, 2).
         witness: a point at which it fails, (n,), or None.
         is_empty: whether no box of the region holds one of its points, as far as intervals tell.
-        sign_of: the function, if all points of the region count, for figures of its sign.
+        sign_of: the function and the region, if all points of it count, for figures of its sign.
     """
 
     status: str
@@ -41,7 +41,7 @@ class Decision(NamedTuple):
     left: Float[np.ndarray, "left n 2"]
     witness: Float[np.ndarray, " n"] | None = None
     is_empty: bool = False
-    sign_of: Callable[[Any], Any] | None = None
+    sign_of: tuple[Callable[[Any], Any], Region] | None = None
 
     __repr__ = one_line
     __str__ = report
@@ -78,7 +78,7 @@ def positive(
     search = _Cover(value, region, strictly, on, budget, name)
     starts = [_face(region.sides, *face) for face in faces] or [region.sides]
     found = search.run(np.array(starts, float))
-    return found if faces or on is not None else found._replace(sign_of=value)
+    return found if faces or on is not None else found._replace(sign_of=(value, region))
 
 
 def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
@@ -87,7 +87,7 @@ def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
     return found
 
 
-class _Enclosure:
+class Enclosure:
     """The largest entry of a function on boxes, by its operations and, where rational, by its cancelled form, too."""
 
     def __init__(self, value: Callable[[Any], Any], size: int, name: str):
@@ -134,7 +134,7 @@ class _Cover:
 
     def __post_init__(self) -> None:
         n = self.region.dimension
-        self.target = _Enclosure(self.value, n, self.name)
+        self.target = Enclosure(self.value, n, self.name)
         known = self.region.inside
         bounds = lambda x: jnp.stack([jnp.reshape(g(x), ()) for g in known]) if known else jnp.zeros(0)
         self.bounds = IntervalFunction(bounds, n, "region") if known else None

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 from analysis.theorems.fields import Field
 from analysis.theorems.regions import Region
@@ -20,6 +21,11 @@ def fast_components(fast: Sequence[int], dimension: int, most: int) -> list[int]
         many = ("one index", "one or two different indices")[most > 1]
         raise ArgumentError("fast", f"be {many} below {dimension}", f"is {list(fast)}")
     return found
+
+
+def critical_curve(region: Region, field: Field, fast: Sequence[int]) -> dict[str, Any]:
+    """The critical manifold as a curve of the plane for figures; nothing in other dimensions."""
+    return {"critical manifold": lambda x: field(x)[fast[0]]} if region.dimension == 2 and len(fast) == 1 else {}
 
 
 def at_rest(region: Region, field: Field, fast: Sequence[int]) -> tuple[Region, int]:

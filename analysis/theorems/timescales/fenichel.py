@@ -10,7 +10,7 @@ from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.matrices import determinant
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
-from analysis.theorems.timescales.critical_manifolds import at_rest, fast_components
+from analysis.theorems.timescales.critical_manifolds import at_rest, critical_curve, fast_components
 from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
@@ -63,5 +63,5 @@ def fenichel(
         ),
         "for small enough time-scale ratios a slow manifold lies near the critical one and attracts",
         "the critical manifold loses its normal hyperbolicity in the region, or repels",
-        where, flow,
+        where, flow, {}, critical_curve(where, field, quick),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from analysis.theorems.fields import Field, field_of, smooth
 from analysis.theorems.matrices import leading_minors
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, positive
-from analysis.theorems.timescales.critical_manifolds import at_rest, fast_components
+from analysis.theorems.timescales.critical_manifolds import at_rest, critical_curve, fast_components
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import number
@@ -84,7 +84,7 @@ def tikhonov(
         "as the time-scale ratio tends to 0, the solution from the start tends to that of the reduced problem, "
         f"uniformly on [t, T] for each t > 0 and {until}",
         "that the reduced problem describes the solution is not implied",
-        where, flow,
+        where, flow, {}, critical_curve(where, field, quick),
     )  # fmt: skip
 
 
