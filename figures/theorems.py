@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from analysis.theorems.conditions import Conditions
 from analysis.theorems.regions import Region
-from analysis.theorems.subdivision import Enclosure
+from analysis.theorems.subdivision import bounds_on
 from dynsim.errors import ArgumentError
 from dynsim.integrators.time_structure import uses_time
 from dynsim.systems.base import AbstractFlow
@@ -58,11 +58,13 @@ def conditions(
         functions = [fn for one in found.hypotheses for fn in one.signs]
         if functions:
             drawn.draw("signs", signs, _signs, where, functions)
-        drawn.draw("curves", curves, _curves, found.curves, where)
-        if isinstance(found.system, AbstractFlow) and not uses_time(found.system, np.zeros(2)):
-            drawn.draw("field", field, _field, found.system, where)
-        drawn.draw("undecided", undecided, _boxes, [one.left for one in found.hypotheses if one.status == "undecided"])
         points = np.array([one.witness for one in found.hypotheses if one.witness is not None]).reshape(-1, 2)
+        through = [given for given in found.curves.values() if not callable(given)]
+        shown = Region(_around(np.concatenate([where.sides.T, points, *through])))
+        drawn.draw("curves", curves, _curves, found.curves, shown)
+        if isinstance(found.system, AbstractFlow) and not uses_time(found.system, np.zeros(2)):
+            drawn.draw("field", field, _field, found.system, shown)
+        drawn.draw("undecided", undecided, _boxes, [one.left for one in found.hypotheses if one.status == "undecided"])
         drawn.draw("witnesses", witnesses, _points, points)
         if labels:
             known = components(found.system, np.zeros(2))
@@ -71,13 +73,15 @@ def conditions(
         if drawn.own and not where.has_faces and not found.curves:
             panel.set_aspect("equal")
         if limits:
-            drawn_through = [given for given in found.curves.values() if not callable(given)]
-            points = np.concatenate([where.sides.T, points, *drawn_through])
-            low, high = np.min(points, axis=0), np.max(points, axis=0)
-            pad = 0.04 * (high - low)
-            panel.set_xlim(low[0] - pad[0], high[0] + pad[0])
-            panel.set_ylim(low[1] - pad[1], high[1] + pad[1])
+            pad = 0.04 * (shown.sides[:, 1] - shown.sides[:, 0])
+            panel.set_xlim(shown.sides[0, 0] - pad[0], shown.sides[0, 1] + pad[0])
+            panel.set_ylim(shown.sides[1, 0] - pad[1], shown.sides[1, 1] + pad[1])
     return drawn
+
+
+def _around(points: np.ndarray) -> np.ndarray:
+    """The sides of the smallest box that holds points."""
+    return np.stack([np.min(points, axis=0), np.max(points, axis=0)], axis=1)
 
 
 def _inside(where: Region, x: np.ndarray) -> np.ndarray:
@@ -111,7 +115,7 @@ def _signs(panel: Any, where: Region, functions: list[Any]) -> None:
     least = np.full((len(cells), 2), np.inf)
     for function, part in functions:
         counts = _inside(dataclasses.replace(part, has_faces=True), middle) >= 0
-        found = Enclosure(function, 2, "function").enclosed(cells[counts])
+        found = bounds_on(function, cells[counts])
         least[counts] = np.minimum(least[counts], found)
     sign = np.where(least[:, 0] > 0, 1.0, np.where(least[:, 1] < 0, -1.0, 0.0))
     inside = _inside(where, middle) >= 0

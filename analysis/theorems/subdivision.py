@@ -87,7 +87,7 @@ def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
     return found
 
 
-class Enclosure:
+class _Enclosure:
     """The largest entry of a function on boxes, by its operations and, where rational, by its cancelled form, too."""
 
     def __init__(self, value: Callable[[Any], Any], size: int, name: str):
@@ -134,7 +134,7 @@ class _Cover:
 
     def __post_init__(self) -> None:
         n = self.region.dimension
-        self.target = Enclosure(self.value, n, self.name)
+        self.target = _Enclosure(self.value, n, self.name)
         known = self.region.inside
         bounds = lambda x: jnp.stack([jnp.reshape(g(x), ()) for g in known]) if known else jnp.zeros(0)
         self.bounds = IntervalFunction(bounds, n, "region") if known else None
@@ -288,6 +288,11 @@ def least_value(
         if left:
             return float(min(floor, np.min(low))), seen
     return floor, seen
+
+
+def bounds_on(value: Callable[[Any], Any], boxes: Float[np.ndarray, "boxes n 2"]) -> Float[np.ndarray, "boxes 2"]:
+    """Enclose the largest entry of a function on each of some boxes, as decisions do."""
+    return _Enclosure(value, boxes.shape[1], "function").enclosed(boxes)
 
 
 def equal_parts(sides: Float[np.ndarray, "n 2"], parts: int) -> Float[np.ndarray, "boxes n 2"]:
