@@ -10,6 +10,7 @@ import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.algebra import is_zero
 from analysis.theorems.maps.horseshoe import spectral_radius
+from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.maps.sharkovskii import implied_periods
 
 UNIT = [(0.0, 1.0)]
@@ -82,6 +83,12 @@ MISSES = {
     "period five without three": (
         lambda: th.li_yorke(logistic(3.74), UNIT), "there is a point of least period three", "fails",
     ),
+    "period two without four": (
+        lambda: th.sharkovskii(logistic(3.2), UNIT, period=4), "there is a point of least period four", "fails",
+    ),
+    "a flux that is zero for no reason that is looked for": (
+        lambda: th.twist(standard("y + 0.5*cos(x)"), RANGE), "no net area crosses a circle", "undecided",
+    ),
     "a double fixed point": (
         lambda: th.sharkovskii(logistic(3.0), UNIT, period=2), "there is a point of least period two", "undecided",
     ),
@@ -149,13 +156,27 @@ def test_entropies_of_shifts_are_bounded_from_below(matrix, entropy):
     assert entropy - 1e-12 < found <= entropy
 
 
-def test_an_edge_that_is_met_exactly_is_undecided():
-    found = th.horseshoe(henon(5.25, 0.25), SETS[:1], budget=60)
-    assert {one.words: one.status for one in found.hypotheses}["set 1 covers set 1"] == "undecided"
+@pytest.mark.parametrize(
+    ("a", "b", "height", "status"),
+    [
+        pytest.param(5.25, 0.25, 3.0, "undecided", id="an exit edge is met exactly"),
+        pytest.param(5.15, 0.3, 3.0, "fails", id="the left exit edge is not reached"),
+        pytest.param(5.0, 0.3, 2.5, "fails", id="an entry edge is crossed"),
+    ],
+)
+def test_one_set_covers_itself_or_not(a, b, height, status):
+    found = th.horseshoe(henon(a, b), [[[-2.0, 0], [1, 0], [0, height]]], budget=60)
+    assert {one.words: one.status for one in found.hypotheses}["set 1 covers set 1"] == status
+
+
+def test_periodic_points_are_looked_for_in_the_interval_only_and_beside_fixed_points():
+    step = lambda r: lambda x: r * x * (1 - x)
+    assert point_of_period(step(3.2), th.box([(0.5131, 0.7994)]), 2, 10_000).status == "fails"  # 0.51304 and 0.79946
+    assert point_of_period(step(3.83), th.box([(-40.0, 40.0)]), 3, 10_000).status == "holds"  # all in one box at first
 
 
 def test_other_equilibria_are_no_saddle_foci():
-    saddle = th.shilnikov(flow("x' = -x; y' = -2*y; z' = 3*z"), [0, 0, 0])
+    saddle = th.shilnikov(flow("x' = -x; y' = -4*y; z' = 2*z"), [0, 0, 0])
     assert "the eigenvalues are a real one and a complex pair" in [one.words for one in saddle.failing]
     assert [one.words for one in saddle_focus(1, 2).failing] == ["the pair attracts"]
 
@@ -165,7 +186,10 @@ def test_eigenvalues_that_differ_by_less_than_rounding_are_told_apart():
     assert saddle_focus(-0.1, "0.10000000000000002").applies
 
 
-@pytest.mark.parametrize(("a", "b", "h", "k", "status"), [(0.7, 0.5, 0.1, 0.1, "fails"), (0.8, 0.1, 0.3, 0.4, "holds")])
+@pytest.mark.parametrize(
+    ("a", "b", "h", "k", "status"),
+    [(0.7, 0.5, 0.1, 0.1, "fails"), (0.8, 0.1, 0.3, 0.4, "holds"), (0.75, 0.5, 0.125, 0.125, "fails")],
+)
 def test_sets_that_are_apart_or_meet_by_less_than_rounding_are_told_apart(a, b, h, k, status):
     assert a - h == b + k  # in floats they touch
     sets = [[[a, 0], [h, 0], [0, 1]], [[b, 0], [k, 0], [0, 1]]]

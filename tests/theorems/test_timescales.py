@@ -2,11 +2,16 @@
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 
 import dynsim as ds
 from analysis import theorems as th
+from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.taylor import arithmetic
+from analysis.theorems.timescales.quadrature import Average
 
 LEFT = [(-2.5, -1.1), (-0.6, 1.0)]
 TURN = 2 * np.pi
@@ -137,6 +142,14 @@ def test_numbers_are_the_known_ones():
     assert node.applies
     assert node.numbers["mu"] == pytest.approx(0.2)  # eigenvalues -1 and -0.2
     assert "unstable" in averaging("x' = 0.1*(x - x^2*sin(t)^2)", [0.0]).conclusion
+
+
+def test_averages_are_enclosed():
+    average = Average(lambda z: jnp.stack([z[0] * jnp.exp(jnp.cos(z[1])), z[0] * jnp.sin(z[1])]), 1, TURN)
+    with arithmetic(128, 21):
+        first, second = average(balls([2.0]))
+    assert abs(float(first.mid()) - 2 * scipy.special.i0(1.0)) < 1e-14 > float(first.rad())
+    assert second.contains(0)
 
 
 @pytest.mark.parametrize(
