@@ -3,13 +3,13 @@
 import dataclasses
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from matplotlib.collections import PatchCollection
 from matplotlib.patches import Rectangle
 
 from analysis.theorems.conditions import Conditions
+from analysis.theorems.periodicity import values_at
 from analysis.theorems.regions import Region
 from analysis.theorems.subdivision import bounds_on
 from dynsim.errors import ArgumentError
@@ -79,6 +79,11 @@ def conditions(
     return drawn
 
 
+def _values(fn: Any, x: np.ndarray) -> np.ndarray:
+    """The entries of a function at points, (points, entries)."""
+    return values_at(lambda y: jnp.ravel(fn(y)), x)
+
+
 def _around(points: np.ndarray) -> np.ndarray:
     """The sides of the smallest box that holds points."""
     return np.stack([np.min(points, axis=0), np.max(points, axis=0)], axis=1)
@@ -86,7 +91,7 @@ def _around(points: np.ndarray) -> np.ndarray:
 
 def _inside(where: Region, x: np.ndarray) -> np.ndarray:
     """The least of the functions that bound the region, and of the distances to the faces, (points,)."""
-    values = [np.asarray(jax.vmap(g)(jnp.asarray(x))) for g in where.inside]
+    values = [_values(g, x)[:, 0] for g in where.inside]
     if where.has_faces:
         values += [x[:, k] - where.sides[k, 0] for k in (0, 1)] + [where.sides[k, 1] - x[:, k] for k in (0, 1)]
     return np.min(values, axis=0)
@@ -138,7 +143,7 @@ def _curves(panel: Any, curves: dict[str, Any], where: Region) -> None:
         style: dict[str, Any] = {"linestyle": LINES[number % len(LINES)], "color": COLOURS["bound"], "label": name}
         if callable(given):
             X, Y, x = _grid(where, POINTS, 0.0)
-            values = np.asarray(jax.vmap(given)(jnp.asarray(x))).reshape(X.shape)
+            values = _values(given, x).reshape(X.shape)
             panel.contour(X, Y, values, levels=[0.0], colors=[style["color"]], linestyles=[style["linestyle"]])
             panel.plot([], [], **style)
         else:
@@ -147,7 +152,7 @@ def _curves(panel: Any, curves: dict[str, Any], where: Region) -> None:
 
 def _field(panel: Any, flow: AbstractFlow, where: Region) -> None:
     X, Y, x = _grid(where, ARROWS, 0.0)
-    speed = np.asarray(jax.vmap(lambda y: flow.vector_field(jnp.zeros(()), y))(jnp.asarray(x)))
+    speed = _values(lambda y: flow.vector_field(jnp.zeros(()), y), x)
     size = np.linalg.norm(speed, axis=1, keepdims=True)
     scale = np.max(np.abs(where.sides[:, 1] - where.sides[:, 0]))
     span = (where.sides[:, 1] - where.sides[:, 0]) / scale
