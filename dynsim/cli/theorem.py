@@ -418,7 +418,7 @@ ENTRIES: dict[str, TheoremEntry] = {
     ),
     "canard-point": TheoremEntry(
         lambda o, g: _checked("canard_point")(*g.parameter(), g.near(), g.fast()), ("parameter", "near", "fast"),
-        "an equilibrium that crosses a fold of the critical manifold gives a canard explosion in the plane",
+        "an equilibrium that crosses a fold of the critical manifold in the plane gives a canard",
     ),
     "folded-singularity": TheoremEntry(
         lambda o, g: _checked("folded_singularity")(g.system, g.near(), g.fast()), ("near", "fast"),
