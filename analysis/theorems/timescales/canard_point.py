@@ -71,8 +71,8 @@ def canard_point(parameter: Parameter, value: float, near: ArrayLike, fast: Sequ
         numbers = {parameter.name: float(middle[2])}
     return Conditions(
         NAME, SOURCE, tuple(rows),
-        "for each small enough time-scale ratio a canard connects the attracting and the repelling slow manifold at one "
-        "parameter near this one",
+        "for each small enough time-scale ratio a canard connects the attracting and the repelling slow manifold at "
+        "one parameter near this one",
         "a canard is not implied",
         None, parameter.system, numbers,
     )  # fmt: skip
