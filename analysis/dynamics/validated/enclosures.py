@@ -48,25 +48,6 @@ def certified_kind(values: tuple[Any, ...], *, is_map: bool = False, normals: in
     return values, "unstable" if grow == len(growth) - normals else "saddle"
 
 
-def krawczyk(values: Balls, J: Balls, X: Balls, point: Balls) -> Balls | None:
-    """Apply Krawczyk's operator to a box of balls; None if the Jacobian may be singular.
-
-    If the image lies inside the box, the equations have exactly one zero in the box, and it lies in the image.
-
-    Args:
-        values: the equations at a point of the box.
-        J: their Jacobian on the box.
-        X: the box.
-        point: the point.
-    """
-    center = np.array([[float(entry.mid()) for entry in row] for row in J])
-    if np.linalg.cond(center) > 1e12:
-        return None
-    C = np.array([[ball(float(c)) for c in row] for row in np.linalg.inv(center)], dtype=object)
-    rest = np.array([[ball(float(i == j)) for j in range(len(X))] for i in range(len(X))], dtype=object) - C.dot(J)
-    return point - C.dot(values) + rest.dot(X - point)
-
-
 def ball_box(low: np.ndarray, high: np.ndarray) -> Balls:
     """Convert a box to balls that contain it, with radii rounded outwards."""
     middle = (low + high) / 2

@@ -3,8 +3,8 @@
 import numpy as np
 
 from analysis.dynamics.validated.balls import BallFunction
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
-from analysis.theorems.bifurcation.extended import certified_zero
 from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known
 from analysis.theorems.exactly import BITS
 from analysis.theorems.fields import field_of, smooth
@@ -46,16 +46,17 @@ def shilnikov(flow: AbstractFlow, near: ArrayLike, *, homoclinic: bool | None = 
     """
     at = point("near", near, 3)
     field = field_of(flow, 3, "Shilnikov's theorem")
-    found = certified_zero(field, at)
+    equations = BallFunction(field, 3)
+    found = zero_near(equations, at)
     if found is None:
         raise ArgumentError("near", "be near a regular equilibrium", "leads to none that can be certified")
     state = np.array([float(v.mid()) for v in found])
-    J = np.array([[float(v.mid()) for v in row] for row in BallFunction(field, 3).jacobian(found)])
+    J = np.array([[float(v.mid()) for v in row] for row in equations.jacobian(found)])
     values = np.linalg.eigvals(J)
     real = float(values[np.argmin(np.abs(values.imag))].real)
     way = 1.0 if real > 0 else -1.0
     with arithmetic(BITS, 1):
-        one, b, c, d = characteristic_polynomial(way * BallFunction(field, 3).jacobian(found))
+        one, b, c, d = characteristic_polynomial(way * equations.jacobian(found))
         at_value = lambda s: ((one * s + b) * s + c) * s + d
         discriminant = 18 * b * c * d - 4 * b**3 * d + b**2 * c**2 - 4 * c**3 - 27 * d**2
         signs = (-discriminant, -d, -at_value(-b), -at_value(b))

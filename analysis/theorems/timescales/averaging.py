@@ -1,30 +1,17 @@
 """Averaging: a hyperbolic equilibrium of the averaged field gives a periodic orbit."""
 
-from collections.abc import Callable
-from typing import Any
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.validated.balls import Balls, balls
-from analysis.dynamics.validated.enclosures import (
-    ball_box,
-    certified_kind,
-    enclosed_eigenvalues,
-    ends_of,
-    is_inside,
-    krawczyk,
-)
-from analysis.dynamics.validated.equilibria import INFLATIONS
+from analysis.dynamics.validated.enclosures import ball_box, certified_kind, enclosed_eigenvalues
 from analysis.dynamics.validated.intervals import IntervalFunction
+from analysis.dynamics.validated.krawczyk import certified_zero, newton
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis
 from analysis.theorems.fields import smooth, timed_field_of
 from analysis.theorems.periodicity import repeats
 from analysis.theorems.regions import as_region, point, written
 from analysis.theorems.subdivision import equal_parts
-from analysis.theorems.timescales.quadrature import ORDER, Average, trapezoidal_average
+from analysis.theorems.timescales.quadrature import ORDER, AveragedField
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import number
@@ -34,8 +21,6 @@ from dynsim.systems.base import AbstractFlow
 BITS = 128
 """Precision of the balls."""
 NAME = "averaging"
-STEPS = 20
-"""Largest number of Newton steps in floating-point arithmetic."""
 
 
 @checked
@@ -78,11 +63,13 @@ def averaging(flow: AbstractFlow, period: float, sides: BoxLike, near: ArrayLike
     slopes = IntervalFunction(field, n + 1).slopes(boxes)[:, :, :n]
     rows = np.sum(np.max(np.abs(slopes), axis=3), axis=2) * (1 + 4 * n * np.finfo(float).eps)
     constant = float(np.max(rows))
-    average, slope = Average(field, n, circle), Average(lambda z: jnp.ravel(jax.jacfwd(field)(z)[:, :n]), n, circle)
+    average = AveragedField(field, n, circle)
     with arithmetic(BITS, ORDER + 1):
-        found = _certified(average, slope, _newton(field, circle, at), where.sides)
-        no_zero = found is None and bool(_excludes_zero(average, where.sides))
-        kinds = ((), "undecided") if found is None else certified_kind(enclosed_eigenvalues(_matrix(slope(found), n)))
+        zero = certified_zero(average, newton(average, at), widest=False)
+        inside = zero is not None and bool(np.all((zero.low > where.sides[:, 0]) & (zero.high < where.sides[:, 1])))
+        found = ball_box(zero.low, zero.high) if zero is not None and inside else None
+        no_zero = found is None and _excludes_zero(average, where.sides)
+        kinds = ((), "undecided") if found is None else certified_kind(enclosed_eigenvalues(average.jacobian(found)))
     middle = at if found is None else np.array([float(v.mid()) for v in found])
     place = f"average of f = 0 at {written(middle)}" if found is not None else "average of f = 0 has a regular zero"
     off = min((float(abs(v.real).lower()) for v in kinds[0]), default=float("nan"))
@@ -109,44 +96,7 @@ def averaging(flow: AbstractFlow, period: float, sides: BoxLike, near: ArrayLike
     )  # fmt: skip
 
 
-def _matrix(values: Balls, n: int) -> Balls:
-    return np.reshape(values, (n, n))
-
-
-def _newton(field: Callable[[Any], Any], period: float, at: np.ndarray) -> np.ndarray:
-    """An equilibrium of the averaged field near a point, in floating-point arithmetic."""
-    mean = trapezoidal_average(field, period)
-    both = jax.jit(lambda y: (mean(y), jax.jacfwd(mean)(y)))
-    x = at
-    for _ in range(STEPS):
-        value, J = (np.asarray(part) for part in both(jnp.asarray(x)))
-        change = np.linalg.lstsq(J, -value, rcond=1e-12)[0]
-        if not np.all(np.isfinite(change)):
-            return at
-        x = x + change
-        if np.max(np.abs(change)) <= 1e-15 * (1 + np.max(np.abs(x))):
-            break
-    return x
-
-
-def _certified(average: Average, slope: Average, x: np.ndarray, sides: np.ndarray) -> Balls | None:
-    """Balls that hold exactly one zero of the averaged field, inside the box; None if no proof succeeds."""
-    place = balls(x)
-    values = average(place)
-    for share in INFLATIONS:
-        half = share * (1 + np.abs(x))
-        low, high = x - half, x + half
-        if np.any((low <= sides[:, 0]) | (high >= sides[:, 1])):
-            return None
-        X = ball_box(low, high)
-        J = _matrix(slope(X), len(x))
-        image = krawczyk(values, J, X, place) if all(v.is_finite() for v in J.ravel()) else None
-        if image is not None and is_inside(image, X):
-            return ball_box(*ends_of(image))
-    return None
-
-
-def _excludes_zero(average: Average, sides: np.ndarray) -> bool:
+def _excludes_zero(average: AveragedField, sides: np.ndarray) -> bool:
     """Whether the averaged field is certainly not zero on each of some boxes that cover a box."""
     boxes = equal_parts(sides, 64)
     values = (average(ball_box(box[:, 0], box[:, 1])) for box in boxes)

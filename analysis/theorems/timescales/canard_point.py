@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.validated.balls import BallFunction
-from analysis.theorems.bifurcation.extended import certified_zero, family_of, in_balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
-from analysis.theorems.fields import in_plane
+from analysis.theorems.exactly import in_balls
+from analysis.theorems.fields import field_of, in_plane
 from analysis.theorems.regions import point, written
 from analysis.theorems.signs import above_zero, different_from_zero
 from analysis.theorems.timescales.critical_manifolds import fast_components
@@ -54,11 +55,12 @@ def canard_point(parameter: Parameter, value: float, near: ArrayLike, fast: Sequ
     at, start = point("near", near), float(real("value", value))
     in_plane(len(at), "a canard point")
     (k,) = fast_components(fast, 2, 1)
-    family = family_of(parameter, 2, "a canard point")
-    f, g = (lambda z, i=i: family(z[:2], z[2])[i] for i in (k, 1 - k))
+    field_of(parameter.system, 2, "a canard point")
+    family = lambda z: jnp.ravel(parameter.at(z[2]).vector_field(jnp.zeros(()), z[:2]))
+    f, g = (lambda z, i=i: family(z)[i] for i in (k, 1 - k))
     f_x = lambda z: jax.grad(f)(z)[k]
     equations = lambda z: jnp.stack([f(z), f_x(z), g(z)])
-    found = certified_zero(equations, np.append(at, start))
+    found = zero_near(BallFunction(equations, 3), np.append(at, start))
     words, sense = "the slow field is zero at a fold", "f = 0, df/dx = 0, g = 0"
     rows: list[Hypothesis] = []
     numbers: dict[str, float] = {}

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.validated.balls import BallFunction
-from analysis.theorems.bifurcation.extended import certified_zero, in_balls
+from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.exactly import in_balls
 from analysis.theorems.fields import field_of
 from analysis.theorems.regions import point, written
 from analysis.theorems.signs import above_zero, different_from_zero
@@ -62,7 +63,7 @@ def folded_singularity(flow: AbstractFlow, near: ArrayLike, fast: Sequence[int] 
         return jnp.stack([along if j == k else -df[k] * g[j] for j in range(3)])
 
     equations = lambda x: jnp.stack([field(x)[k], slopes(x)[k], desingularised(x)[k]])
-    found = certified_zero(equations, at)
+    found = zero_near(BallFunction(equations, 3), at)
     words, sense = "the slow flow meets the fold in a folded singularity", "f = 0, df/dx = 0, df/dy . g = 0"
     rows: list[Hypothesis] = []
     numbers: dict[str, float] = {}

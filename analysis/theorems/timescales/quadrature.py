@@ -43,6 +43,10 @@ class Average:
             total = mean if total is None else [a + b for a, b in zip(total, mean, strict=True)]
         return entries((v / PARTS for v in total), (len(total),))
 
+    def may_jump(self, x: Balls) -> bool:
+        """Test whether the function may be discontinuous in a box at some time."""
+        return self._fn.may_jump([*x, self._half * PARTS * (1 + ball(0.0, 1.0))])
+
     def _terms(self, x: Balls, time: Any, count: int) -> list[list[Any]]:
         """Taylor coefficients in time of all entries."""
         made = flint().arb_series
@@ -55,7 +59,23 @@ class Average:
         return found
 
 
-def trapezoidal_average(fn: Callable[[Any], Any], period: float, count: int = 64) -> Callable[[Any], Any]:
-    """The average over a period in floating-point arithmetic, by equal weights of equally spaced times."""
-    times = np.arange(count) * (period / count)
-    return lambda x: jnp.mean(jax.vmap(lambda t: fn(jnp.append(x, t)))(jnp.asarray(times)), axis=0)
+class AveragedField:
+    """The average over a period of a field as equations for its zeros, with their Jacobian, in balls."""
+
+    def __init__(self, field: Callable[[Any], Any], size: int, period: float):
+        """Trace the field of a state and the time, (size + 1,) to (size,)."""
+        self._size = size
+        self._values = Average(field, size, period)
+        self._slopes = Average(lambda z: jnp.ravel(jax.jacfwd(field)(z)[:, :size]), size, period)
+
+    def __call__(self, x: Balls) -> Balls:
+        """Enclose the averages on a box."""
+        return self._values(x)
+
+    def jacobian(self, x: Balls) -> Balls:
+        """Enclose the derivatives of the averages on a box."""
+        return np.reshape(self._slopes(x), (self._size, self._size))
+
+    def may_jump(self, x: Balls) -> bool:
+        """Test whether the field may be discontinuous in a box at some time."""
+        return self._values.may_jump(x)
