@@ -40,15 +40,19 @@ class Theorem(SystemOptions):
     function: str = ""
     """the Lyapunov function, the Dulac function or the first integral, as a text"""
     near: tuple[float, ...] = ()
-    """the equilibrium, or a point near it; for Picard and Lindeloef, and for Newton's method, the start"""
+    """the equilibrium, or a point near it, and for lasalle several one after the other; for Picard and Lindeloef, and
+    for Newton's method, the start"""
     parameter: str = ""
     """the parameter of a bifurcation with its value nearby: NAME=VALUE"""
     norm: Literal["1", "2", "inf"] = "2"
     """the norm of contraction"""
     rate: float = 0.0
     """the rate of contraction that is asked for"""
-    reach: float = 0.1
-    """half the side of the box around the start of Newton's method"""
+    reach: float | None = None
+    """half the side of the box around the start of Newton's method, by default 0.1; for lyapunov-quadratic, the
+    largest distance from the equilibrium"""
+    weights: tuple[float, ...] = ()
+    """positive weights of the components: of the norm (banach, contraction), or in Lyapunov's equation"""
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
     turned: tuple[str, ...] = ()
@@ -116,8 +120,10 @@ def main(words: Sequence[str]) -> int:
     return {"holds": 0, "fails": 1, "undecided": 3}[found_.status]
 
 
-OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "fast", "turned",
-       "backwards", "strictly", "semidefinite", "conservative", "competitive")  # fmt: skip
+OWN = (
+    "box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "weights", "fast",
+    "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive",
+)  # fmt: skip
 
 
 def _check_options(o: Theorem, name: str, entry: TheoremEntry) -> None:
@@ -146,11 +152,11 @@ class _Given:
 
     def _dimension(self) -> int:
         o = self.o
-        if o.near:
-            return len(o.near)
         if o.box:
             return len(o.box) // 2
-        return len(o.ball) - 1 if o.ball else len(o.annulus) - 2
+        if o.ball or o.annulus:
+            return len(o.ball) - 1 if o.ball else len(o.annulus) - 2
+        return len(o.near)
 
     def region(self) -> Any:
         """The region.
@@ -193,6 +199,13 @@ class _Given:
         if not self.o.near:
             raise ArgumentError("near", "be given", "is missing")
         return list(self._numbers("near", 0))
+
+    def points(self) -> list[list[float]]:
+        """The points of `--near`, one after the other."""
+        near, n = self.o.near, len(self.names)
+        if not near or len(near) % n:
+            raise ArgumentError("near", f"hold {n} numbers for each equilibrium", f"holds {len(near)}")
+        return [list(near[k : k + n]) for k in range(0, len(near), n)]
 
     def function(self) -> Callable[[Any], Any]:
         """The function of `--function`."""
@@ -286,11 +299,13 @@ ENTRIES: dict[str, TheoremEntry] = {
         "turns of the field along the boundary of a box in the plane count equilibria",
     ),
     "newton-kantorovich": TheoremEntry(
-        lambda o, g: _checked("newton_kantorovich")(g.system, g.near(), reach=o.reach), ("near", "reach"),
+        lambda o, g: _checked("newton_kantorovich")(g.system, g.near(), reach=0.1 if o.reach is None else o.reach),
+        ("near", "reach"),
         "Newton's method from a start converges to an equilibrium nearby",
     ),
     "banach": TheoremEntry(
-        lambda o, g: _checked("banach")(g.system, g.sides(), budget=o.boxes), ("box",),
+        lambda o, g: _checked("banach")(g.system, g.sides(), weights=o.weights or None, budget=o.boxes),
+        ("box", "weights"),
         "a map that contracts a box into itself has one fixed point",
     ),
     "picard-lindelof": TheoremEntry(
@@ -304,16 +319,24 @@ ENTRIES: dict[str, TheoremEntry] = {
         (*REGION, "function", "near", "semidefinite"), "a function that falls along solutions shows stability",
     ),
     "lasalle": TheoremEntry(
-        lambda o, g: _checked("lasalle")(g.system, g.function(), g.region(), g.near(), budget=o.boxes),
-        (*REGION, "function", "near"), "a function that does not grow leads all solutions to an equilibrium",
+        lambda o, g: _checked("lasalle")(g.system, g.function(), g.region(), g.points(), budget=o.boxes),
+        (*REGION, "function", "near"), "a function that does not grow leads all solutions to equilibria",
+    ),
+    "lyapunov-quadratic": TheoremEntry(
+        lambda o, g: _checked("lyapunov_quadratic")(
+            g.system, g.near(), weights=o.weights or None, reach=o.reach, budget=o.boxes
+        ),
+        ("near", "weights", "reach"), "Lyapunov's equation gives a function and a part of the basin",
     ),
     "routh-hurwitz": TheoremEntry(
         lambda o, g: _checked("routh_hurwitz")(g.system, g.near()), ("near",),
         "Hurwitz determinants decide the stability of an equilibrium",
     ),
     "contraction": TheoremEntry(
-        lambda o, g: _checked("contraction")(g.system, g.region(), norm=o.norm, rate=o.rate, budget=o.boxes),
-        (*REGION, "norm", "rate"), "a negative matrix measure of the Jacobian brings solutions together",
+        lambda o, g: _checked("contraction")(
+            g.system, g.region(), norm=o.norm, rate=o.rate, weights=o.weights or None, budget=o.boxes
+        ),
+        (*REGION, "norm", "rate", "weights"), "a negative matrix measure of the Jacobian brings solutions together",
     ),
     "cooperative": TheoremEntry(
         lambda o, g: _checked("cooperative")(g.system, g.region(), competitive=o.competitive, budget=o.boxes),
