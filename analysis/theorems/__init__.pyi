@@ -24,6 +24,7 @@ from .regions import where as where
 from .stability.contraction import contraction as contraction
 from .stability.lasalle import lasalle as lasalle
 from .stability.lyapunov import lyapunov as lyapunov
+from .stability.lyapunov_polynomial import lyapunov_polynomial as lyapunov_polynomial
 from .stability.lyapunov_quadratic import lyapunov_quadratic as lyapunov_quadratic
 from .stability.routh_hurwitz import routh_hurwitz as routh_hurwitz
 from .structure.conserved import conserved as conserved

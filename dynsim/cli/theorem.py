@@ -49,8 +49,10 @@ class Theorem(SystemOptions):
     rate: float = 0.0
     """the rate of contraction that is asked for"""
     reach: float | None = None
-    """half the side of the box around the start of Newton's method, by default 0.1; for lyapunov-quadratic, the
-    largest distance from the equilibrium"""
+    """half the side of the box around the start of Newton's method, by default 0.1; for lyapunov-quadratic and
+    lyapunov-polynomial, the largest distance from the equilibrium"""
+    degree: int = 2
+    """the degree of a polynomial Lyapunov function that is looked for"""
     weights: tuple[float, ...] = ()
     """positive weights of the components: of the norm (banach, contraction), or in Lyapunov's equation"""
     fast: tuple[str, ...] = ()
@@ -121,8 +123,8 @@ def main(words: Sequence[str]) -> int:
 
 
 OWN = (
-    "box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "weights", "fast",
-    "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive",
+    "box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "degree", "weights",
+    "fast", "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive",
 )  # fmt: skip
 
 
@@ -327,6 +329,12 @@ ENTRIES: dict[str, TheoremEntry] = {
             g.system, g.near(), weights=o.weights or None, reach=o.reach, budget=o.boxes
         ),
         ("near", "weights", "reach"), "Lyapunov's equation gives a function and a part of the basin",
+    ),
+    "lyapunov-polynomial": TheoremEntry(
+        lambda o, g: _checked("lyapunov_polynomial")(
+            g.system, g.near(), V=g.function() if o.function else None, degree=o.degree, radius=o.reach, budget=o.boxes
+        ),
+        ("near", "function", "degree", "reach"), "sums of squares give a function for all states or in a ball",
     ),
     "routh-hurwitz": TheoremEntry(
         lambda o, g: _checked("routh_hurwitz")(g.system, g.near()), ("near",),

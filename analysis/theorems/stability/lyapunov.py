@@ -95,7 +95,7 @@ def lyapunov(
         together(f"V {'does not grow' if semidefinite else 'falls'} along solutions",
                  f"grad V . f {'<=' if semidefinite else '<'} 0 off x*", falls),
     )  # fmt: skip
-    numbers = _level(height, where, budget) if all(one.status == "holds" for one in hypotheses) else {}
+    numbers = largest_level(height, where, budget) if all(one.status == "holds" for one in hypotheses) else {}
     follows = "the equilibrium is stable" if semidefinite else (
         "the equilibrium is asymptotically stable, and {V - V(x*) < c} is in its basin"
     )  # fmt: skip
@@ -142,7 +142,7 @@ def _without_box(region: Region, at: np.ndarray, size: float) -> list[Region]:
     return parts
 
 
-def _level(height: Callable[[Any], Any], region: Region, budget: int) -> dict[str, float]:
+def largest_level(height: Callable[[Any], Any], region: Region, budget: int) -> dict[str, float]:
     """The largest value of V - V(x*) whose sublevel set is known to stay away from the boundary of the region."""
     lows = [least_value(height, region, on=k, budget=budget)[0] for k in range(len(region.inside))]
     if region.has_faces:

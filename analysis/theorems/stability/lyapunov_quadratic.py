@@ -11,7 +11,7 @@ from analysis.dynamics.validated.equilibria import certified_equilibrium
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, together
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.matrices import leading_minors
-from analysis.theorems.quadratic import ellipsoid, is_definite, lyapunov_matrix
+from analysis.theorems.quadratic import ellipsoid, is_definite, lyapunov_solution
 from analysis.theorems.regions import Region, point, positive_weights, written
 from analysis.theorems.subdivision import BUDGET, least_value, positive
 from dynsim._core.checked import checked
@@ -79,7 +79,7 @@ def lyapunov_quadratic(
         smooth(field, n),
         Hypothesis("the equilibrium is regular", f"f(x) = 0 at {written(at)}", HOLDS, decided="balls"),
     ]
-    found = _solution(A, np.diag(w))
+    found = lyapunov_solution(A, np.diag(w))
     if found is None:
         rows.append(known(POSITIVE, "Lyapunov's equation has one solution", None, "floats"))
         return _conditions(flow, rows, None, {})
@@ -108,19 +108,6 @@ def _conditions(flow: Any, rows: list[Hypothesis], region: Region | None, number
         "no quadratic function with these weights shows that the equilibrium is stable",
         region, flow, numbers,
     )  # fmt: skip
-
-
-def _solution(A: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Solve Lyapunov's equation; where it has no unique solution, that of A - s, if its solution is not definite.
-
-    Then an eigenvalue of A has a real part above s > 0.
-    """
-    P = lyapunov_matrix(A, Q)
-    if P is not None:
-        return P, 0.0
-    shift = 2.0 ** np.floor(np.log2(1e-3 * (1e-300 + np.max(np.abs(np.linalg.eigvals(A))))))
-    P = lyapunov_matrix(A - shift * np.eye(len(A)), Q)
-    return None if P is None or is_definite(P) else (P, float(shift))
 
 
 def _core(turning: Callable[[Any], Any], P: np.ndarray, at: np.ndarray) -> tuple[Hypothesis, float | None]:
