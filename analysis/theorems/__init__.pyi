@@ -2,6 +2,9 @@ from .bifurcation.fold import fold as fold
 from .bifurcation.hopf import hopf as hopf
 from .bifurcation.pitchfork import pitchfork as pitchfork
 from .bifurcation.transcritical import transcritical as transcritical
+from .chains.detailed_balance import detailed_balance as detailed_balance
+from .chains.foster import foster as foster
+from .chains.perron_frobenius import perron_frobenius as perron_frobenius
 from .conditions import Conditions as Conditions
 from .conditions import Hypothesis as Hypothesis
 from .consensus import ConsensusTheorems as ConsensusTheorems
@@ -21,7 +24,12 @@ from .regions import annulus as annulus
 from .regions import ball as ball
 from .regions import box as box
 from .regions import where as where
+from .stability.barbalat import barbalat as barbalat
+from .stability.chetaev import chetaev as chetaev
 from .stability.contraction import contraction as contraction
+from .stability.dissipative import dissipative as dissipative
+from .stability.exponential_stability import exponential_stability as exponential_stability
+from .stability.input_to_state import input_to_state as input_to_state
 from .stability.lasalle import lasalle as lasalle
 from .stability.lyapunov import lyapunov as lyapunov
 from .stability.lyapunov_polynomial import lyapunov_polynomial as lyapunov_polynomial
@@ -32,5 +40,8 @@ from .structure.cooperative import cooperative as cooperative
 from .structure.gradient import gradient as gradient
 from .structure.hamiltonian import hamiltonian as hamiltonian
 from .structure.liouville import liouville as liouville
+from .structure.positivity import positivity as positivity
 from .subdivision import Decision as Decision
+from .switching.common_lyapunov import common_lyapunov as common_lyapunov
+from .switching.dwell_time import dwell_time as dwell_time
 from .timescales.fenichel import fenichel as fenichel

@@ -55,6 +55,14 @@ class Theorem(SystemOptions):
     """the degree of a polynomial Lyapunov function that is looked for"""
     weights: tuple[float, ...] = ()
     """positive weights of the components: of the norm (banach, contraction), or in Lyapunov's equation"""
+    drive: str = ""
+    """the parameter that is an input, with its range: NAME=LOW:HIGH"""
+    supply: str = ""
+    """the rate of supply of dissipativity, a text that may name the input"""
+    gain: float = 1.0
+    """the factor of the squared input in input-to-state stability"""
+    period: float | None = None
+    """the time after which the field repeats itself"""
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
     turned: tuple[str, ...] = ()
@@ -124,7 +132,7 @@ def main(words: Sequence[str]) -> int:
 
 OWN = (
     "box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "degree", "weights",
-    "fast", "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive",
+    "drive", "supply", "gain", "period", "fast", "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive",
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known
+from analysis.theorems.definite import above, largest_level
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of
 from analysis.theorems.quadratic import is_unstable
@@ -24,7 +25,6 @@ from analysis.theorems.squares import (
     product,
     weights_of_squares,
 )
-from analysis.theorems.stability.lyapunov import largest_level
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -93,7 +93,7 @@ def lyapunov_polynomial(
         vanishes("the point is an equilibrium", "f(x*) = 0", field, at),
     ]
     if V is not None:
-        height = _height(function("V", V, "a state"), at)
+        height = above(function("V", V, "a state"), at)
         p = polynomials(lambda u: jnp.reshape(height(at + size * u), (1,)), n)
         rows.append(known("V is a polynomial", "after cancellation", p is not None))
         if f is None or p is None:
@@ -135,11 +135,6 @@ def _conditions(flow: Any, rows: list[Hypothesis], region: Region | None, number
 
 def _all_hold(rows: list[Hypothesis]) -> bool:
     return all(one.status == HOLDS for one in rows)
-
-
-def _height(V: Field, at: np.ndarray) -> Field:
-    base = jnp.reshape(V(jnp.asarray(at)), ())
-    return lambda x: jnp.reshape(V(x), ()) - base
 
 
 def _sense(radius: float | None) -> str:
