@@ -47,7 +47,8 @@ class Theorem(SystemOptions):
     norm: Literal["1", "2", "inf"] = "2"
     """the norm of contraction"""
     rate: float = 0.0
-    """the rate of contraction that is asked for"""
+    """the rate that is asked for: of contraction, of growth (chetaev), of decay with an input (input-to-state), or of
+    the mean drift (foster, 1 if it is left out)"""
     reach: float | None = None
     """half the side of the box around the start of Newton's method, by default 0.1; for lyapunov-quadratic and
     lyapunov-polynomial, the largest distance from the equilibrium"""
@@ -63,6 +64,16 @@ class Theorem(SystemOptions):
     """the factor of the squared input in input-to-state stability"""
     period: float | None = None
     """the time after which the field repeats itself"""
+    modes: str = ""
+    """the modes of a switched system, as values of a parameter: NAME=VALUE,VALUE"""
+    time: float | None = None
+    """the mean time between switches"""
+    jump: tuple[str, ...] = ()
+    """the jumps of a chain, each as RATE:CHANGES, such as 'k:1,0' 'g*x:-1,0'"""
+    beyond: int = 1
+    """the finite set of Foster's criterion holds the states with all components below this number"""
+    primitive: bool = False
+    """ask that a matrix is primitive, too"""
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
     turned: tuple[str, ...] = ()
@@ -132,7 +143,8 @@ def main(words: Sequence[str]) -> int:
 
 OWN = (
     "box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "degree", "weights",
-    "drive", "supply", "gain", "period", "fast", "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive",
+    "drive", "supply", "gain", "period", "modes", "time", "jump", "beyond", "primitive", "fast", "turned", "backwards",
+    "strictly", "semidefinite", "conservative", "competitive",
 )  # fmt: skip
 
 
@@ -223,8 +235,66 @@ class _Given:
             raise ArgumentError("function", "be given as a text", "is missing")
         return self.text(self.o.function)
 
+    def drive(self) -> Any:
+        """The input of `--drive`."""
+        from dynsim.cli.parsing.ranges import named_range
+        from dynsim.systems.parameter import Parameter
+
+        return Parameter(self.system, *named_range(self.o.drive, "drive", ascending=True))
+
+    def supply(self) -> Callable[[Any, Any], Any]:
+        """The text of `--supply` as a function of the state and the input."""
+        from dynsim.systems.parameter import Parameter
+
+        if not self.o.supply:
+            raise ArgumentError("supply", "be given as a text", "is missing")
+        name, flow = self.drive().name, self._value_of(self.o.supply)
+        if name not in flow.parameters:
+            return lambda x, u: flow.quantity("value_of_text", 0.0, x)
+        driven = Parameter(flow, name, -1.0, 1.0)
+        return lambda x, u: driven.at(u).quantity("value_of_text", 0.0, x)
+
+    def modes(self) -> list[Any]:
+        """The system at each value of `--modes`."""
+        from dynsim.systems.parameter import Parameter
+
+        name, _, values = self.o.modes.partition("=")
+        try:
+            found = [float(value) for value in values.split(",")]
+        except ValueError:
+            raise ArgumentError("modes", "be NAME=VALUE,VALUE", f"is `{self.o.modes}`") from None
+        if len(set(found)) < 2:
+            raise ArgumentError("modes", "hold two or more different values", f"is `{self.o.modes}`")
+        parameter = Parameter(self.system, name, min(found), max(found))
+        return [parameter.at(value) for value in found]
+
+    def jumps(self) -> tuple[list[list[int]], Callable[[Any], Any]]:
+        """The changes of `--jump` and their rates as a function of the state."""
+        import jax.numpy as jnp
+
+        if not self.o.jump:
+            raise ArgumentError("jump", "be given as RATE:CHANGES", "is missing")
+        changes, rates = [], []
+        for one in self.o.jump:
+            rate, _, step = one.rpartition(":")
+            try:
+                changes.append([int(part) for part in step.split(",")])
+            except ValueError:
+                raise ArgumentError(
+                    "jump", "be RATE:CHANGES with integers, such as `g*x:-1,0`", f"is `{one}`"
+                ) from None
+            if len(changes[-1]) != len(self.names):
+                raise ArgumentError("jump", f"change {len(self.names)} components", f"is `{one}`")
+            rates.append(self.text(rate))
+        return changes, lambda x: jnp.stack([jnp.reshape(rate(x), ()) for rate in rates])
+
     def text(self, text: str) -> Callable[[Any], Any]:
         """A text as a function of the state."""
+        flow = self._value_of(text)
+        return lambda x: flow.quantity("value_of_text", 0.0, x)
+
+    def _value_of(self, text: str) -> Any:
+        """A system of text with the quantity `value_of_text`."""
         import dynsim as ds
         from dynsim.systems.named import parameters
 
@@ -235,12 +305,11 @@ class _Given:
             raise ArgumentError("function", "be one expression", f"is {text!r}")
         first = "value_of_text = "
         try:
-            flow: Any = ds.system(f"{first}{text}; {rest}", **values)  # pyright: ignore[reportArgumentType]
+            return ds.system(f"{first}{text}; {rest}", **values)  # pyright: ignore[reportArgumentType]
         except ArgumentError as error:
             column = lambda found: f"column {int(found[1]) - len(first)}"
             but = re.sub(r"(?:line 1, )?column (\d+)", column, error.but).replace(f"; {rest}", "the end")
             raise ArgumentError("function", error.must, but) from None
-        return lambda x: flow.quantity("value_of_text", 0.0, x)
 
     def parameter(self) -> tuple[Any, float]:
         """The parameter of `--parameter` and its value."""
@@ -343,6 +412,55 @@ ENTRIES: dict[str, TheoremEntry] = {
             g.system, g.near(), V=g.function() if o.function else None, degree=o.degree, radius=o.reach, budget=o.boxes
         ),
         ("near", "function", "degree", "reach"), "sums of squares give a function for all states or in a ball",
+    ),
+    "chetaev": TheoremEntry(
+        lambda o, g: _checked("chetaev")(g.system, g.function(), g.region(), g.near(), rate=o.rate, budget=o.boxes),
+        (*REGION, "function", "near", "rate"), "a function that grows where it is larger shows instability",
+    ),
+    "exponential-stability": TheoremEntry(
+        lambda o, g: _checked("exponential_stability")(g.system, g.function(), g.region(), g.near(), budget=o.boxes),
+        (*REGION, "function", "near"), "a Lyapunov function gives a rate and a gain",
+    ),
+    "barbalat": TheoremEntry(
+        lambda o, g: _checked("barbalat")(g.system, g.function(), g.region(), period=o.period, budget=o.boxes),
+        (*REGION, "function", "period"), "a function that does not grow comes to rest, also if the field has a period",
+    ),
+    "input-to-state": TheoremEntry(
+        lambda o, g: _checked("input_to_state")(
+            g.drive(), g.function(), g.region(), g.near(), rate=o.rate, gain=o.gain, budget=o.boxes
+        ),
+        (*REGION, "function", "near", "drive", "rate", "gain"), "a bounded input moves the state a bounded way",
+    ),
+    "dissipative": TheoremEntry(
+        lambda o, g: _checked("dissipative")(g.drive(), g.function(), g.supply(), g.region(), budget=o.boxes),
+        (*REGION, "function", "drive", "supply"), "no more is stored than an input supplies",
+    ),
+    "common-lyapunov": TheoremEntry(
+        lambda o, g: _checked("common_lyapunov")(
+            g.modes(), g.near(), V=g.function() if o.function else None,
+            region=g.region() if o.box or o.ball or o.annulus else None, budget=o.boxes,
+        ),
+        (*REGION, "function", "near", "modes"), "one function that falls in all modes allows any switching",
+    ),
+    "dwell-time": TheoremEntry(
+        lambda o, g: _checked("dwell_time")(g.modes(), time=o.time), ("modes", "time"),
+        "slow switching between stable linear modes is stable",
+    ),
+    "perron-frobenius": TheoremEntry(
+        lambda o, g: _checked("perron_frobenius")(g.system, primitive=o.primitive), ("primitive",),
+        "an irreducible matrix without negative entries has one dominant eigenvalue",
+    ),
+    "detailed-balance": TheoremEntry(
+        lambda o, g: _checked("detailed_balance")(g.system), (),
+        "a chain is reversible if rates agree both ways round every cycle",
+    ),
+    "foster": TheoremEntry(
+        lambda o, g: _checked("foster")(*g.jumps(), g.function(), beyond=o.beyond, drift=o.rate or 1.0),
+        ("jump", "function", "beyond", "rate"), "a drift towards a finite set makes a chain recurrent",
+    ),
+    "positivity": TheoremEntry(
+        lambda o, g: _checked("positivity")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "no component that is zero falls, so that none becomes negative",
     ),
     "routh-hurwitz": TheoremEntry(
         lambda o, g: _checked("routh_hurwitz")(g.system, g.near()), ("near",),
