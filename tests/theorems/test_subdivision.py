@@ -130,7 +130,7 @@ def test_elementary_functions_cancel_and_their_derivatives_bound_changes():
     [entry] = cancelled_entries(scalar_program(lambda x: jnp.reshape(fn(x), (1,)), (2,))) or []
     sides = np.array([[[0.3, 0.31], [-0.5, -0.49]]])
     low, high = entry.enclosed(sides)[0, 0]
-    x = np.stack(np.meshgrid(*[np.linspace(*side, 9) for side in sides[0]]))
+    x = np.stack(np.meshgrid(*[np.linspace(low, high, 9) for low, high in sides[0]]))
     values = np.exp(-x[0] * x[1]) + np.tanh(np.cos(x[0]))
     assert low <= np.min(values) <= np.max(values) <= high
     assert high - low < 1.05 * np.ptp(values)  # sin x is gone

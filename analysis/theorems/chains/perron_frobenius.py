@@ -100,7 +100,7 @@ def _is_primitive(A: Exact) -> bool:
 def _bounds(A: Exact) -> dict[str, float]:
     """Bounds of the dominant eigenvalue: the least and the largest (A x)_i / x_i for a positive vector x."""
     values, vectors = np.linalg.eig(np.array(A, float))
-    x = np.abs(vectors[:, np.argmax(values.real)].real)
+    x = np.abs(np.real(vectors)[:, np.argmax(np.real(values))])
     x = np.array([Fraction(float(v)) for v in np.maximum(x, 1e-12 * np.max(x))], dtype=object)
     ratios = (A @ x) / x
     outwards = lambda value, way: float(np.nextafter(float(value), way))
