@@ -54,15 +54,17 @@ def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
             "supercritical",
         ),
         (["lyapunov-quadratic", "x' = -x + x^3", "--near", "0"], 0, "c = 0.49"),
-        (
+        pytest.param(
             ["lyapunov-quadratic", "x' = -x + x^3", "--near", "0", "--weights", "2", "--reach", "0.5"],
             0,
             "c = 0.25, P11",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             ["lasalle", "x' = x - x^3", "--ball", "0", "1.5", "--near", "-1", "0", "1", "--function", "x^4/4 - x^2/2"],
             0,
             "tends to one of the equilibria",
+            marks=pytest.mark.slow,
         ),
         (["banach", "x[n+1] = 0.5*x + 0.9*y; y[n+1] = 0.1*x + 0.5*y", "--box", "-3", "3", "-1", "1"], 1, "fixed point"),
         (
@@ -82,17 +84,19 @@ def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
             "L = 0.8",
         ),
         (["chetaev", "x' = x^2", "--box", "-1", "1", "--near", "0", "--function", "x"], 0, "unstable"),
-        (
+        pytest.param(
             ["exponential-stability", "x' = -x", "--box", "-1", "1", "--near", "0", "--function", "x^2"],
             0,
             "gain = 1.02",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             ["barbalat", "x' = -x*(2 + cos(t))", "--ball", "0", "1", "--function", "x^2", "--period", "6.2831853"],
             0,
             "as told",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             [
                 *(
                     "input-to-state",
@@ -111,6 +115,7 @@ def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
             ],
             0,
             "bound = 0.01",
+            marks=pytest.mark.slow,
         ),
         (
             [

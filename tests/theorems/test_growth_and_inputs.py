@@ -96,6 +96,7 @@ MISSES = {
 
 
 SLOW = (
+    "a saddle", "an input",
     "half a saddle, whose eigenvalues are 0 and -1", "exponential stability", "Barbalat without time", "a sink",
     "a gain of one", "a decay that is not exponential", "a function that grows", "a box that is left",
     "a gain that is too small", "an input that is too strong", "a function that grows now and then",

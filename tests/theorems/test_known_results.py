@@ -30,6 +30,7 @@ def test_an_epidemic_with_births_tends_to_its_endemic_equilibrium():
     assert found.is_certified
 
 
+@pytest.mark.slow
 def test_two_phase_oscillators_synchronise_from_almost_half_a_turn():
     found = th.lyapunov(flow("d' = -2*k*sin(d)", k=0.5), lambda x: 1 - jnp.cos(x[0]), [(-3.1, 3.1)], [0.0])
     assert not_holding(found) == []
@@ -51,6 +52,7 @@ def test_three_phase_oscillators_synchronise_up_to_the_splay_state():
     assert "V falls along solutions" in dict(not_holding(splay))  # (2 pi / 3, -2 pi / 3) is at the distance 2.96
 
 
+@pytest.mark.slow
 def test_the_trapping_ellipsoid_of_lorenz():
     """E. Lorenz's ellipsoid; C. Sparrow, The Lorenz Equations, Springer 1982, appendix C."""
     size = lambda x: 28 * x[0] ** 2 + 10 * x[1] ** 2 + 10 * (x[2] - 56) ** 2

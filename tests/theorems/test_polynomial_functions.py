@@ -8,7 +8,7 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
-from analysis.theorems.squares import is_positive
+from analysis.theorems.squares import Family, is_positive, weights_of_squares
 
 ONE = Fraction(1)
 JOINT = "V is larger elsewhere and falls along solutions"
@@ -94,6 +94,15 @@ class TestWithASolver:
     )
     def test_a_form_that_is_not_definite_is_not_proved(self, coefficient, holds):
         assert is_positive({(2, 0): ONE, (1, 1): 2 * Fraction(coefficient), (0, 2): ONE}, 2) == holds
+
+    def test_weights_are_rounded_finely_enough_to_be_proved(self):
+        """w is left an interval of 2e-5 around a third, which 12 bits miss."""
+        square, third, gap = {(2,): ONE}, Fraction(1, 3), Fraction(1, 10**5)
+        above = Family({(2,): gap - third}, (square,))
+        below = Family({(2,): gap + third}, ({(2,): -ONE},))
+        found = weights_of_squares([above, below], 1)
+        assert found is not None
+        assert abs(found[0] - third) < gap
 
     def test_a_positive_form_without_squares_is_not_proved(self):
         motzkin = {(4, 2, 0): ONE, (2, 4, 0): ONE, (2, 2, 2): -3 * ONE, (0, 0, 6): ONE}

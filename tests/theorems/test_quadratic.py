@@ -51,6 +51,7 @@ def test_the_level_is_the_one_up_to_which_the_general_theorem_holds():
         assert th.lyapunov(VAN_DER_POL, V, region, [0.0, 0.0]).status == status
 
 
+@pytest.mark.slow
 def test_a_linear_flow_is_certified_as_far_as_it_is_asked_for():
     found = th.lyapunov_quadratic(flow("x' = -x + 4*y; y' = -2*y"), [0.0, 0.0], reach=3.0)
     assert found.applies
@@ -65,7 +66,9 @@ def test_a_narrow_gap_that_a_sample_misses_ends_the_level():
     assert found.numbers["c"] < 0.3**2 / 2 < 1.01 * found.numbers["beyond"]
 
 
-@pytest.mark.parametrize("text", ["x' = x; y' = -y", "x' = 0.02*x - y; y' = x + x*y"])
+@pytest.mark.parametrize(
+    "text", ["x' = x; y' = -y", pytest.param("x' = 0.02*x - y; y' = x + x*y", marks=pytest.mark.slow)]
+)
 def test_at_an_unstable_equilibrium_exactly_the_sign_of_the_function_fails(text):
     found = th.lyapunov_quadratic(flow(text), [0.0, 0.0])
     assert not_holding(found) == [("V = (x - x*)' P (x - x*) is positive definite", "fails")]

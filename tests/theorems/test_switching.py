@@ -42,6 +42,7 @@ class TestCommonFunctions:
         assert not_holding(found) == []
         assert found.is_certified
 
+    @pytest.mark.slow
     def test_nonlinear_modes_have_one_for_all_states_and_in_a_region(self):
         modes = [flow("x' = -x - x^3 + y; y' = -y"), flow("x' = -x; y' = -y - y^3 - x")]
         assert th.common_lyapunov(modes, ORIGIN, V=lambda x: x @ x).applies

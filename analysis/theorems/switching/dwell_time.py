@@ -44,8 +44,8 @@ def dwell_time(modes: Sequence[Any], *, time: float | None = None) -> Conditions
     Example:
         >>> import dynsim as ds
         >>> from analysis.theorems import dwell_time
-        >>> found = dwell_time([ds.system("x' = -x + 4*y; y' = -y"), ds.system("x' = -x; y' = 4*x - y")])
-        >>> found.applies, found.numbers["dwell"] < 5
+        >>> found = dwell_time([ds.system("x' = -x + 2*y; y' = -y"), ds.system("x' = -x; y' = 2*x - y")])
+        >>> found.applies, found.numbers["dwell"] < 6
         (True, True)
     """
     if len(modes) < 2:
