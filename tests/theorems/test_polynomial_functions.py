@@ -96,7 +96,7 @@ class TestWithASolver:
         assert is_positive({(2, 0): ONE, (1, 1): 2 * Fraction(coefficient), (0, 2): ONE}, 2) == holds
 
     def test_weights_are_rounded_finely_enough_to_be_proved(self):
-        """w is left an interval of 2e-5 around a third, which 12 bits miss."""
+        """The weight is left an interval of 2e-5 around a third, which 12 bits miss."""
         square, third, gap = {(2,): ONE}, Fraction(1, 3), Fraction(1, 10**5)
         above = Family({(2,): gap - third}, (square,))
         below = Family({(2,): gap + third}, ({(2,): -ONE},))
