@@ -1,4 +1,4 @@
-"""Positive matrices and chains: Perron and Frobenius, detailed balance, Foster's criterion, positive systems."""
+"""Positive matrices and chains: Perron and Frobenius, detailed balance, Foster's criterion."""
 
 from fractions import Fraction
 from typing import Any
@@ -45,8 +45,6 @@ APPLIES = {
     "molecules that decay in pairs": lambda: th.foster(
         PAIR_JUMPS, PAIR, lambda x: 3 * x[0] + x[1], beyond=12, drift=0.5
     ),
-    "an epidemic": lambda: th.positivity(flow("s' = -2*s*i; i' = 2*s*i - i; r' = i"), [(0.0, 1.0)] * 3),
-    "a linear positive system": lambda: th.positivity(flow("x' = -x + 2*y; y' = x - 9*y"), [(0.0, 1.0)] * 2),
 }
 MISSES = {
     "two blocks": (lambda: th.perron_frobenius(np.eye(2)), ("the matrix is irreducible", "fails")),
@@ -85,14 +83,6 @@ MISSES = {
         lambda: th.foster([[1], [-1]], lambda x: jnp.array([3.0, x[0]]), lambda x: x[0] ** 2 - 4 * x[0], beyond=5),
         ("V grows beyond all bounds", "undecided"),
     ),
-    "one negative entry off the diagonal": (
-        lambda: th.positivity(flow("x' = -x + (0.3 - 0.1*3)*y; y' = x - y"), [(0.0, 1.0)] * 2),
-        ("no entry off the diagonal is negative", "fails"),
-    ),
-    "a harvest": (
-        lambda: th.positivity(flow("x' = x*(1 - x) - 1e-9"), [(0.0, 1.0)]),
-        ("no component that is zero falls", "fails"),
-    ),
 }  # fmt: skip
 
 
@@ -127,7 +117,6 @@ def test_the_dominant_eigenvalue_and_the_stationary_distribution_are_the_known_o
         (lambda: th.perron_frobenius("lorenz"), "`system` must be a linear system"),
         (lambda: th.foster([[0.5]], lambda x: x, lambda x: x[0], beyond=1), "`jumps` must be integers"),
         (lambda: th.foster([[1], [-1]], lambda x: x, lambda x: x[0], beyond=1), "`rates` must give one rate"),
-        (lambda: th.positivity(flow("x' = -x"), [(-1.0, 1.0)]), "`sides` must begin at 0"),
     ],
 )
 def test_bad_input_is_named(call, said):

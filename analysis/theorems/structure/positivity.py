@@ -1,62 +1,71 @@
-"""Positive systems: no component that is zero falls, so that solutions stay where all components are not negative."""
+"""Positive flows: no component leaves the nonnegative states where it is zero."""
 
-import numpy as np
+from typing import Any
 
-from analysis.theorems.chains.perron_frobenius import not_negative
-from analysis.theorems.conditions import Conditions, known, together
-from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.linear import is_linear, linear_part
+import jax.numpy as jnp
+
+from analysis.theorems.algebra import rational
+from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, decided
+from analysis.theorems.fields import Field, field_of, smooth
 from analysis.theorems.regions import as_region
-from analysis.theorems.squares import polynomials
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "L. Farina and S. Rinaldi, Positive Linear Systems, Wiley 2000, theorem 2; W. Haddad et al., 2010, chapter 2"
-
 
 @checked
 def positivity(flow: AbstractFlow, sides: BoxLike, *, budget: int = BUDGET) -> Conditions:
-    """Check whether a flow is positive: components that are not negative stay so.
+    """Check whether solutions that begin nonnegative stay so: each component does not fall where it is zero.
 
-    On each face x_i = 0 of the box, f_i must not be negative. A linear flow x' = A x is positive exactly if A has no
-    negative entry off its diagonal (a Metzler matrix); then the size of the box does not matter.
+    A polynomial without negative coefficients on its face decides for all nonnegative states; otherwise the faces of
+    the box are covered by intervals. For a linear flow the condition says that the matrix is Metzler: no entry off the
+    diagonal is negative.
 
     Args:
-        flow: an autonomous flow on Euclidean space.
-        sides: (0, high) for each component, (n, 2): up to which values the faces are examined.
-        budget: largest number of boxes for each face.
+        flow: an autonomous flow on Euclidean space, of concentrations or populations.
+        sides: (low, high) for each component, with low = 0, (n, 2).
+        budget: largest number of boxes for each component.
 
     Raises:
-        ValueError: for bad input, sides that do not begin at 0, or a field that intervals cannot enclose.
+        ValueError: for bad input, a box that does not begin at zero, or a field that intervals cannot enclose.
 
-    Source: L. Farina and S. Rinaldi, Positive Linear Systems, Wiley 2000, theorem 2.
+    Source: H. Smith and P. Waltman, The Theory of the Chemostat, Cambridge 1995, appendix B.
 
     Example:
         >>> import dynsim as ds
         >>> from analysis.theorems import positivity
-        >>> epidemic = ds.system("s' = -2*s*i; i' = 2*s*i - i; r' = i")
-        >>> positivity(epidemic, [(0.0, 1.0)] * 3).applies
+        >>> predators = ds.system("x' = x*(1 - x) - x*y/(1 + x); y' = x*y/(1 + x) - 0.3*y")
+        >>> positivity(predators, [(0.0, 2.0), (0.0, 2.0)]).applies
         True
     """
-    where = as_region(sides, name="sides")
+    where = as_region(sides)
     n = where.dimension
-    if np.any(where.sides[:, 0] != 0):
-        raise ArgumentError("sides", "begin at 0", f"begin at {where.sides[:, 0].tolist()}")
-    field = field_of(flow, n, "the theorem on positive systems")
-    exact = polynomials(field, n)
-    if exact is not None and is_linear(exact):
-        row, follows = not_negative(linear_part(exact), True), "components that are not negative stay so for ever"
-    else:
-        parts = [
-            positive(lambda x, k=k: field(x)[k], where, strictly=False, faces=[(k, 0)], budget=budget) for k in range(n)
-        ]
-        row = together("no component that is zero falls", "f_i >= 0 where x_i = 0", parts)
-        follows = "components that are not negative stay so as long as the solution stays below the upper bounds"
+    if where.inside or any(where.sides[:, 0] != 0):
+        raise ArgumentError("sides", "be a box that begins at 0 in each component", f"is {where}")
+    field = field_of(flow, n, "the theorem on positive flows")
+    rows = [_not_falling(field, k, n) for k in range(n)]
+    for k, row in enumerate(rows):
+        if row.status != HOLDS:
+            found = positive(lambda x, k=k: field(x)[k], where, strictly=False, faces=[(k, 0)], budget=budget)
+            rows[k] = decided(row.words, row.inequality, found)
+    everywhere = all(row.decided == "algebra" for row in rows)
     return Conditions(
-        "Positive system", SOURCE,
-        (smooth(field, n), known("the box begins at zero", "low = 0", True), row),
-        follows, "a component may become negative", where, flow,
+        "Positive flow",
+        "H. Smith and P. Waltman, The Theory of the Chemostat, Cambridge 1995, appendix B",
+        (smooth(field, n), *rows),
+        "solutions that begin nonnegative stay nonnegative" + ("" if everywhere else " as long as they are in the box"),
+        "a component may become negative",
+        where, flow,
     )  # fmt: skip
+
+
+def _not_falling(field: Field, k: int, n: int) -> Hypothesis:
+    """Decide by signs of coefficients whether a component does not fall where it is zero; undecided if one is wrong."""
+    on_face: Any = lambda x: jnp.reshape(field(x.at[k].set(0.0))[k], (1,))
+    entries = rational(on_face, n)
+    above = lambda one: all(value >= 0 for value in one.values())
+    fine = entries is not None and above(entries[0].numer) and above(entries[0].denom) and entries[0].denom.coeff(1) > 0
+    words, sense = f"component {k} does not fall where it is zero", f"f_{k} >= 0 where x_{k} = 0"
+    return Hypothesis(words, sense, HOLDS if fine else "undecided", decided="algebra")
