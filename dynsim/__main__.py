@@ -48,6 +48,7 @@ MODULES = {
     "spectrum": "series.spectrum",
     "recurrence": "series.recurrence",
     "chaos": "series.chaos_test",
+    "theorem": "theorem.command",
 }
 """Modules in `dynsim.cli` of the commands whose module has another name."""
 

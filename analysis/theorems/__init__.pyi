@@ -8,6 +8,9 @@ from .bifurcation.hopf import hopf as hopf
 from .bifurcation.neimark_sacker import neimark_sacker as neimark_sacker
 from .bifurcation.pitchfork import pitchfork as pitchfork
 from .bifurcation.transcritical import transcritical as transcritical
+from .chains.detailed_balance import detailed_balance as detailed_balance
+from .chains.foster import foster as foster
+from .chains.perron_frobenius import perron_frobenius as perron_frobenius
 from .conditions import Conditions as Conditions
 from .conditions import Hypothesis as Hypothesis
 from .consensus import ConsensusTheorems as ConsensusTheorems
@@ -35,9 +38,16 @@ from .regions import annulus as annulus
 from .regions import ball as ball
 from .regions import box as box
 from .regions import where as where
+from .stability.barbalat import barbalat as barbalat
+from .stability.chetaev import chetaev as chetaev
 from .stability.contraction import contraction as contraction
+from .stability.dissipative import dissipative as dissipative
+from .stability.exponential_stability import exponential_stability as exponential_stability
+from .stability.input_to_state import input_to_state as input_to_state
 from .stability.lasalle import lasalle as lasalle
 from .stability.lyapunov import lyapunov as lyapunov
+from .stability.lyapunov_polynomial import lyapunov_polynomial as lyapunov_polynomial
+from .stability.lyapunov_quadratic import lyapunov_quadratic as lyapunov_quadratic
 from .stability.routh_hurwitz import routh_hurwitz as routh_hurwitz
 from .structure.conserved import conserved as conserved
 from .structure.cooperative import cooperative as cooperative
@@ -47,6 +57,8 @@ from .structure.hamiltonian import hamiltonian as hamiltonian
 from .structure.liouville import liouville as liouville
 from .structure.positivity import positivity as positivity
 from .subdivision import Decision as Decision
+from .switching.common_lyapunov import common_lyapunov as common_lyapunov
+from .switching.dwell_time import dwell_time as dwell_time
 from .timescales.averaging import averaging as averaging
 from .timescales.canard_point import canard_point as canard_point
 from .timescales.fenichel import fenichel as fenichel

@@ -79,6 +79,11 @@ def smooth(field: Field, dimension: int, what: str = "the field") -> Hypothesis:
     return known(f"{what} is smooth", "each operation has all derivatives", is_smooth(field, dimension) or None)
 
 
+def smooth_both(field: Field, V: Field, dimension: int) -> Hypothesis:
+    """State whether a field and a scalar function have all derivatives."""
+    return smooth(lambda x: jnp.append(field(x), V(x)), dimension, "the field with V")
+
+
 def continuous(field: Field, dimension: int, what: str = "the field") -> Hypothesis:
     """State whether a function is continuous where it is defined, by its operations; undecided if one may jump."""
     try:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.validated.intervals import IntervalFunction, middles
-from analysis.theorems.algebra import RationalFunction, rational_entries, sharper
+from analysis.theorems.algebra import cancelled_entries, sharper
 from analysis.theorems.regions import Region
 from dynsim._core.printing import one_line, report
 
@@ -88,13 +88,12 @@ def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
 
 
 class _Enclosure:
-    """The largest entry of a function on boxes, by its operations and, where rational, by its cancelled form, too."""
+    """The largest entry of a function on boxes, by its operations and by its cancelled form."""
 
     def __init__(self, value: Callable[[Any], Any], size: int, name: str):
         fn = lambda x: jnp.ravel(value(x))
         self.by_operations = IntervalFunction(fn, size, name)
-        cancelled = rational_entries(self.by_operations.values_program.program)
-        self.cancelled = None if cancelled is None else [RationalFunction(one) for one in cancelled]
+        self.cancelled = cancelled_entries(self.by_operations.values_program.program)
 
     def values(self, boxes: np.ndarray) -> np.ndarray:
         """Enclose the largest entry on each box, (boxes, 2)."""
