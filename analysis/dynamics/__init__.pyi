@@ -25,6 +25,7 @@ from .continuation.branches import Branch as Branch
 from .continuation.equilibria import continue_equilibria as continue_equilibria
 from .continuation.equilibria import switch as switch
 from .continuation.extending import extend as extend
+from .continuation.marks import Mark as Mark
 from .continuation.orbits import continue_orbits as continue_orbits
 from .continuation.orbits import orbit_of as orbit_of
 from .continuation.orbits import orbits_from_hopf as orbits_from_hopf

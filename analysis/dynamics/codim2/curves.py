@@ -27,6 +27,7 @@ from analysis.dynamics.continuation.orbits import RTOL, check_forcing, curve_of_
 from analysis.dynamics.continuation.scaling import curve_units, orbit_units
 from analysis.dynamics.continuation.stepping import can_go_on, follow
 from analysis.dynamics.continuation.steps import Limits, Steps
+from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
 from analysis.dynamics.normal_forms.flows import crossing_pair, turns
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.scaling.units import Units
@@ -38,6 +39,7 @@ from dynsim.errors import ArgumentError, shown
 from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractMap
+from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -295,6 +297,8 @@ def critical_curve(
     parameters: tuple[Parameter, Parameter],
     at: Bifurcation | Degeneracy,
     *,
+    kind: str = "",
+    frequency: float | None = None,
     iterate: int = 1,
     forcing: Callable[[Any], Any] | None = None,
     steps: Steps = Steps(),
@@ -310,7 +314,10 @@ def critical_curve(
         parameters: two parameters of one flow or map, with their ranges: that in which `at` was found, and another one,
             whose own value is that of `at`.
         at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits; or a
-            `Bogdanov-Takens point` on a curve of folds in these parameters, at which a curve of Hopf points begins.
+            codimension-two point of equilibria on a curve in these parameters, from which a curve goes on.
+        kind: of a curve through a codimension-two point: `fold` or `Hopf point`, by default the latter where there are
+            both.
+        frequency: of the Hopf points on a curve through a double Hopf point; by default the higher one.
         iterate: of a map, that of the branch.
         forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
         steps: the steps along the curve, in the norm of the state, the critical vector and the parameters together, the
@@ -334,12 +341,20 @@ def critical_curve(
         (True, ['cusp'])
     """
     inner, outer = plane_of(parameters)
-    double = isinstance(at, Degeneracy)
-    kind = "Hopf point" if double else at.kind
-    if double:
-        _check_double(inner.system, at)
+    if isinstance(at, Degeneracy):
+        _check_double(inner.system, at, kind)
+        kind = kind or leaving(at.kind)[-1]
+        if (at.kind, kind) != ("Bogdanov-Takens point", "Hopf point"):
+            both, at = _as_bifurcation((inner, outer), at, kind, frequency)
+            return critical_curve(both, at, steps=steps)
+    elif kind or frequency is not None:
+        raise ArgumentError(
+            "kind" if kind else "frequency", "be left out with a bifurcation", f"is {kind or frequency}"
+        )
     else:
         check_kind(inner.system, at)
+    double = isinstance(at, Degeneracy)
+    kind = kind or at.kind
     returning = _returning(inner.system, at.state, iterate, forcing, max_period, rtol)
     place = (at.first, at.second) if double else (at.parameter, outer.value)
     units = units_at((inner, outer), at.state, place)
@@ -356,10 +371,50 @@ def critical_curve(
     return _in_given(units, _found(curve, points, (begin, end), kind))._replace(iterate=returning.iterate)
 
 
-def _check_double(flow: Any, at: Degeneracy) -> None:
-    """Raise `ValueError` for a codimension-two point from which no curve of Hopf points is continued."""
-    if at.kind != "Bogdanov-Takens point" or isinstance(flow, AbstractMap) or isinstance(at.state, Cycle):
-        raise ArgumentError("at", "be a bifurcation or a Bogdanov-Takens point of equilibria", f"is a {at.kind}")
+LEAVING = {
+    "cusp": ("fold",), "Bogdanov-Takens point": ("fold", "Hopf point"), "Bautin point": ("Hopf point",),
+    "fold-Hopf point": ("fold", "Hopf point"), "double Hopf point": ("Hopf point",),
+}  # fmt: skip
+"""Kinds of the curves of bifurcations of equilibria that meet at a codimension-two point."""
+
+
+def leaving(kind: str) -> tuple[str, ...]:
+    """List the kinds of curves that meet at a codimension-two point of equilibria; there are none at other points."""
+    return LEAVING.get(kind, ())
+
+
+def _check_double(flow: Any, at: Degeneracy, kind: str) -> None:
+    """Raise `ValueError` for a codimension-two point from which no curve of a kind is continued."""
+    if not leaving(at.kind) or isinstance(flow, AbstractMap) or isinstance(at.state, Cycle):
+        raise ArgumentError("at", "be a bifurcation, or a codimension-two point of equilibria", f"is a {at.kind}")
+    if kind and kind not in leaving(at.kind):
+        raise ArgumentError("kind", f"be {' or '.join(leaving(at.kind))} at a {at.kind}", f"is {kind}")
+
+
+def frequencies_at(parameters: tuple[Parameter, Parameter], at: Degeneracy) -> list[float]:
+    """Compute the frequencies of the imaginary pairs of eigenvalues at a codimension-two point, in ascending order."""
+    count = {"Bautin point": 1, "fold-Hopf point": 1, "double Hopf point": 2}.get(at.kind, 0)
+    values = eigenvalues(tangent_jacobian(_system_at(parameters, at), at.state))
+    upper = values[np.imag(values) > 0]
+    return sorted(np.imag(upper[np.argsort(np.abs(np.real(upper)))][:count]).tolist())
+
+
+def _system_at(parameters: tuple[Parameter, Parameter], at: Degeneracy) -> Any:
+    return with_parameter(parameters[0].take, parameters[1].at(at.second), jnp.asarray(at.first))
+
+
+def _as_bifurcation(
+    parameters: tuple[Parameter, Parameter], at: Degeneracy, kind: str, frequency: float | None
+) -> tuple[tuple[Parameter, Parameter], Bifurcation]:
+    """Turn a codimension-two point into a bifurcation of a kind, of the system at its second parameter."""
+    system, known = _system_at(parameters, at), frequencies_at(parameters, at)
+    values, turn = eigenvalues(tangent_jacobian(system, at.state)), 0.0
+    if kind == "Hopf point":
+        turn = known[-1] if frequency is None else min(known, key=lambda one: abs(one - frequency))
+    flat = flat_state(at.state)
+    made = Bifurcation(kind, at.state, at.first, values, turn, 0.0, np.append(0 * flat, 1.0))
+    first, second = parameters
+    return (first.of(system), second.of(system)), made
 
 
 def _first(curve: AbstractCritical, units: Units, at: Bifurcation | Degeneracy) -> CurvePoint | None:
@@ -374,6 +429,8 @@ def _first(curve: AbstractCritical, units: Units, at: Bifurcation | Degeneracy) 
 def _limits(curve: AbstractCritical, steps: Steps) -> Limits:
     """Collect step sizes and bounds of a curve; raise `ValueError` if a range is too narrow for the steps."""
     units = curve.units
+    if steps.marks or steps.stops:
+        raise ArgumentError("steps", "have no marks and stops along a curve of bifurcations", "has")
     steps.limits(curve.first, POINTS, 1.0 if units is None else units.parameters[0])
     return steps.limits(curve.parameter, POINTS, curve.unit)
 
