@@ -22,6 +22,9 @@ from .codim2.planes import critical_curves as critical_curves
 from .codim2.planes import stability_map as stability_map
 from .continuation.bifurcations import Bifurcation as Bifurcation
 from .continuation.branches import Branch as Branch
+from .continuation.differentiable import BifurcationPoint as BifurcationPoint
+from .continuation.differentiable import bifurcation_point as bifurcation_point
+from .continuation.differentiable import orbit_period as orbit_period
 from .continuation.equilibria import continue_equilibria as continue_equilibria
 from .continuation.equilibria import switch as switch
 from .continuation.extending import extend as extend
