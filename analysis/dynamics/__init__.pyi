@@ -15,8 +15,8 @@ from .attractors.options import Search as Search
 from .attractors.search import Attractors as Attractors
 from .attractors.search import find_attractors as find_attractors
 from .codim2.curves import CriticalCurve as CriticalCurve
-from .codim2.curves import Degeneracy as Degeneracy
 from .codim2.curves import critical_curve as critical_curve
+from .codim2.degeneracies import Degeneracy as Degeneracy
 from .codim2.planes import StabilityMap as StabilityMap
 from .codim2.planes import critical_curves as critical_curves
 from .codim2.planes import stability_map as stability_map

@@ -10,7 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy, plane_of
+from analysis.dynamics.codim2.curves import CriticalCurve, plane_of
+from analysis.dynamics.codim2.degeneracies import Degeneracy
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch, cut_at
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch

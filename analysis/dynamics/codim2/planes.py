@@ -10,16 +10,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.codim2.curves import (
-    CriticalCurve,
-    Degeneracy,
-    critical_curve,
-    frequencies_at,
-    kinds_of,
-    leaving,
-    plane_of,
-    units_at,
-)
+from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, kinds_of, plane_of, units_at
+from analysis.dynamics.codim2.degeneracies import Degeneracy, frequencies_at, leaving
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes

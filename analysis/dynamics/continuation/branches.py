@@ -161,7 +161,7 @@ def _found(
         end, beyond = points[side], None
         if ends[side] in OPEN and (curve.zeros(end) or abs(least[side]) <= CROSSING):
             near = [abs(places[side] - places[side - sign])] if len(points) > 1 else []
-            beyond = _beyond(curve, end, sign, min([*near, BEYOND * (curve.parameter.high - curve.parameter.low)]))
+            beyond = point_beyond(curve, end, sign, min([*near, BEYOND * (curve.parameter.high - curve.parameter.low)]))
         if beyond is not None:
             index = len(points) if side else 0
             away = float(np.linalg.norm(beyond.flat - end.flat))
@@ -184,7 +184,7 @@ def _found(
     return kept, [(max(a, low), min(b, high)) for a, b in gaps if a < high and b > low]
 
 
-def _beyond(curve: AbstractCurve, last: CurvePoint, sign: int, size: float) -> CurvePoint | None:
+def point_beyond(curve: AbstractCurve, last: CurvePoint, sign: int, size: float) -> CurvePoint | None:
     """Find a point of a curve beyond its last one, in the direction of a sign along the tangent; None if it fails."""
     along = sign * last.tangent
     found = curve.stepped(last, along, size)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynsim as ds
-from analysis.dynamics import continue_equilibria, critical_curve, critical_curves
+from analysis.dynamics import continue_equilibria, critical_curve, critical_curves, extend
 
 OSCILLATORS = ds.system(
     "x' = a*x - y - x*(x^2 + y^2); y' = x + a*y - y*(x^2 + y^2); u' = b*u - 1.7*v - u*(u^2 + v^2)"
@@ -52,3 +52,16 @@ def test_curves_of_folds_and_of_hopf_points_lead_to_each_other(flow, start, hopf
         turning = by_kind["Hopf point"]
         assert np.allclose(turning.first, hopf(turning.second), atol=1e-8)
         assert np.ptp(by_kind["fold"].second) == pytest.approx(1.8, abs=0.1)
+
+
+@pytest.mark.parametrize("flow", [FOLD_HOPF, pytest.param(TAKENS, marks=pytest.mark.slow)], ids=["fold-Hopf", "Takens"])
+def test_a_codimension_two_point_at_a_bound_of_the_range_is_found(flow):
+    inside, bounds = flow is TAKENS, (-0.9, 0.0) if flow is TAKENS else (0.0, 0.9)
+    first, second = plane(flow, second=bounds)
+    start = [-0.0438, 0.0] if inside else [-0.2, 0.0, 0.0]
+    (fold,) = [b for b in continue_equilibria(first, np.array(start)).bifurcations if b.kind == "fold"]
+    curve = critical_curve((first, second), fold)
+    assert [d.kind for d in curve.degeneracies] == ["Bogdanov-Takens point" if inside else "fold-Hopf point"]
+    longer = extend(curve, plane(flow))
+    assert len(longer.degeneracies) == 1
+    assert np.ptp(longer.second) == pytest.approx(1.8)
