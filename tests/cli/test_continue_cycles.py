@@ -98,6 +98,7 @@ def test_the_cycle_of_a_run_is_continued_written_drawn_and_extended(capsys, fold
     )
 
 
+@pytest.mark.slow
 def test_the_equilibrium_of_a_run_is_continued(capsys, folder):
     answer(capsys, "simulate", "mine.py:halved", "--start", 0.1, 0, *SHORT, "--out", "run.npz")
     said = answer(capsys, "continue", "mine.py:halved", "--from", "run.npz", "--parameter", "mu=0.5:2.5")

@@ -19,6 +19,7 @@ def plane(flow, first=(-1.0, 0.5), second=(-0.9, 0.9)):
     return ds.Parameter(flow, "a", *first), ds.Parameter(flow, "b", *second)
 
 
+@pytest.mark.slow
 def test_the_second_curve_leaves_a_double_hopf_point():
     both = plane(OSCILLATORS)
     (first,) = continue_equilibria(both[0], np.zeros(4)).bifurcations
