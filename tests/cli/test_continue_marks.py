@@ -27,6 +27,11 @@ def test_other_formulas_are_refused(capsys, words, sentence):
     assert sentence in refused(capsys, *PARABOLA, *words)
 
 
+def test_a_state_at_rest_where_the_field_jumps_is_said_not_to_be_continued(capsys):
+    words = ("continue", "x' = a - x - sign(x - 0.2)", "--a", 0.5, "--parameter", "a=-3:3", "--box", -2, 2)
+    assert "`system` must have an equilibrium where the field is smooth" in refused(capsys, *words)
+
+
 @pytest.mark.slow
 def test_formulas_of_the_period_hold_along_orbits(capsys):
     words = ("continue", "van-der-pol", "--mu", -1, "--parameter", "mu=-1:3", "--start", 0, 0, "--cycles")

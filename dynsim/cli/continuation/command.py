@@ -194,6 +194,9 @@ def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tupl
             made.system, key, box=box, shape=shape, num_starts=o.num_starts, symmetries=symmetries, invariant=gram,
         )  # fmt: skip
         say(str(found))
+        if not found.found and found.pseudo:
+            must = "have an equilibrium where the field is smooth at the first parameter"
+            raise ArgumentError("system", must, "has only pseudo-equilibria, where trajectories slide: not continued")
         if not found.found:
             where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
             raise ArgumentError(
