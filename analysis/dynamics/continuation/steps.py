@@ -35,7 +35,7 @@ class Steps:
         >>> flow = ds.FunctionFlow(lambda t, x, a=1.0: a - x**2, parameters={"a": 1.0})
         >>> watched = Steps(marks={"x = 0.5": lambda x, a: x[0] - 0.5}, stops={"x < -0.5": lambda x, a: -0.5 - x[0]})
         >>> branch = continue_equilibria(ds.Parameter(flow, "a", -1.0, 1.0), [1.0], steps=watched)
-        >>> [(mark.name, round(mark.parameter, 6)) for mark in branch.marks], branch.ends[-1]
+        >>> [(mark.name, round(mark.parameter, 6)) for mark in branch.marks], branch.ends[0]
         ([('x = 0.5', 0.25)], 'stop: x < -0.5')
     """
 
