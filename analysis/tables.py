@@ -291,7 +291,8 @@ def branch_table(
         names: names of the components; by default those of the system.
         units: units of the components.
     """
-    marks = found.bifurcations
+    marks, named = found.places, [b.title for b in found.bifurcations] + [mark.name for mark in found.marks]
+    kinds = [mark.kind for mark in found.marks]
     lengths = np.append(found.arclengths, [b.arclength for b in marks])
     order = np.argsort(lengths, kind="stable")
     states = jax.tree.map(
@@ -310,8 +311,8 @@ def branch_table(
         columns |= {f"{name}_min": low[:, k], f"{name}_max": high[:, k], f"{name}_amplitude": (high - low)[:, k] / 2}
     columns |= {
         "period": periods, "frequency": 1 / periods, "arclength": lengths,
-        "stability": np.array([*found.kinds, *("undecided" for _ in marks)]),
-        "bifurcation": np.array(["" for _ in found.kinds] + [b.title for b in marks]),
+        "stability": np.array([*found.kinds, *("undecided" for _ in found.bifurcations), *kinds]),
+        "bifurcation": np.array(["" for _ in found.kinds] + named),
     }  # fmt: skip
     values = _padded([*np.asarray(found.eigenvalues), *(np.ravel(b.eigenvalues) for b in marks)])
     columns |= _columns_of("multiplier" if is_orbit else "eigenvalue", values)

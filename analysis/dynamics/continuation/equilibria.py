@@ -131,7 +131,7 @@ def switch(
         left = [departing(curve, here, along, way, within) for way in ways]
     else:
         left = _leaving(curve, here, along, across[0], within, touches=at.multiplicity == 0)
-    return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
+    return tuple(branch(curve, one[0], (at.kind, one[1]), within.marks) for one in left if one is not None)
 
 
 def _leaving(

@@ -8,6 +8,7 @@ import numpy as np
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.marks import Watched
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.stepping import begun_inside, follow
 from analysis.dynamics.continuation.steps import Limits
@@ -90,14 +91,14 @@ def follow_on_meshes(
 
 
 @in_one_thread
-def branch_of_parts(parts: list[Part], ends: tuple[str, str]) -> Branch:
+def branch_of_parts(parts: list[Part], ends: tuple[str, str], marks: Watched | None = None) -> Branch:
     """Build the branch of successive parts of a curve, and locate its bifurcations; see `branches.branch`."""
     meshes = [part.curve.mesh for part in parts if isinstance(part.curve, CollocationCurve)]
     most = max((len(mesh) - 1 for mesh in meshes), default=0)
     found = []
     for k, part in enumerate(parts):
         own = (ends[0] if k == 0 else "", ends[1] if part is parts[-1] else "")
-        made = branch(part.curve, part.points, own)
+        made = branch(part.curve, part.points, own, marks)
         found.append(_with_times(part, made, most) if most else made)
     whole = joined(found, ends)
     return whole._replace(vertical=is_vertical(parts[0].curve, whole.parameters, whole.arclengths))
@@ -114,8 +115,9 @@ def _with_times(part: Part, made: Branch, count: int) -> Branch:
         nodes = curve.units.moved(nodes, 1)
     states: Any = made.states
     times = np.tile(mesh[:-1], (len(part.points), 1))
-    at = tuple(b._replace(state=b.state._replace(times=curve.mesh[:-1])) for b in made.bifurcations)
-    return made._replace(states=Cycle(nodes, states.period, times), bifurcations=at)
+    timed = lambda found: tuple(b._replace(state=b.state._replace(times=curve.mesh[:-1])) for b in found)
+    at, marks = timed(made.bifurcations), timed(made.marks)
+    return made._replace(states=Cycle(nodes, states.period, times), bifurcations=at, marks=marks)
 
 
 @in_one_thread
@@ -130,7 +132,7 @@ def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits)
         curve, first = found
     forward, end = follow_on_meshes(curve, first, first.tangent, within)
     if end == "closed":
-        return branch_of_parts(forward, ("closed", "closed"))
+        return branch_of_parts(forward, ("closed", "closed"), within.marks)
     backward, begin = follow_on_meshes(curve, first, -first.tangent, within)
     turned = [Part(one.curve, [p._replace(tangent=-p.tangent) for p in one.points[::-1]]) for one in backward[::-1]]
     if not turned or not forward:
@@ -140,4 +142,4 @@ def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits)
         parts = [*turned[:-1], middle, *forward[1:]]
     else:
         parts = [*turned, *forward]
-    return branch_of_parts(parts, (begin, end))
+    return branch_of_parts(parts, (begin, end), within.marks)

@@ -175,12 +175,13 @@ def families_from_hopf(
     curve = curve_of_orbits(units, at.state, count, None, max_period, (rtol, atol), mesh)
     begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
     curve.at_crossings = True
-    parts, end = follow_on_meshes(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
+    within = steps.limits(curve.parameter, POINTS, curve.unit)
+    parts, end = follow_on_meshes(curve, begin, begin.tangent, within)
     if not parts:
         raise ArgumentError(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
-    found = branch_of_parts(parts, ("Hopf point", end))
+    found = branch_of_parts(parts, ("Hopf point", end), within.marks)
     crossing = next((b for b in found.bifurcations if b.kind == end == "branch point"), None)
     if crossing is None:
         return (found,)
@@ -336,7 +337,7 @@ def switch_orbits(
     if len(across) > 1 and not doubled:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
     left = [departing(curve, here, along, way, within, follow_on_meshes) for way in ways]
-    return tuple(branch_of_parts(one[0], (at.kind, one[1])) for one in left if one is not None)
+    return tuple(branch_of_parts(one[0], (at.kind, one[1]), within.marks) for one in left if one is not None)
 
 
 @checked
