@@ -1,6 +1,7 @@
 """Entry point of the command line `dynsim`: import the module of the chosen command, and run it."""
 
 import contextlib
+import gc
 import importlib
 import io
 import os
@@ -201,6 +202,7 @@ def _open_streams() -> None:
 def command_line() -> NoReturn:
     """Run the command of this process and end it with its exit status."""
     _open_streams()
+    gc.set_threshold(50_000)  # importing and tracing make many small objects that live on
     with interrupts.watched(), running(" ".join(["dynsim", *sys.argv[1:2]])):
         status = main()
     if status == interrupts.INTERRUPTED:

@@ -480,7 +480,7 @@ def _starts(work: Work) -> State:
 _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0)))
 
 
-LANES = 1024
+LANES = 4096
 """Bytes of one number for all members in lanes together on a processor, whose states then stay in its cache."""
 
 

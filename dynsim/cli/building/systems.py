@@ -13,8 +13,7 @@ from jax.flatten_util import ravel_pytree
 from dynsim._core.types import State
 from dynsim.cli.building.equations import first_value, from_text, has_value, is_equations, names, title
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
-from dynsim.cli.building.papers import MODEL, SYSTEMS, space, unused
-from dynsim.cli.building.papers import build as built
+from dynsim.cli.building.spaces import space
 from dynsim.cli.parsing.options import nearest_option, parse, refuse_unused, typed_as, warn
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.parsing.tables import number
@@ -23,7 +22,6 @@ from dynsim.errors import ArgumentError, check_positive, counted, nearest
 from dynsim.keys import random_key
 from dynsim.systems.angles import turning
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
-from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import Components, changed, components, declared, listed, parameters
 
 System = AbstractFlow | AbstractMap
@@ -37,12 +35,24 @@ STARTED = ("prototypes", "fast-slow", "master-equation")  # the papers' flows th
 
 
 class Found(NamedTuple):
-    """System with its name, its initial state (None if its dimension is unknown), and a window for portraits, or ()."""
+    """System with its name, its initial state, and a window for portraits, or ().
+
+    The initial state is None if the dimension is unknown, or if a random one is to be drawn when it is needed: `random`
+    holds the seed and the dimension.
+    """
 
     name: str
     system: Any
     start: State | None
     box: tuple[float, ...] = ()
+    random: tuple[int, int] | None = None
+
+    def state(self) -> State | None:
+        """Get the initial state, drawn if that is to be done, or None if the dimension is unknown."""
+        if self.start is not None or self.random is None:
+            return self.start
+        seed, dimension = self.random
+        return self.system.space.sample(random_key(seed, "start"), (dimension,))
 
     def begun(self, dimension: int | None = None) -> State:
         """Get the initial state, or draw a random one of this dimension.
@@ -50,8 +60,9 @@ class Found(NamedTuple):
         Raises:
             ValueError: if neither is known.
         """
-        if self.start is not None:
-            return self.start
+        known = self.state()
+        if known is not None:
+            return known
         if dimension is None:
             must = f"be given for `{self.name}`, whose dimension is unknown"
             raise ArgumentError("start", must, "is not")
@@ -94,9 +105,13 @@ def _named(o: SystemOptions, command: str) -> Found:
     if is_equations(o.system):
         refuse_unused(o, OF_FUNCTIONS, "unless the system is a function of yours, which equations are not")
         return _started(o, _of_text(o, given, command))
-    if ":" not in o.system:
-        own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
-        refuse_unused(o, own, f"unless the system is a function of yours, which `{o.system}` is not")
+    if ":" in o.system and o.system.partition("/")[0] not in STARTED:
+        return _fitting(o, _started(o, _own(o, given, command)), command)
+    from dynsim.cli.building.papers import SYSTEMS
+    from dynsim.systems.catalogue.entries import CATALOGUE
+
+    own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
+    refuse_unused(o, own, f"unless the system is a function of yours, which `{o.system}` is not")
     if o.system in CATALOGUE:
         entry = CATALOGUE[o.system]
         _only(given, parameters(entry.system()), o, command)
@@ -111,8 +126,6 @@ def _named(o: SystemOptions, command: str) -> Found:
         return _started(o, _of_tokens(o, given, command))
     if o.system.partition("/")[0] in STARTED:
         return _started(o, _of_paper(o, given, command))
-    if ":" in o.system:
-        return _fitting(o, _started(o, _own(o, given, command)), command)
     if o.system.endswith(".py"):
         raise without_name("system", o.system)
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
@@ -142,6 +155,8 @@ def _of_text(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
 
 def warn_below_zero(system: str, argument: str, values: Any) -> None:
     """Warn about negative values of populations and concentrations in the catalogue, which have no meaning."""
+    from dynsim.systems.catalogue.entries import CATALOGUE
+
     entry = CATALOGUE.get(system)
     if entry is not None and entry.counted and np.any(np.asarray(values, float) < 0):
         warn([f"`{argument}` reaches below zero, where the {entry.counted} of `{system}` have no meaning."])
@@ -206,6 +221,7 @@ def _words(given: Mapping[str, str]) -> list[str]:
 def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     """Build a flow of tokens from the options of `dynsim simulate`."""
     from dynsim.cli.building.flow_options import Simulate, with_dimension
+    from dynsim.cli.building.papers import MODEL, build, unused
     from dynsim.cli.building.starts import start
 
     known = ("tokens", "dimension", "initial", *MODEL)
@@ -214,7 +230,7 @@ def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Foun
     words = [o.system, "--seed", str(o.seed), *of_space, *_words(given)]
     parsed = parse(Simulate, words, f"simulate {o.system}")
     options = with_dimension(parsed)
-    made = built(options)
+    made = build(options)
     refuse_unused(parsed, unused(options, made), f"for `{o.system}`, on which it has no effect")
     return Found(o.system, made, start(options, made, 0))
 
@@ -307,8 +323,9 @@ def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
     Without an initial state the centre of the box is used. `dynsim simulate` checks at the state that it draws instead.
     """
     size, x = _size(o), cast(Any, made.start)
-    if x is None and size is not None:
-        x = jnp.asarray(np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1), float)
+    if x is None:
+        centre = None if size is None else np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1)
+        x = made.state() if centre is None else jnp.asarray(centre, float)
     if x is None or command == "simulate" and not o.start:
         return made
     host = isinstance(made.system, AbstractMap) and made.system.on_host
@@ -340,7 +357,7 @@ def _started(o: SystemOptions, made: Found) -> Found:
     if not o.start:
         size, names = _size(o), made.system.names
         if made.start is None and names and size in (None, len(names)):
-            return made._replace(start=made.system.space.sample(random_key(o.seed, "start"), (len(names),)))
+            return made._replace(random=(o.seed, len(names)))
         return made
     if not all(map(math.isfinite, o.start)):
         raise ArgumentError("start", "hold finite numbers", f"is {o.start}")

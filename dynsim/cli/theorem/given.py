@@ -15,7 +15,7 @@ class Given:
 
     def __init__(self, o: Theorem, made: Any):
         self.o, self.system = o, made.system
-        self._start = made.start
+        self._start = made.state()
 
     @property
     def names(self) -> tuple[str, ...]:
