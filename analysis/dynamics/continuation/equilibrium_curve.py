@@ -24,10 +24,11 @@ from analysis.dynamics.linearisation import (
     tangent_basis,
 )
 from analysis.dynamics.normal_forms.branch_points import BranchForm, branch_form
-from analysis.dynamics.normal_forms.charts import FlowChart, MapChart
-from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
+from analysis.dynamics.normal_forms.charts import Chart, FlowChart, MapChart
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, hopf_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.sparse.matrices import Extended
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
 from dynsim.simulation.checks import check_flow
@@ -160,8 +161,15 @@ class EquilibriumCurve(AbstractCurve):
             return UNKNOWN
         flow = self.parameter.at(point.parameter)
         if name == "Hopf point":
-            return self._given(lyapunov_coefficient(flow, point.state, frequency), point, 1j * frequency)
-        return self._given(fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope), point)
+            return self._given(hopf_coefficient(self._chart(flow, point), point.J, frequency), point, 1j * frequency)
+        return self._given(fold_coefficient(self._chart(flow, point), point.J, point.slope), point)
+
+    def _chart(self, flow: AbstractFlow, point: CurvePoint) -> Chart:
+        return FlowChart(flow, point.state, point.basis)
+
+    def _both(self, point: CurvePoint) -> Any:
+        """Join the derivatives by the state and by the parameter."""
+        return np.column_stack([point.J, point.slope])
 
     def branch_form(self, point: CurvePoint) -> BranchForm:
         """Compute the normal form of a simple branch point, unless symmetries move the state."""
@@ -171,9 +179,10 @@ class EquilibriumCurve(AbstractCurve):
         def derivatives(move: np.ndarray) -> np.ndarray:
             state = self.displaced(point.state, point.basis @ move[:-1])
             at = self.equations(state, point.parameter + float(move[-1]), point.basis)
-            return np.column_stack([at.J, at.slope])
+            both = self._both(point._replace(J=at.J, slope=at.slope))
+            return both.plain if isinstance(both, Extended) else both
 
-        found = branch_form(derivatives, np.column_stack([point.J, point.slope]))
+        found = branch_form(derivatives, self._both(point))
         if self.units is None or not found.kind:
             return found
         length = float(np.linalg.norm(self.units.flat(point.state) * (point.basis @ null_vectors(point.J)[0])))
