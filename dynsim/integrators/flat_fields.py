@@ -14,10 +14,10 @@ from jaxtyping import Array
 from dynsim._core.types import ArrayLike, State
 from dynsim.errors import ArgumentError
 from dynsim.integrators.base import program_form
-from dynsim.programs.sparsity import COLUMNS, SMALLEST, Pattern, entries_of, sparse_pattern
 from dynsim.programs import scalar_program
 from dynsim.programs.program import Program
 from dynsim.programs.python_function import python_function
+from dynsim.programs.sparsity import COLUMNS, SMALLEST, Pattern, entries_of, sparse_pattern
 from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 

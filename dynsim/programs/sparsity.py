@@ -55,7 +55,9 @@ class Pattern(NamedTuple):
         return csc_array((entries, self.rows, ends), shape=(self.size, self.size))
 
 
-def entries_of(function: Callable[[Array], Array], x: Array, seeds: ArrayLike, group: ArrayLike, row: ArrayLike) -> Array:
+def entries_of(
+    function: Callable[[Array], Array], x: Array, seeds: ArrayLike, group: ArrayLike, row: ArrayLike
+) -> Array:
     """The entries of the Jacobian of a function at x, from one derivative for each group of its columns.
 
     Args:

@@ -3,7 +3,7 @@
 import abc
 import functools
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -45,8 +45,8 @@ class CurvePoint(NamedTuple):
 
     state: State
     parameter: float
-    basis: np.ndarray
-    J: np.ndarray
+    basis: Any
+    J: Any
     slope: np.ndarray
     tangent: np.ndarray
     spectrum: Callable[[], np.ndarray]
@@ -75,7 +75,7 @@ class Equations(NamedTuple):
     """Equations at a state and a parameter: values and derivatives in coordinates, and the largest residual."""
 
     values: np.ndarray
-    J: np.ndarray
+    J: Any
     slope: np.ndarray
     size: float
 
@@ -113,7 +113,7 @@ class AbstractCurve(abc.ABC):
         return state if self.units is None else self.units.rescaled(state)
 
     @abc.abstractmethod
-    def basis(self, state: State) -> np.ndarray:
+    def basis(self, state: State) -> Any:
         """Compute an orthonormal basis of the coordinates at a state, (ambient, coordinates)."""
 
     @abc.abstractmethod
@@ -121,18 +121,18 @@ class AbstractCurve(abc.ABC):
         """Move a state by a step, given as a flattened ambient vector."""
 
     @abc.abstractmethod
-    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+    def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the equations and their derivatives."""
 
     @abc.abstractmethod
-    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+    def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Compute an orthonormal basis of directions in which symmetries move a state, (coordinates, symmetries)."""
 
     @abc.abstractmethod
-    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues that decide about stability, without those due to symmetries."""
 
-    def rounding(self, values: np.ndarray, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def rounding(self, values: np.ndarray, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the errors of those eigenvalues that are judged by their own errors; zero for the others."""
         del J, orbit
         return np.zeros(len(values))
@@ -276,7 +276,7 @@ class AbstractCurve(abc.ABC):
         largest = max(float(np.max(np.abs(point.values), initial=0.0)) for point in points)
         return abs(value.imag) <= self.double * largest
 
-    def row_sizes(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    def row_sizes(self, J: Any, slope: np.ndarray) -> np.ndarray:
         """Compute sizes of the equations at a point, by which they are divided in Newton steps; one by default."""
         del slope
         return np.ones(len(J))
@@ -290,7 +290,7 @@ class AbstractCurve(abc.ABC):
         sizes = self.row_sizes(at.J, at.slope)
         return Equations(at.values / sizes, at.J / sizes[:, None], at.slope / sizes, at.size)
 
-    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+    def balanced(self, matrix: Any) -> Any:
         """Scale the rows of a matrix of derivatives to similar sizes.
 
         Small singular values are compared with the largest one, so that rows of very different sizes would hide them.
@@ -307,7 +307,7 @@ class AbstractCurve(abc.ABC):
         return self._point(state, parameter, basis, self.equations(state, parameter, basis))
 
     def _point(
-        self, state: State, parameter: float, basis: np.ndarray, at: Equations, direction: np.ndarray | None = None
+        self, state: State, parameter: float, basis: Any, at: Equations, direction: np.ndarray | None = None
     ) -> CurvePoint:
         orbit = self.orbit(state, basis)
         null = null_vector(self.balanced(self._with_rows(at.J, at.slope, orbit)), CROSSING, direction)
@@ -316,7 +316,7 @@ class AbstractCurve(abc.ABC):
         rounding = functools.cache(lambda: self.rounding(spectrum(), at.J, orbit))
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding)
 
-    def _with_rows(self, J: np.ndarray, slope: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def _with_rows(self, J: Any, slope: np.ndarray, orbit: np.ndarray) -> Any:
         """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
         (m, d), k, sizes = J.shape, orbit.shape[1], self.row_sizes(J, slope)
         matrix = np.zeros((m + k, d + 1))
@@ -429,7 +429,7 @@ def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:
     return solution(with_row(derivatives, direction), np.append(-at.values, 0.0))
 
 
-def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+def _transported(old: Any, new: Any) -> Any:
     """Find the basis of a new tangent space that is nearest to an old basis."""
     if old is new or np.array_equal(old, new):
         return new

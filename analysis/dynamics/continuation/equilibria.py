@@ -77,7 +77,9 @@ def continue_equilibria(
     first = curve.at(state, curve.value)
     if first is None:
         at = curve.equations(state, curve.value, curve.basis(state))
-        if not (np.all(np.isfinite(at.values)) and np.all(np.isfinite(row_sizes(at.J))) and np.all(np.isfinite(at.slope))):
+        if not (
+            np.all(np.isfinite(at.values)) and np.all(np.isfinite(row_sizes(at.J))) and np.all(np.isfinite(at.slope))
+        ):
             raise ArgumentError("flow", "have a finite field with finite derivatives at `start`", "has not")
         raise ArgumentError("start", "be near an equilibrium", "leads to none at the flow's own parameter")
     return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))

@@ -58,7 +58,7 @@ def pattern_of(parameter: Parameter, state: State) -> Pattern | None:
 class LargeEquilibriumCurve(EquilibriumCurve):
     """Vector field of a flow on a flat space with many unknowns, with its sparse derivatives.
 
-    Only the rightmost eigenvalues are computed, and on each part of a branch between bifurcations their number is checked.
+    Only the rightmost eigenvalues are computed. Their number is checked between bifurcations.
     """
 
     def __init__(self, parameter: Parameter, units: Units, pattern: Pattern):

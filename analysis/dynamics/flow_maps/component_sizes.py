@@ -53,7 +53,7 @@ class Local(NamedTuple):
     """Vector field, Jacobian and eigenvalues at a state and parameter values; of a sparse one the rightmost ones."""
 
     field: np.ndarray
-    J: np.ndarray | SparseMatrix
+    J: Any
     values: np.ndarray
 
 
@@ -260,7 +260,7 @@ def _differ(before: np.ndarray, after: np.ndarray, least: np.ndarray) -> bool:
     )
 
 
-def _among(groups: list[np.ndarray], J: np.ndarray | SparseMatrix) -> np.ndarray:
+def _among(groups: list[np.ndarray], J: Any) -> np.ndarray:
     """Compute the largest derivatives of groups of successive entries by each other."""
     starts = [int(group[0]) for group in groups]
     if isinstance(J, SparseMatrix):
@@ -268,20 +268,20 @@ def _among(groups: list[np.ndarray], J: np.ndarray | SparseMatrix) -> np.ndarray
     return np.maximum.reduceat(np.maximum.reduceat(np.abs(J), starts, axis=0), starts, axis=1)
 
 
-def _coupled(groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
+def _coupled(groups: list[np.ndarray], J: Any, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
     """Compute the largest derivatives of groups of entries by each other, and their relaxation rates."""
     among = _among(groups, J)
     return among - np.diag(np.diag(among)), np.fmax(np.diag(among), rates.slow)
 
 
-def _driven(units: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
+def _driven(units: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRates) -> np.ndarray:
     """Estimate the unit of each component from the terms that drive it; 0 if there are none."""
     among, speeds = _coupled(groups, J, rates)
     forces = np.array([np.max(rates.forces[group]) for group in groups]) / TYPICAL
     return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
 
 
-def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
+def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRates) -> np.ndarray:
     """Estimate the missing units of entries from the other components and parameters that drive them.
 
     If nothing drives a component, its effect on the others is used, or else the state itself.

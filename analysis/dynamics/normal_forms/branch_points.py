@@ -115,7 +115,7 @@ def _reduced(
     )
 
 
-def _differences(derivatives: Derivatives, way: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
+def _differences(derivatives: Derivatives, way: np.ndarray, step: float) -> tuple[Any, Any]:
     """Compute first and second derivatives of [J, F_p] along a direction by central differences of order four."""
     far, near, here, after, beyond = (derivatives(k * step * way) for k in (-2, -1, 0, 1, 2))
     first = (8 * (after - near) - (beyond - far)) / (12 * step)

@@ -88,7 +88,9 @@ def hopf_coefficient(chart: Chart, A: Float[np.ndarray, "d d"] | SparseMatrix, f
     return Coefficient(value.real / (2 * w), size / (2 * w))
 
 
-def fold_coefficient(chart: Chart, J: Float[np.ndarray, "d d"] | SparseMatrix, slope: Float[np.ndarray, " d"]) -> Coefficient:
+def fold_coefficient(
+    chart: Chart, J: Float[np.ndarray, "d d"] | SparseMatrix, slope: Float[np.ndarray, " d"]
+) -> Coefficient:
     """Compute c of a fold, near which the parameter is lambda_0 + c s^2 at distance s along the branch.
 
     Where c > 0 the two equilibria exist for larger parameter values. The result is NaN if the derivative by the

@@ -203,7 +203,9 @@ class Bordered:
     def product(self, x: np.ndarray, *, transposed: bool = False) -> np.ndarray:
         """Multiply by the matrix, or by its transpose."""
         b, c = (self.row, self.column) if transposed else (self.column, self.row)
-        return np.append(self.inner.product(x[:-1], transposed=transposed) + b * x[-1], c @ x[:-1] + self.corner * x[-1])
+        return np.append(
+            self.inner.product(x[:-1], transposed=transposed) + b * x[-1], c @ x[:-1] + self.corner * x[-1]
+        )
 
     def refined(self, left: np.ndarray, *, transposed: bool = False) -> np.ndarray:
         """Solve the equations with one step of refinement."""
@@ -238,7 +240,7 @@ class Bordered:
 
     @functools.cached_property
     def signed_least(self) -> float:
-        """The least singular value, found by the power method, with the sign of the determinant; 0 if it is rounding."""
+        """The least singular value with the sign of the determinant, by the power method; 0 if it is rounding."""
         with np.errstate(all="ignore"):
             x, least = np.random.default_rng(len(self)).normal(size=len(self)), 0.0
             for _ in range(POWERS):
@@ -274,7 +276,9 @@ def _least(matrix: Any, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
         if not np.all(np.isfinite([*moved, *(np.pad(one, (0, m - n)) for one in others)])):
             break
         right, left = np.linalg.qr(np.array(moved).T)[0], np.linalg.qr(np.array(others).T)[0]
-    image = np.array([(matrix.inner @ x[:-1] + matrix.column * x[-1]) if wide else matrix.product(x) for x in right.T]).T
+    image = np.array(
+        [(matrix.inner @ x[:-1] + matrix.column * x[-1]) if wide else matrix.product(x) for x in right.T]
+    ).T
     turns, sizes, order = np.linalg.svd(left.T @ image)
     sizes = np.append(sizes, np.zeros(wide))[::-1]
     return right @ order[::-1].T, left @ turns[:, ::-1], sizes

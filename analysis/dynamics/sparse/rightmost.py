@@ -71,7 +71,7 @@ def rightmost(J: SparseMatrix, count: int, shifts: int = SHIFTS) -> Rightmost:
         found = _united(found, near if shift.imag == 0 else _with_conjugates(near))
         half = max(radius**2 - max(within.real - shift.real, shift.real) ** 2, 0.0) ** 0.5
         top = max(top, shift.imag + half) if shift.imag - half <= top else top
-        complete = top >= within.imaginary
+        complete = top >= within.imaginary or within.real < 0
         if complete or (k and not half):
             break
         shift = complex(middle, min(top + 0.9 * half, within.imaginary) if k else 0.0)
@@ -105,7 +105,7 @@ def _near(J: SparseMatrix, shift: complex, count: int) -> tuple[Complex[np.ndarr
     values, Q = _largest(away, np.empty((len(J), 0)), count)
     if not len(values):
         return values, 0.0
-    radius = 1 / float(np.min(np.abs(values)))
+    radius = 1 / float(np.min(np.abs(values))) if len(values) >= count else 0.0  # 0 if some have not converged
     for _ in range(SEARCHES):
         if _stretch(away, Q) * radius * INSIDE < 1:
             break
@@ -128,7 +128,8 @@ def _largest(away: SparseMatrix, Q: np.ndarray, count: int) -> tuple[np.ndarray,
     try:
         values, vectors = eigs(inverse, k=count, which="LM", v0=start, maxiter=RESTARTS)
     except ArpackError as error:  # those that have converged, if there are any
-        values, vectors = getattr(error, "eigenvalues", np.empty(0)), getattr(error, "eigenvectors", np.empty((n, 0)))
+        none = np.empty(0, complex), np.empty((n, 0), complex)
+        values, vectors = getattr(error, "eigenvalues", none[0]), getattr(error, "eigenvectors", none[1])
     parts = vectors if dtype.kind == "c" else np.column_stack([vectors.real, vectors.imag[:, values.imag > 0]])
     return values, _basis(np.column_stack([Q, parts]))
 
