@@ -23,7 +23,7 @@ PERTURBED = 8 * float(np.finfo(float).eps)
 # Singular value, relative to the size of the equations, below which a solution has no part along its direction.
 NEGLIGIBLE = 1e-11
 # Error of a singular value, relative to the largest entry.
-ROUNDING = 4 * float(np.finfo(float).eps)
+ROUNDING = 32 * float(np.finfo(float).eps)
 # Singular value below which the null vector of a matrix with one more column than rows is not unique.
 CROSSING = 1e-8
 # Number of steps of the power method by which the least singular value is found, and of those for null vectors.

@@ -4,7 +4,8 @@ The eigenvalues near a shift come from Arnoldi's method for the inverse of the s
 real matrix J lie in a rectangle (Bendixson): their real parts are bounded by those of the symmetric part of J, their
 imaginary parts by those of the skew part, and both by the sums of the rows. Shifts are added in the middle of the part
 of the rectangle in the right half-plane, until the disks in which all eigenvalues are known cover it. In each disk the
-search is repeated across the eigenvectors that were found, because Arnoldi's method may miss copies of a multiple one.
+search is repeated across the eigenvectors that were found, because Arnoldi's method may miss copies of a multiple one;
+one that is missed beside many others at nearly the same distance from the shift may escape this test, too.
 
 Source: I. Bendixson, Sur les racines d'une equation fondamentale, Acta Math. 25 (1902); R. B. Lehoucq, D. C. Sorensen
 and C. Yang, ARPACK Users' Guide (1998); W. Govaerts, Numerical Methods for Bifurcations of Dynamical Equilibria (2000).
@@ -23,10 +24,12 @@ SHIFT = 0.3137
 SHIFTS = 4
 # Number of eigenvalues near a shift beyond those that are wanted.
 MORE = 8
+# Least number of vectors of Arnoldi's method; with fewer ones few eigenvalues in a cluster did not converge.
+BASIS = 48
 # Largest number of restarts of Arnoldi's method.
 RESTARTS = 20
 # Number of steps of Arnoldi's method by which missed eigenvalues are looked for, and of searches for them.
-STEPS, SEARCHES = 16, 3
+STEPS, SEARCHES = 24, 3
 # Ratio of distances from a shift above which an eigenvalue lies inside a disk.
 INSIDE = 1 - 1e-6
 # Relative distance of eigenvalues of two disks that are the same.
@@ -124,9 +127,10 @@ def _largest(away: SparseMatrix, Q: np.ndarray, count: int) -> tuple[np.ndarray,
     n, dtype = len(away), away.matrix.dtype
     across = lambda x: x - Q @ (Q.conj().T @ x)
     inverse = LinearOperator((n, n), matvec=lambda x: across(away.solved(across(x.ravel().astype(dtype)))), dtype=dtype)
+    size = min(n - 1, max(2 * count + 1, BASIS))
     start = np.random.default_rng(n).normal(size=n).astype(dtype)
     try:
-        values, vectors = eigs(inverse, k=count, which="LM", v0=start, maxiter=RESTARTS)
+        values, vectors = eigs(inverse, k=count, which="LM", v0=start, ncv=size, maxiter=RESTARTS)
     except ArpackError as error:  # those that have converged, if there are any
         none = np.empty(0, complex), np.empty((n, 0), complex)
         values, vectors = getattr(error, "eigenvalues", none[0]), getattr(error, "eigenvectors", none[1])
