@@ -11,7 +11,7 @@ Source: I. Bendixson, Sur les racines d'une equation fondamentale, Acta Math. 25
 and C. Yang, ARPACK Users' Guide (1998); W. Govaerts, Numerical Methods for Bifurcations of Dynamical Equilibria (2000).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Complex
@@ -120,7 +120,7 @@ def _near(J: SparseMatrix, shift: complex, count: int) -> tuple[Complex[np.ndarr
     return shift + 1 / values, radius
 
 
-def _largest(away: SparseMatrix, Q: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _largest(away: SparseMatrix, Q: np.ndarray, count: int) -> tuple[Any, np.ndarray]:
     """Compute the largest eigenvalues of the inverse across given vectors, and an orthonormal basis of all vectors."""
     from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
@@ -134,7 +134,9 @@ def _largest(away: SparseMatrix, Q: np.ndarray, count: int) -> tuple[np.ndarray,
     except ArpackError as error:  # those that have converged, if there are any
         none = np.empty(0, complex), np.empty((n, 0), complex)
         values, vectors = getattr(error, "eigenvalues", none[0]), getattr(error, "eigenvectors", none[1])
-    parts = vectors if dtype.kind == "c" else np.column_stack([vectors.real, vectors.imag[:, values.imag > 0]])
+    parts = (
+        vectors if dtype.kind == "c" else np.column_stack([np.real(vectors), np.imag(vectors)[:, np.imag(values) > 0]])
+    )
     return values, _basis(np.column_stack([Q, parts]))
 
 

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from analysis.dynamics.continuation import large_equilibria
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.sparse import rightmost as search_module
 from analysis.dynamics.sparse.matrices import Bordered, Extended, SparseMatrix
 from analysis.dynamics.sparse.rightmost import rightmost
 from dynsim import FunctionFlow
@@ -44,28 +43,6 @@ def test_the_rightmost_eigenvalues_of_a_square_are_found_with_their_multipliciti
     found = rightmost(J, 24)
     assert found.is_complete
     assert found.values == pytest.approx(exact[:24], abs=1e-12)
-
-
-def test_eigenvalues_that_one_search_misses_are_found(monkeypatch):
-    """The first search leaves out the pair nearest to the shift, as if it were a copy of another one."""
-    n = 60
-    T, one = 100 * second_difference(n), sp.eye_array(n)
-    J = SparseMatrix(sp.csc_array(sp.block_array([[T + 0.1 * one, 0.2 * one], [-0.2 * one, T + 0.1 * one]])))
-    nearest = lambda: search_module._near(J, 0.3 + 0j, 12)[0]
-    exact, search = np.sort_complex(nearest()), search_module._largest
-
-    def forgetful(away, Q, count):
-        if Q.shape[1]:
-            return search(away, Q, count)
-        hidden = search(away, Q, 2)[1]
-        values, found = search(away, hidden, count)
-        return values, search_module._basis(found - hidden @ (hidden.T @ found))
-
-    monkeypatch.setattr(search_module, "_largest", forgetful)
-    found = nearest()
-    assert np.abs(found[:, None] - exact).min(axis=0).max() < 1e-9
-    monkeypatch.setattr(search_module, "SEARCHES", 0)
-    assert np.abs(nearest()[:, None] - exact).min(axis=0).max() > 1e-3
 
 
 def test_where_frequencies_are_not_covered_eigenvalues_may_be_missed_and_this_is_said():
