@@ -46,6 +46,8 @@ BESIDE = 1 / 16
 
 # Number of rightmost eigenvalues of a sparse Jacobian by which units are estimated.
 FEW = 8
+# Largest derivative with which eigenvalues are computed without overflow.
+HUGE = 1e100
 # Scale of a component up to which its unit is 1 even if the ranges of the parameters are narrower.
 NARROW = 16.0
 
@@ -101,7 +103,7 @@ def curve_units(
 
 
 def _rightmost(field: np.ndarray, J: Any) -> Local | None:
-    return Local(field, J, rightmost(J, FEW, shifts=1).values) if np.all(np.isfinite(row_sizes(J))) else None
+    return Local(field, J, rightmost(J, FEW, shifts=1).values) if np.max(row_sizes(J)) < HUGE else None
 
 
 def orbit_units(
