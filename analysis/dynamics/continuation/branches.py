@@ -1,5 +1,6 @@
 """Branches of solutions with their stability and bifurcations, and their conversion to other units."""
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -138,8 +139,11 @@ def branch(
     found, gaps = _found(curve, points[first:], lengths[first:], least[first:], ends)
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [abs(value) <= SINGULAR for value in least[first:]]
-    kinds = tuple(curve.stable_kind(p) for p in points)
     parameters = np.array([p.parameter for p in points])
+    missed, uncounted = _uncounted(curve, points, lengths, found)
+    kinds = [curve.stable_kind(p) for p in points]
+    kinds = tuple("undecided" if k in missed and kind == "stable" else kind for k, kind in enumerate(kinds))
+    gaps = [*gaps, *uncounted]
     vertical = is_vertical(curve, parameters, lengths)
     if vertical:  # the parameter turns back by its error
         found = [b for b in found if b.kind not in ("fold", "corner")]
@@ -149,6 +153,25 @@ def branch(
         name=curve.parameter.name, marks=tuple(marks_between(curve, points, lengths, marks or {})),
     )  # fmt: skip
     return made if curve.units is None else _in_given_units(curve.units, made)
+
+
+def _uncounted(
+    curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, found: list[Bifurcation]
+) -> tuple[set[int], list[tuple[float, float]]]:
+    """List the points between successive bifurcations where eigenvalues may be missed, and intervals of the parameter.
+
+    The number of growing eigenvalues is the same between bifurcations, so that it is tested at one point of each part.
+    """
+    ends = [(float(lengths[k]), points[k].parameter) for k in (0, -1)]
+    places = sorted([*ends, *((b.arclength, b.parameter) for b in found)])
+    missed, gaps = set(), []
+    for (low, first), (high, last) in itertools.pairwise(places):
+        part = np.flatnonzero((lengths >= low) & (lengths <= high)).tolist()
+        if part and not curve.is_counted(points[part[len(part) // 2]]):
+            values = [first, last, *(points[k].parameter for k in part)]
+            missed |= {*part}
+            gaps.append((min(values), max(values)))
+    return missed, gaps
 
 
 def _found(
