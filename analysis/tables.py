@@ -26,6 +26,9 @@ from analysis.dynamics.equilibria.search import AllEquilibria
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.phase.isochrons import Isochrons
+from analysis.dynamics.phase.locking import LockingRange
+from analysis.dynamics.phase.response import PhaseResponse
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
@@ -429,6 +432,31 @@ def _power_spectrum(found: PowerSpectrum) -> Table:
     density += f"{' ' if density else ''}{found.time_unit}"
     units = {"frequency": _of_time(found.time_unit)["frequency"], "density": density}
     return Table({"frequency": found.frequencies, "density": found.densities}, units)
+
+
+@_table.register
+def _phase_response(found: PhaseResponse) -> Table:
+    """List phases with the states of the orbit and the phase advance, in time, per unit of each component."""
+    names, units = found.names, found.units or ("",) * len(found.names)
+    per = [f"{found.time_unit or 1}/{unit}" if unit else found.time_unit for unit in units]
+    columns = {"phase": found.phases} | dict(zip(names, found.states.T, strict=True))
+    advances = {f"Z_{name}": column for name, column in zip(names, found.values.T, strict=True)}
+    return Table(columns | advances, dict(zip(names, units, strict=True)) | dict(zip(advances, per, strict=True)))
+
+
+@_table.register
+def _isochrons(found: Isochrons) -> Table:
+    """List the points of all isochrons with their phases."""
+    phases = np.repeat(found.phases, [len(curve) for curve in found.curves])
+    points = np.concatenate(found.curves)
+    units = dict(zip(found.names, found.units or ("",) * 2, strict=True))
+    return Table({"phase": phases} | dict(zip(found.names, points.T, strict=True)), units)
+
+
+@_table.register
+def _locking_range(found: LockingRange) -> Table:
+    """List shifts of the phase of a forcing with the relative change of the frequency per strength."""
+    return Table({"shift": found.shifts, "change": found.values})
 
 
 @_table.register

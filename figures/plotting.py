@@ -14,6 +14,9 @@ from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.phase.isochrons import Isochrons
+from analysis.dynamics.phase.locking import LockingRange
+from analysis.dynamics.phase.response import PhaseResponse
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
@@ -27,7 +30,7 @@ from dynsim.simulation.ensemble import Ensemble
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.named import listed
-from figures import basins, diagrams, measures, portraits, series, theorems
+from figures import basins, diagrams, measures, phases, portraits, series, theorems
 from figures.artists import Artists
 from figures.ensembles import ensemble
 from figures.sweeps import sweep
@@ -54,6 +57,9 @@ DRAWINGS: dict[type, Callable[..., Artists]] = {
     ZeroOneTest: series.zero_one_test,
     LyapunovSpectrum: measures.exponents,
     PeriodicOrbit: measures.multipliers,
+    PhaseResponse: phases.response,
+    Isochrons: phases.isochrons,
+    LockingRange: phases.locking,
     Conditions: theorems.conditions,
 }
 OTHERS: dict[str, Callable[..., Artists]] = {"plane": diagrams.plane}

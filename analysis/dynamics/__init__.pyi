@@ -72,6 +72,13 @@ from .orbit_diagrams import orbit_diagram as orbit_diagram
 from .periodic_orbits.limit_cycles import limit_cycles as limit_cycles
 from .periodic_orbits.shooting import PeriodicOrbit as PeriodicOrbit
 from .periodic_orbits.shooting import periodic_orbit as periodic_orbit
+from .phase.isochrons import Isochrons as Isochrons
+from .phase.isochrons import isochrons as isochrons
+from .phase.locking import LockingRange as LockingRange
+from .phase.locking import locking_range as locking_range
+from .phase.response import PhaseResponse as PhaseResponse
+from .phase.response import asymptotic_phase as asymptotic_phase
+from .phase.response import phase_response as phase_response
 from .poincare import Maxima as Maxima
 from .poincare import Section as Section
 from .poincare import Stroboscope as Stroboscope

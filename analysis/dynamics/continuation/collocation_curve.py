@@ -12,12 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.curve import CurvePoint, Equations
-from analysis.dynamics.continuation.dense import solution
-from analysis.dynamics.continuation.orbit_curve import AGREED, NEAR, OF_RETURNS, Cycle, OrbitCurve, OrbitSegments
-from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
-from analysis.dynamics.periodic_orbits.collocation import (
+from analysis.dynamics.collocation.intervals import (
     ACCURATE,
     CycleField,
     Intervals,
@@ -27,6 +22,11 @@ from analysis.dynamics.periodic_orbits.collocation import (
     rule,
     solved,
 )
+from analysis.dynamics.continuation.curve import CurvePoint, Equations
+from analysis.dynamics.continuation.dense import solution
+from analysis.dynamics.continuation.orbit_curve import AGREED, NEAR, OF_RETURNS, Cycle, OrbitCurve, OrbitSegments
+from analysis.dynamics.continuation.steps import Limits
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from analysis.dynamics.collocation.intervals import refined_mesh
+from analysis.dynamics.collocation.solver import MOST
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
-from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.stepping import begun_inside, follow
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.periodic_orbits.collocated_orbit import MOST
-from analysis.dynamics.periodic_orbits.collocation import refined_mesh
 from analysis.dynamics.scaling.flat import states_like
 from dynsim._runtime.blas import in_one_thread
 from dynsim.errors import ArgumentError
@@ -97,10 +97,18 @@ def branch_of_parts(parts: list[Part], ends: tuple[str, str]) -> Branch:
     found = []
     for k, part in enumerate(parts):
         own = (ends[0] if k == 0 else "", ends[1] if part is parts[-1] else "")
-        made = branch(part.curve, part.points, own)
+        made = _with_periods(part, branch(part.curve, part.points, own))
         found.append(_with_times(part, made, most) if most else made)
     whole = joined(found, ends)
     return whole._replace(vertical=is_vertical(parts[0].curve, whole.parameters, whole.arclengths))
+
+
+def _with_periods(part: Part, made: Branch) -> Branch:
+    """Set the periods of the orbits of a forced flow, also at bifurcations."""
+    if not isinstance(part.curve, OrbitCurve):
+        return made
+    at = tuple(b._replace(state=part.curve.with_periods(b.state, b.parameter)) for b in made.bifurcations)
+    return made._replace(states=part.curve.with_periods(made.states, made.parameters), bifurcations=at)
 
 
 def _with_times(part: Part, made: Branch, count: int) -> Branch:
