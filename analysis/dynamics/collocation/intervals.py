@@ -237,6 +237,18 @@ def evaluated(
     return np.einsum("kj,kja->ka", weights, known[which])
 
 
+def cubic(
+    nodes: Float[np.ndarray, "N n"],
+    away: Float[np.ndarray, "N n"],
+    speeds: Float[np.ndarray, "edges n"],
+    durations: Float[np.ndarray, " N"],
+) -> Float[np.ndarray, "N stages n"]:
+    """Interpolate states at Gauss points by the cubic polynomials of intervals, from differences and velocities."""
+    c, h = rule().c[:, None], durations[:, None, None]
+    first, last = h * speeds[:-1, None], h * speeds[1:, None]
+    return nodes[:, None] + c**2 * (3 - 2 * c) * away[:, None] + c * (1 - c) ** 2 * first - c**2 * (1 - c) * last
+
+
 def adapted_mesh(
     mesh: Float[np.ndarray, " edges"],
     nodes: Float[np.ndarray, "N n"],

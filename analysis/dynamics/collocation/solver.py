@@ -96,6 +96,17 @@ def blocks(intervals: Intervals, conditions: EndConditions) -> tuple[np.ndarray,
     return own, conditions.by_first
 
 
+def dense(own: Float[np.ndarray, "N n n"], first: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "width width"]:
+    """Assemble the derivatives of the residuals by all nodes from those of `blocks`."""
+    N, n = own.shape[:2]
+    J, k = np.zeros((N * n, N * n)), (np.arange(N) * n)[:, None, None]
+    J[k + np.arange(n)[:, None], k + np.arange(n)] = own
+    inner = np.arange((N - 1) * n)
+    J[inner, inner + n] -= 1.0
+    J[-n:, :n] += first
+    return J
+
+
 def along(conditions: EndConditions, by: Float[np.ndarray, "N n"]) -> Float[np.ndarray, "N n"]:
     """Compute derivatives of the residuals from those of the ends of the intervals by a number, (N, n)."""
     found = np.array(by, float)

@@ -1,5 +1,6 @@
 """Continue periodic orbits by collocation, on meshes that are replaced where the error of an orbit grows."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -8,8 +9,8 @@ import numpy as np
 from analysis.dynamics.collocation.intervals import refined_mesh
 from analysis.dynamics.collocation.solver import MOST
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
-from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.on_mesh import CurveOnMesh
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.stepping import begun_inside, follow
 from analysis.dynamics.continuation.steps import Limits
@@ -32,9 +33,7 @@ class Part(NamedTuple):
     points: list[CurvePoint]
 
 
-def remeshed(
-    curve: CollocationCurve, point: CurvePoint, direction: np.ndarray
-) -> tuple[CollocationCurve, CurvePoint] | None:
+def remeshed(curve: CurveOnMesh, point: CurvePoint, direction: np.ndarray) -> tuple[CurveOnMesh, CurvePoint] | None:
     """Find an orbit again on a mesh on which its error is small; None if it needs too many intervals.
 
     Intervals are added as the error, of order twice the number of Gauss points, asks for.
@@ -66,7 +65,7 @@ def follow_on_meshes(
         if points:
             parts.append(Part(curve, [begin, *points]))
         left -= len(points)
-        if end != "mesh" or not isinstance(curve, CollocationCurve):
+        if end != "mesh" or not isinstance(curve, CurveOnMesh):
             return parts, end
         if left <= 0:
             return parts, "steps"
@@ -92,7 +91,7 @@ def follow_on_meshes(
 @in_one_thread
 def branch_of_parts(parts: list[Part], ends: tuple[str, str]) -> Branch:
     """Build the branch of successive parts of a curve, and locate its bifurcations; see `branches.branch`."""
-    meshes = [part.curve.mesh for part in parts if isinstance(part.curve, CollocationCurve)]
+    meshes = [part.curve.mesh for part in parts if isinstance(part.curve, CurveOnMesh)]
     most = max((len(mesh) - 1 for mesh in meshes), default=0)
     found = []
     for k, part in enumerate(parts):
@@ -127,10 +126,15 @@ def _with_times(part: Part, made: Branch, count: int) -> Branch:
 
 
 @in_one_thread
-def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
-    """Continue a curve of orbits from one of them in both directions; see `stepping.both_ways`."""
+def both_ways_on_meshes(
+    curve: AbstractCurve,
+    first: CurvePoint,
+    within: Limits,
+    collect: Callable[[list[Part], tuple[str, str]], Branch] = branch_of_parts,
+) -> Branch:
+    """Continue a curve of solutions from one of them in both directions, and collect the parts; see `both_ways`."""
     first = begun_inside(first, within)
-    if isinstance(curve, CollocationCurve) and curve.unresolved(first):
+    if isinstance(curve, CurveOnMesh) and curve.unresolved(first):
         found = remeshed(curve, first, np.append(np.zeros(len(first.tangent) - 1), 1.0))
         if found is None:
             must = f"be one that {MOST} intervals of a mesh resolve"
@@ -138,7 +142,7 @@ def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits)
         curve, first = found
     forward, end = follow_on_meshes(curve, first, first.tangent, within)
     if end == "closed":
-        return branch_of_parts(forward, ("closed", "closed"))
+        return collect(forward, ("closed", "closed"))
     backward, begin = follow_on_meshes(curve, first, -first.tangent, within)
     turned = [Part(one.curve, [p._replace(tangent=-p.tangent) for p in one.points[::-1]]) for one in backward[::-1]]
     if not turned or not forward:
@@ -148,4 +152,4 @@ def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits)
         parts = [*turned[:-1], middle, *forward[1:]]
     else:
         parts = [*turned, *forward]
-    return branch_of_parts(parts, (begin, end))
+    return collect(parts, (begin, end))

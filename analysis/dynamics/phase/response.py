@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.collocation.intervals import CycleField, evaluated, rule
+from analysis.dynamics.collocation.intervals import CycleField, cubic, evaluated, rule
 from analysis.dynamics.collocation.solver import BoundaryProblem, Collocated, collocated, gauss_points, periodic
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.flow_maps.numpy_solver import follow
@@ -229,18 +229,6 @@ def _resolved(flow: AbstractFlow, orbit: PeriodicOrbit) -> tuple[CycleField, Col
     return field, collocated(
         BoundaryProblem(field, periodic(turn), free=True, periodic=True), mesh, nodes, stages, period, ACCURACY
     )
-
-
-def cubic(
-    nodes: Float[np.ndarray, "N n"],
-    away: Float[np.ndarray, "N n"],
-    speeds: Float[np.ndarray, "edges n"],
-    durations: Float[np.ndarray, " N"],
-) -> Float[np.ndarray, "N stages n"]:
-    """Interpolate states at Gauss points by the cubic polynomials of intervals, from differences and velocities."""
-    c, h = rule().c[:, None], durations[:, None, None]
-    first, last = h * speeds[:-1, None], h * speeds[1:, None]
-    return nodes[:, None] + c**2 * (3 - 2 * c) * away[:, None] + c * (1 - c) ** 2 * first - c**2 * (1 - c) * last
 
 
 def _adjoint(field: CycleField, orbit: Collocated) -> tuple[np.ndarray, np.ndarray, float]:
