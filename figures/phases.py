@@ -1,9 +1,10 @@
-"""Phase response curves, isochrons and locking regions in axes."""
+"""Phase response curves, isochrons, locking regions and solutions of boundary value problems in axes."""
 
 from typing import Any
 
 import numpy as np
 
+from analysis.dynamics.boundary_values.problem import BoundarySolution
 from analysis.dynamics.phase.isochrons import Isochrons
 from analysis.dynamics.phase.locking import LockingRange
 from analysis.dynamics.phase.response import PhaseResponse
@@ -40,6 +41,33 @@ def response(
         for k in which:
             drawn.draw("lines", lines, panels.response, found.phases, values[:, k], k, name, found.names[k],
                        colour=colour)  # fmt: skip
+    return drawn
+
+
+def solution(
+    found: BoundarySolution,
+    ax: Any = None,
+    *,
+    lines: Part = True,
+    component: str | int | None = None,
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+) -> Artists:
+    """Draw the solution of a boundary value problem; see `BoundarySolution.plot`."""
+    known = Components(found.names, found.units)
+    which = range(len(found.names)) if component is None else [known.place(component, "component")]
+    places = np.linspace(*found.x[[0, -1]], 1001)
+    values = found.at(np.sort(np.append(places, found.x)))
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        for k in which:
+            drawn.draw("lines", lines, panels.component, np.sort(np.append(places, found.x)), values[:, k], k,
+                       found.names[k], colour=colour)  # fmt: skip
+        drawn.axes[0].set(
+            ylabel=axis_label(found.names[which[0]], found.units[which[0]]) if len(which) == 1 else "state"
+        )
     return drawn
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves
+from analysis.dynamics.boundary_values.problem import BoundarySolution
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.branches import Branch
@@ -57,6 +58,7 @@ DRAWINGS: dict[type, Callable[..., Artists]] = {
     ZeroOneTest: series.zero_one_test,
     LyapunovSpectrum: measures.exponents,
     PeriodicOrbit: measures.multipliers,
+    BoundarySolution: phases.solution,
     PhaseResponse: phases.response,
     Isochrons: phases.isochrons,
     LockingRange: phases.locking,

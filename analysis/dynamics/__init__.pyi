@@ -14,6 +14,11 @@ from .attractors.limit_set import LimitSet as LimitSet
 from .attractors.options import Search as Search
 from .attractors.search import Attractors as Attractors
 from .attractors.search import find_attractors as find_attractors
+from .boundary_values.curve import Profile as Profile
+from .boundary_values.curve import continue_solutions as continue_solutions
+from .boundary_values.curve import switch_solutions as switch_solutions
+from .boundary_values.problem import BoundarySolution as BoundarySolution
+from .boundary_values.problem import BoundaryValueProblem as BoundaryValueProblem
 from .codim2.curves import CriticalCurve as CriticalCurve
 from .codim2.curves import Degeneracy as Degeneracy
 from .codim2.curves import critical_curve as critical_curve

@@ -22,6 +22,13 @@ def response(
     ax.set(xlabel="phase (share of the period)", ylabel=label, xlim=(0, 1))
 
 
+def component(ax: Axes, x: ArrayLike, values: ArrayLike, number: int, name: str, *, colour: Any = None) -> None:
+    """Draw a component of a solution, the `number`-th one, against the independent variable."""
+    tint = COLOURS[SERIES[number % len(SERIES)]] if colour is None else colour
+    ax.plot(x, values, color=tint, linewidth=thick(1.0), label=symbol(name))
+    ax.set(xlabel="$x$")
+
+
 def isochrons(ax: Axes, curves: Sequence[np.ndarray], phases: np.ndarray, *, colour: Any = None) -> None:
     """Draw isochrons, in colours that go round with the phase unless one is given."""
     from matplotlib import colormaps

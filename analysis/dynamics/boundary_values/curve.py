@@ -43,6 +43,19 @@ class Profile(NamedTuple):
     unknowns: Any
     x: Any
 
+    def on(self, count: int) -> "Profile":
+        """Interpolate the states linearly to a number of places, evenly spread over those of the mesh."""
+        old = np.linspace(0.0, 1.0, len(self.x))
+        at = np.linspace(0.0, 1.0, count)
+        rows = [np.interp(at, old, column) for column in np.asarray(self.states).T]
+        return Profile(np.stack(rows, axis=1), self.unknowns, np.interp(at, old, self.x))
+
+    def extreme(self) -> np.ndarray:
+        """Find the value with the largest modulus of each component, for diagrams; places may be on a later axis."""
+        rows = np.asarray(self.states)
+        places = np.argmax(np.abs(rows), axis=-2, keepdims=True)
+        return np.take_along_axis(rows, places, axis=-2)[..., 0, :]
+
 
 class _Solved(NamedTuple):
     """Solved intervals of a solution, with the boundary conditions at its ends."""

@@ -8,18 +8,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from analysis.dynamics.collocation.intervals import LIMIT, CycleField, evaluated
-from analysis.dynamics.collocation.solver import BoundaryProblem, Collocated, EndConditions, collocated, gauss_points
-from dynsim._core.placement import on_host_by_default
+from analysis.dynamics.collocation.solver import BoundaryProblem, EndConditions, collocated, gauss_points
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
 from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import ArgumentError, shown
 from dynsim.notebook import picture, plot
 from dynsim.programs import NumpyEvaluator, ProgramError, scalar_program
-from dynsim.simulation.checks import check_flow
+from dynsim.simulation.checks import check_flow, check_start
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components, with_parameter
@@ -137,7 +136,7 @@ class BoundaryValueProblem:
         check_flow(flow)
         if not is_flat(flow.space):
             raise ArgumentError("flow", "have a flat space", f"is on {type(flow.space).__name__}")
-        function("conditions", conditions, "both states and the flow")
+        function("conditions", conditions, "the states at both ends and the flow", 3)
         if len(interval) != 2 or not -np.inf < interval[0] < interval[1] < np.inf:
             raise ArgumentError("interval", "be two finite numbers, the smaller first", f"is {shown(interval)}")
         self.flow, self.conditions = flow, conditions
@@ -145,7 +144,7 @@ class BoundaryValueProblem:
         self.unknowns = tuple(unknowns)
         self.takes = tuple(Parameter(flow, name, -np.inf, np.inf).take for name in self.unknowns)
 
-    def solve(self, guess: Any, *, intervals: int = 10, rtol: float = 1e-9) -> BoundarySolution:
+    def solve(self, guess: Any, *, intervals: int = 10, rtol: float = 1e-8) -> BoundarySolution:
         """Solve the problem by Newton's method from a guess, on a mesh that is adapted to the error.
 
         Args:
@@ -167,6 +166,7 @@ class BoundaryValueProblem:
         evaluate = _guess_of(guess, self.interval)
         places = np.concatenate([mesh[:-1], gauss_points(mesh).ravel()])
         rows = np.stack([evaluate(low + share * (high - low)) for share in places])
+        check_start("guess", self.flow, jnp.asarray(rows[0]))
         values = [guess.unknowns.get(name) if known else None for name in self.unknowns]
         own = [float(Parameter(self.flow, name, -np.inf, np.inf).value) for name in self.unknowns]
         extra = [start if value is None else value for value, start in zip(values, own, strict=True)]
@@ -282,7 +282,9 @@ def _guess_of(guess: Any, interval: tuple[float, float]) -> Callable[[float], np
     if isinstance(guess, tuple) and len(guess) == 2 and np.ndim(guess[1]) == 2:
         places, rows = np.ravel(np.asarray(guess[0], float)), np.asarray(guess[1], float)
         if len(places) != len(rows) or not np.all(np.diff(places) > 0):
-            raise ArgumentError("guess", "be increasing places and a state at each", f"has {len(places)} and {len(rows)}")
+            raise ArgumentError(
+                "guess", "be increasing places and a state at each", f"has {len(places)} and {len(rows)}"
+            )
         return lambda x: np.array([np.interp(x, places, column) for column in rows.T])
     state = np.ravel(np.asarray(reals("guess", guess), float))
     return lambda x: state

@@ -168,7 +168,8 @@ def solved(
     c, A, weights = rule(stages.shape[1])
     (N, m, n), h = stages.shape, durations[:, None, None]
     times, at = begins[:, None] + durations[:, None] * c, np.broadcast_to(parameter, (N,))[:, None]
-    sizes = np.max(np.abs(nodes), axis=0) + np.ptp(nodes, axis=0) + np.finfo(float).tiny
+    sizes = np.max(np.abs(nodes), axis=0) + np.ptp(nodes, axis=0)
+    sizes = np.maximum(sizes, np.finfo(float).eps * float(np.max(sizes)) or 1.0)
     right = np.zeros((N, m, n, n + 3))
     right[:, :, np.arange(n), 1 + np.arange(n)] = 1.0
     matrix = np.empty((N, m, n, m, n))

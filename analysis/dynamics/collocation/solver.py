@@ -12,6 +12,7 @@ from analysis.dynamics.collocation.intervals import (
     adapted_mesh,
     evaluated,
     halved,
+    lagrange,
     rule,
     solved,
 )
@@ -61,7 +62,8 @@ class Collocated(NamedTuple):
     """Solution on a mesh: states at the beginnings of intervals, the duration, and the solutions of the intervals.
 
     `speeds` are the velocities at the ends of the intervals, `gap` is the largest residual, and `error` an estimate of
-    the errors of the states, relative to their ranges if they are periodic and to their sizes otherwise.
+    the errors of the states: of a periodic solution at the nodes and relative to their ranges, otherwise everywhere and
+    relative to their sizes.
     """
 
     mesh: np.ndarray
@@ -141,7 +143,8 @@ def collocated(
             return found
         if len(mesh) > MOST:
             break
-        factor = min(GROWTH, ROOM * (found.error / accuracy) ** (1 / (2 * stages.shape[1])))
+        order = 2 * stages.shape[1] if problem.periodic else stages.shape[1] + 1
+        factor = min(GROWTH, ROOM * (found.error / accuracy) ** (1 / order))
         more = min(int(np.ceil((len(mesh) - 1) * factor)), MOST)
         new = adapted_mesh(mesh, found.nodes, found.intervals.stages, more, periodic=problem.periodic)
         nodes, stages = moved(found, new)
@@ -180,27 +183,22 @@ def _on_mesh(
         return problem.begin + duration * mesh[:-1], duration * shares
 
     share, size, known = 1.0, np.inf, None
+    first_sizes = _sizes(nodes, problem.periodic)
     for _ in range(STEPS):
         found = solved(field, *of(duration), nodes, 0.0, stages, once=True)
         speeds, conditions, gaps = evaluate(found, duration, nodes)
         change = None if gaps is None else _change(found, conditions, speeds, gaps, shares, problem.free)
-        if change is None and known is None:
-            break
-        moves = None if change is None else change[:-1].reshape(nodes.shape)
-        next_size = np.inf if moves is None else _size(moves, nodes, problem.periodic)
-        if not problem.periodic and known is not None and next_size > size and share > DAMPED:  # a shorter step
+        step = None if change is None else _step(found, change, nodes, stages, duration, shares)
+        whole = np.inf if step is None else max(float(np.max(np.abs(part) / first_sizes)) for part in step[:2])
+        if not problem.periodic and known is not None and not whole <= size and share > DAMPED:  # a shorter step
             share /= 4
-            nodes, stages, moves, stage_moves = known
-            nodes, stages = nodes + share * moves, stages + share * stage_moves
+            nodes, stages = (part + share * move for part, move in zip(*known, strict=True))
             continue
-        if moves is None or change is None:
+        if step is None or change is None:
             break
-        size = next_size
-        stretch = float(np.clip(change[-1], -STRETCH * duration, STRETCH * duration))
-        by = np.column_stack([moves, np.zeros(len(nodes)), stretch * shares])
-        stage_moves = found.stages - stages + np.einsum("kmij,kj->kmi", found.moves, by)
-        share = min(1.0, 2 * share) if not problem.periodic else 1.0
-        known = (nodes, stages, moves, stage_moves)
+        moves, stage_moves, stretch = step
+        size, known = whole, ((nodes, stages), (moves, stage_moves))
+        share = 1.0 if problem.periodic else min(1.0, 2 * share)
         nodes, stages, duration = nodes + share * moves, stages + share * stage_moves, duration + share * stretch
         sizes = _sizes(nodes, problem.periodic)
         if share == 1 and max(float(np.max(np.abs(moves) / sizes)), abs(float(change[-1])) / duration) <= LAST:
@@ -214,6 +212,8 @@ def _on_mesh(
             if change is None:
                 break
             error = max(float(np.max(np.abs(change[:-1]).reshape(nodes.shape) / sizes)), abs(change[-1]) / duration)
+            if not problem.periodic:
+                error = max(error, float(np.max(np.abs(_inside(nodes, found) - fine.stages) / sizes)))
             return Collocated(mesh, nodes, duration, found, speeds, float(np.max(np.abs(gaps))), error)
     raise ArgumentError("guess", f"lead to {aim}", f"leads to none in {STEPS} steps of Newton's method")
 
@@ -224,10 +224,20 @@ def _sizes(nodes: np.ndarray, periodic: bool) -> np.ndarray:
     return np.ptp(nodes, axis=0) + LAST * (1 + most) if periodic else np.where(most > LAST, most, 1.0)
 
 
-def _size(moves: np.ndarray, nodes: np.ndarray, periodic: bool) -> float:
-    """Measure a Newton step of the nodes, relative to their sizes."""
-    sizes = _sizes(nodes, periodic)
-    return float(np.linalg.norm(moves / sizes) / np.sqrt(len(moves)))
+def _step(
+    found: Intervals, change: np.ndarray, nodes: np.ndarray, stages: np.ndarray, duration: float, shares: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Compute the Newton step of the nodes, of the stages and, within bounds, of the duration."""
+    moves = change[:-1].reshape(nodes.shape)
+    stretch = float(np.clip(change[-1], -STRETCH * duration, STRETCH * duration))
+    by = np.column_stack([moves, np.zeros(len(nodes)), stretch * shares])
+    return moves, found.stages - stages + np.einsum("kmij,kj->kmi", found.moves, by), stretch
+
+
+def _inside(nodes: np.ndarray, found: Intervals) -> np.ndarray:
+    """Evaluate the polynomials of all intervals at the Gauss points of their first halves."""
+    c = rule(found.stages.shape[1]).c
+    return lagrange(np.append(0.0, c), c / 2) @ np.concatenate([nodes[:, None], found.stages], axis=1)
 
 
 def _change(
