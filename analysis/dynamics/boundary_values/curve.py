@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.boundary_values.problem import BoundarySolution, BoundaryValueProblem, EndEquations
+from analysis.dynamics.boundary_values.problem import BoundarySolution, BoundaryValueProblem
 from analysis.dynamics.collocation.intervals import CycleField, evaluated, halved, refined_mesh, rule
 from analysis.dynamics.collocation.solver import EndConditions, along, blocks, dense, meeting
 from analysis.dynamics.continuation.bifurcations import Bifurcation
@@ -86,7 +86,7 @@ class BoundaryCurve(CurveOnMesh):
         self.problem, self.mesh, self.segments, self.accuracy = problem, mesh, len(mesh) - 1, rtol
         self.begin, self.length = problem.interval[0], problem.interval[1] - problem.interval[0]
         self.field = CycleField(problem.extended(moved), _Inside(parameter.take), np.zeros(size))
-        self._conditions = EndEquations(problem, parameter.take, size)
+        self._conditions = problem.end_equations(parameter.take, size)
 
     def nodes(self, state: Any) -> np.ndarray:
         """Get the states as rows."""

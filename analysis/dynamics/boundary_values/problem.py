@@ -180,12 +180,16 @@ class BoundaryValueProblem:
     def on_mesh(self, size: int) -> BoundaryProblem:
         """Build the equations for the solver, in which unknown parameters are constant components of the state."""
         field = CycleField(self.extended(self.flow), None, np.zeros(size))
-        conditions = EndEquations(self, None, size)
+        conditions = self.end_equations(None, size)
         return BoundaryProblem(field, lambda first, last: conditions.at(first, last, 0.0)[0], self.interval[0])
 
     def extended(self, flow: AbstractFlow) -> "WithUnknowns":
         """Build the flow whose state has the unknown parameters as further components."""
         return WithUnknowns(flow, self.takes)
+
+    def end_equations(self, take: Callable | None, size: int) -> "EndEquations":
+        """Build the boundary conditions as functions of a parameter, too, that is taken from the flow."""
+        return EndEquations(self, take, size)
 
     def solution(
         self, mesh: np.ndarray, nodes: np.ndarray, stages: np.ndarray, last: np.ndarray, error: float

@@ -49,6 +49,7 @@ class BoundaryProblem(NamedTuple):
         begin: where the interval begins.
         free: whether the duration is an unknown, too; on average, the nodes then do not move along the flow.
         periodic: whether the solution goes on periodically, so that states count relative to their ranges.
+        least: least sizes of the components, relative to which errors count.
     """
 
     field: CycleField
@@ -56,6 +57,7 @@ class BoundaryProblem(NamedTuple):
     begin: float = 0.0
     free: bool = False
     periodic: bool = False
+    least: Float[np.ndarray, " n"] | float = 0.0
 
 
 class Collocated(NamedTuple):
@@ -183,7 +185,7 @@ def _on_mesh(
         return problem.begin + duration * mesh[:-1], duration * shares
 
     share, size, known = 1.0, np.inf, None
-    first_sizes = _sizes(nodes, problem.periodic)
+    first_sizes = _sizes(nodes, problem)
     for _ in range(STEPS):
         found = solved(field, *of(duration), nodes, 0.0, stages, once=True)
         speeds, conditions, gaps = evaluate(found, duration, nodes)
@@ -200,7 +202,7 @@ def _on_mesh(
         size, known = whole, ((nodes, stages), (moves, stage_moves))
         share = 1.0 if problem.periodic else min(1.0, 2 * share)
         nodes, stages, duration = nodes + share * moves, stages + share * stage_moves, duration + share * stretch
-        sizes = _sizes(nodes, problem.periodic)
+        sizes = _sizes(nodes, problem)
         if share == 1 and max(float(np.max(np.abs(moves) / sizes)), abs(float(change[-1])) / duration) <= LAST:
             found = solved(field, *of(duration), nodes, 0.0, stages)
             speeds, conditions, gaps = evaluate(found, duration, nodes)
@@ -218,10 +220,12 @@ def _on_mesh(
     raise ArgumentError("guess", f"lead to {aim}", f"leads to none in {STEPS} steps of Newton's method")
 
 
-def _sizes(nodes: np.ndarray, periodic: bool) -> np.ndarray:
+def _sizes(nodes: np.ndarray, problem: BoundaryProblem) -> np.ndarray:
     """Compute the sizes of the components: ranges of a periodic solution, and largest values of another one."""
     most = np.max(np.abs(nodes), axis=0)
-    return np.ptp(nodes, axis=0) + LAST * (1 + most) if periodic else np.where(most > LAST, most, 1.0)
+    if problem.periodic:
+        return np.ptp(nodes, axis=0) + LAST * (1 + most)
+    return np.maximum(np.where(most > LAST, most, 1.0), problem.least)
 
 
 def _step(

@@ -130,8 +130,8 @@ def both_ways_on_meshes(
     curve: AbstractCurve,
     first: CurvePoint,
     within: Limits,
-    collect: Callable[[list[Part], tuple[str, str]], Branch] = branch_of_parts,
-) -> Branch:
+    collect: Callable[[list[Part], tuple[str, str]], Any] = branch_of_parts,
+) -> Any:
     """Continue a curve of solutions from one of them in both directions, and collect the parts; see `both_ways`."""
     first = begun_inside(first, within)
     if isinstance(curve, CurveOnMesh) and curve.unresolved(first):
