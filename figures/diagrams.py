@@ -120,9 +120,10 @@ def branch(
     """Draw a branch; see `Branch.plot`."""
     states: Any = found.states
     of_orbits = hasattr(states, "period")
-    if isinstance(states, Profile):
+    if isinstance(found.states, Profile):
+        states = found.states.extreme()
         found = found._replace(
-            states=states.extreme(), bifurcations=tuple(b._replace(state=b.state.extreme()) for b in found.bifurcations)
+            states=states, bifurcations=tuple(b._replace(state=b.state.extreme()) for b in found.bifurcations)
         )
     how = {"colour": colour, "window": window, "bounds": (), "until": until, "style": style}
     sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}

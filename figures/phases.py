@@ -59,7 +59,7 @@ def solution(
     """Draw the solution of a boundary value problem; see `BoundarySolution.plot`."""
     known = Components(found.names, found.units)
     which = range(len(found.names)) if component is None else [known.place(component, "component")]
-    places = np.linspace(*found.x[[0, -1]], 1001)
+    places = np.linspace(found.x[0], found.x[-1], 1001)
     values = found.at(np.sort(np.append(places, found.x)))
     with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
         for k in which:

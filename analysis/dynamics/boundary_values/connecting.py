@@ -86,6 +86,9 @@ class ConnectingOrbit(NamedTuple):
 class _Timed(WithUnknowns):
     """Flow over a unit of time with one of its parameters and, last, the duration as components of the state."""
 
+    def __init__(self, flow: Any, takes: tuple[Callable, ...]):
+        super().__init__(flow, takes)
+
     def velocity(self, t: Any, x: Any) -> Any:
         """Compute the velocity, multiplied by the duration."""
         return jnp.concatenate([x[-1] * self.at(x[:-1]).vector_field(t, x[:-2]), jnp.zeros(2)])
@@ -206,8 +209,8 @@ def left_subspace(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndar
     """Compute orthonormal left vectors that span the invariant subspace of the stable or the unstable eigenvalues."""
     import scipy.linalg
 
-    vectors, count = scipy.linalg.schur(J.T, sort="lhp" if stable else "rhp")[1:]
-    return vectors[:, :count].T
+    found: Any = scipy.linalg.schur(J.T, sort="lhp" if stable else "rhp")
+    return found[1][:, : found[2]].T
 
 
 @on_host_by_default
@@ -340,7 +343,8 @@ def _along_unstable(
     """Integrate along both unstable directions of an equilibrium; take the path that comes closest to another one."""
     import scipy.integrate
 
-    values, vectors = np.linalg.eig(_linear_part(field)(begin)[1])
+    found: Any = np.linalg.eig(_linear_part(field)(begin)[1])
+    values, vectors = found
     growing = np.flatnonzero(values.real > 0)
     if len(growing) != 1:
         must = "be given unless the first equilibrium has one unstable direction"

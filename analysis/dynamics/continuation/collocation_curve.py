@@ -47,7 +47,6 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
 
     tolerances: ClassVar[tuple[float, float]] = (1e-9, 1e-7)
     periodic = True
-    unresolved = CurveOnMesh.unresolved
 
     def __init__(
         self,
@@ -65,6 +64,10 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         self.mesh, self.accuracy = np.asarray(mesh, float), ACCURATE * rtol
         self.field = CycleField(self.flow, parameter.take, state)
         self._last: tuple[np.ndarray, float, float, Intervals] | None = None
+
+    def unresolved(self, point: CurvePoint) -> str:
+        """Explain why an orbit is not resolved: `mesh` if its error on this mesh is too large; "" if it is resolved."""
+        return CurveOnMesh.unresolved(self, point)
 
     def own(self, state: Any) -> Any:
         """Convert an orbit or a state of the given system to the units of the curve, whose mesh has the times."""
