@@ -26,6 +26,7 @@ COMMANDS = {
     "chaos": "test a trajectory for chaos by the 0-1 test",
     "basins": "find the attractors of a system, and draw their basins or compute basin fractions",
     "continue": "continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram",
+    "phase": "compute the phase response curve of an oscillator, and draw isochrons in the plane",
     "theorem": "check the conditions of a classical theorem for a system",
     "draw": "draw a stored result again, in another size, with other limits, labels and fonts",
     "symbolic": "derive equilibria, stability conditions and bifurcation curves as formulas",

@@ -7,6 +7,7 @@ import jax
 import matplotlib
 import numpy as np
 
+from analysis.dynamics.boundary_values.curve import Profile
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.branches import Branch
@@ -120,6 +121,11 @@ def branch(
     """Draw a branch; see `Branch.plot`."""
     states: Any = found.states
     of_orbits = hasattr(states, "period")
+    if isinstance(found.states, Profile):
+        states = found.states.extreme()
+        found = found._replace(
+            states=states, bifurcations=tuple(b._replace(state=b.state.extreme()) for b in found.bifurcations)
+        )
     how = {"colour": colour, "window": window, "bounds": (), "until": until, "style": style}
     sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}
     if of_orbits and parameter is None:

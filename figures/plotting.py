@@ -31,6 +31,10 @@ DRAWINGS = {
     "analysis.dynamics.series.chaos_test.ZeroOneTest": "series.zero_one_test",
     "analysis.dynamics.lyapunov.LyapunovSpectrum": "measures.exponents",
     "analysis.dynamics.periodic_orbits.shooting.PeriodicOrbit": "measures.multipliers",
+    "analysis.dynamics.boundary_values.problem.BoundarySolution": "phases.solution",
+    "analysis.dynamics.phase.response.PhaseResponse": "phases.response",
+    "analysis.dynamics.phase.isochrons.Isochrons": "phases.isochrons",
+    "analysis.dynamics.phase.locking.LockingRange": "phases.locking",
     "analysis.theorems.conditions.Conditions": "theorems.conditions",
 }
 """The function that draws each type of result. Modules are imported when a result of the type is drawn."""

@@ -9,6 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.collocation.intervals import METHODS
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.branches import Branch, cut_at, joined
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
@@ -24,7 +25,6 @@ from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.rolled_solver import extremes
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.periodic_orbits.collocation import METHODS
 from analysis.dynamics.periodic_orbits.shooting import UNIT, PeriodicOrbit, orbit_stability, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units

@@ -10,6 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
+from analysis.dynamics.collocation.intervals import ACCURATE, METHODS, CycleField
 from analysis.dynamics.equilibrium_types import fixed_point_type
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
@@ -19,7 +20,6 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_o
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.periodic_orbits.collocated_orbit import collocated_orbit
-from analysis.dynamics.periodic_orbits.collocation import ACCURATE, METHODS, CycleField
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.flat import flat_state, states_like
