@@ -50,6 +50,12 @@ def test_latex_and_julia_read_as_printed():
         ds.export(ring, "xpp")
 
 
+def test_latex_keeps_the_primes_of_names():
+    text = ds.export(ds.system("x'' = -x' + z2'; z2'' = mass'; mass'' = -z2"), "latex")
+    for shown in ("&= -x' + z'_{2}", "&= \\mathrm{mass}'", "&= -z_{2}"):
+        assert shown in text
+
+
 def test_maps_are_exported_with_their_step():
     text = ds.export(ds.system("x[n+1] = r*x*(1 - x) + n; r = 3.5; x(0) = 0.2"), "xpp")
     assert text == "x(t+1)=r*x*(1-x)+t\npar r=3.5\ninit x=0.2\ndone"

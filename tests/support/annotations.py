@@ -17,7 +17,7 @@ from beartype import BeartypeConf, beartype
 from jaxtyping import config
 
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))
-CALLS = 6
+CALLS = 3
 """Calls of a function that are checked in a test; checks of all calls in inner loops took a tenth of the time."""
 _test = [0]
 one_call = jaxtyping.jaxtyped("context")  # one size for each name of an axis
