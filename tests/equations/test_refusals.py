@@ -34,6 +34,8 @@ REFUSED = [
     ("x' = -x(t - 1)", "delays are not supported, but uses another at column 7"),
     ("x' = delay(x, 1)", "be without delays"),
     ("x[n+1] = x; dx[n+1]/dt = x", "one name or one derivative on the left.* at column 13"),
+    ("x[n+1] = x; x[1] = 3", r"the start of a map as `x\[0\] = ...`, but gives another state at column 13"),
+    ("x' = sum(i=1..2.5, i)", "of whole numbers, but has no whole number at column 15"),
     ("dx[1]^2/dt = x", "one name or one derivative on the left"),
     ("x[n+1] = x[n-1]", "a delay needs a variable of its own"),
     ("x' = (x", r"matching brackets, but has `\(` without its partner at column 6"),
