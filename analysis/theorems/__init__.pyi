@@ -1,5 +1,11 @@
+from .bifurcation.bautin import bautin as bautin
+from .bifurcation.bogdanov_takens import bogdanov_takens as bogdanov_takens
+from .bifurcation.cusp import cusp as cusp
+from .bifurcation.equivariant_branching import equivariant_branching as equivariant_branching
+from .bifurcation.flip import flip as flip
 from .bifurcation.fold import fold as fold
 from .bifurcation.hopf import hopf as hopf
+from .bifurcation.neimark_sacker import neimark_sacker as neimark_sacker
 from .bifurcation.pitchfork import pitchfork as pitchfork
 from .bifurcation.transcritical import transcritical as transcritical
 from .conditions import Conditions as Conditions
@@ -15,7 +21,11 @@ from .existence.newton_kantorovich import newton_kantorovich as newton_kantorovi
 from .maps.li_yorke import li_yorke as li_yorke
 from .maps.singer import singer as singer
 from .plane.bendixson_dulac import bendixson_dulac as bendixson_dulac
+from .plane.hartman_grobman import hartman_grobman as hartman_grobman
+from .plane.index_theory import index_theory as index_theory
+from .plane.lienard import lienard as lienard
 from .plane.poincare_bendixson import poincare_bendixson as poincare_bendixson
+from .plane.reversible import reversible as reversible
 from .regions import Region as Region
 from .regions import annulus as annulus
 from .regions import ball as ball
@@ -27,8 +37,10 @@ from .stability.lyapunov import lyapunov as lyapunov
 from .stability.routh_hurwitz import routh_hurwitz as routh_hurwitz
 from .structure.conserved import conserved as conserved
 from .structure.cooperative import cooperative as cooperative
+from .structure.equivariant import equivariant as equivariant
 from .structure.gradient import gradient as gradient
 from .structure.hamiltonian import hamiltonian as hamiltonian
 from .structure.liouville import liouville as liouville
+from .structure.positivity import positivity as positivity
 from .subdivision import Decision as Decision
 from .timescales.fenichel import fenichel as fenichel

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.theorems.conditions import Hypothesis, known
 from dynsim.errors import ArgumentError
 from dynsim.integrators.time_structure import uses_time
-from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs import ProgramError, evaluate, scalar_program
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.rescaled import is_flat
 
@@ -76,6 +76,18 @@ def continuous(field: Field, dimension: int, what: str = "the field") -> Hypothe
     except ProgramError:
         has_no_jump = False
     return known(f"{what} is continuous", "no operation jumps", has_no_jump or None)
+
+
+def value_at(fn: Field, at: np.ndarray) -> np.ndarray:
+    """Evaluate a function at a point by its operations, without compiling any of them.
+
+    Raises:
+        ValueError: for a function that is no list of scalar operations.
+    """
+    try:
+        return np.asarray(evaluate(scalar_program(fn, (len(at),)), at))
+    except ProgramError as error:
+        raise ArgumentError("flow", "use only operations that intervals can enclose", f"uses {error.uses}") from None
 
 
 def divergence(field: Field) -> Field:

@@ -1,6 +1,7 @@
 """Regions of state space: a box, and inequalities that cut a part out of it."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from analysis.dynamics.validated.intervals import IntervalFunction
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
 from dynsim._core.types import ArrayLike, BoxLike
@@ -47,6 +49,12 @@ class Region:
 
     def __str__(self) -> str:
         return self.label
+
+    @functools.cached_property
+    def bounds(self) -> IntervalFunction | None:
+        """The functions of the region on boxes, traced once for all conditions; None without any."""
+        stacked = lambda x: jnp.stack([jnp.reshape(g(x), ()) for g in self.inside])
+        return IntervalFunction(stacked, self.dimension, "region") if self.inside else None
 
     def without(self, centre: ArrayLike, radius: float) -> "Region":
         """The region without an open ball around a point, as where a function vanishes at an equilibrium.

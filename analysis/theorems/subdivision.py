@@ -132,9 +132,7 @@ class _Cover:
     def __post_init__(self) -> None:
         n = self.region.dimension
         self.target = _Enclosure(self.value, n, self.name)
-        known = self.region.inside
-        bounds = lambda x: jnp.stack([jnp.reshape(g(x), ()) for g in known]) if known else jnp.zeros(0)
-        self.bounds = IntervalFunction(bounds, n, "region") if known else None
+        self.bounds = self.region.bounds
         self.count, self.least, self.observed = 0, np.inf, np.inf
         self.small = SMALLEST * (self.region.sides[:, 1] - self.region.sides[:, 0])
         self.widths = np.where(self.small > 0, self.small / SMALLEST, 1.0)

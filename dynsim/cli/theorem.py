@@ -41,8 +41,8 @@ class Theorem(SystemOptions):
     """the Lyapunov function, the Dulac function or the first integral, as a text"""
     near: tuple[float, ...] = ()
     """the equilibrium, or a point near it; for Picard and Lindeloef, and for Newton's method, the start"""
-    parameter: str = ""
-    """the parameter of a bifurcation with its value nearby: NAME=VALUE"""
+    parameter: tuple[str, ...] = ()
+    """the parameter of a bifurcation with its value nearby: NAME=VALUE; two of them for a cusp and the like"""
     norm: Literal["1", "2", "inf"] = "2"
     """the norm of contraction"""
     rate: float = 0.0
@@ -52,7 +52,7 @@ class Theorem(SystemOptions):
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
     turned: tuple[str, ...] = ()
-    """names of the components that the symmetry of a pitchfork turns around; by default all"""
+    """names of the components that a symmetry, or an involution, turns around; by default all"""
     backwards: bool = False
     """ask for an orbit that attracts backwards in time"""
     strictly: bool = False
@@ -125,7 +125,7 @@ def _check_options(o: Theorem, name: str, entry: TheoremEntry) -> None:
     usual = {field: Theorem.__dataclass_fields__[field].default for field in OWN}
     for option in OWN:
         if option not in entry.options and getattr(o, option) != usual[option]:
-            takes = ", ".join(f"`--{one}`" for one in entry.options)
+            takes = ", ".join(f"`--{one}`" for one in entry.options) or "none"
             raise ArgumentError(option, f"be left out for {name}, which takes {takes}", "is given")
 
 
@@ -221,26 +221,38 @@ class _Given:
 
     def parameter(self) -> tuple[Any, float]:
         """The parameter of `--parameter` and its value."""
+        (one,), (value,) = self.parameters(1)
+        return one, value
+
+    def parameters(self, count: int = 2) -> tuple[tuple[Any, ...], list[float]]:
+        """The parameters of `--parameter` and their values."""
         from dynsim.systems.parameter import Parameter
 
-        name, sign, value = self.o.parameter.partition("=")
-        if not sign:
-            raise ArgumentError("parameter", "be NAME=VALUE", f"is {self.o.parameter!r}")
-        try:
-            at = float(value)
-        except ValueError:
-            raise ArgumentError("parameter", "be NAME=VALUE with a number", f"is {self.o.parameter!r}") from None
-        reach = 1.0 + abs(at)
-        return Parameter(self.system, name, at - reach, at + reach), at
+        given = self.o.parameter
+        if len(given) != count:
+            must = "be NAME=VALUE" if count == 1 else f"be NAME=VALUE {count} times"
+            raise ArgumentError("parameter", must, f"is {' '.join(given)!r}")
+        found, values = [], []
+        for one in given:
+            name, sign, value = one.partition("=")
+            if not sign:
+                raise ArgumentError("parameter", "be NAME=VALUE", f"is {one!r}")
+            try:
+                values.append(float(value))
+            except ValueError:
+                raise ArgumentError("parameter", "be NAME=VALUE with a number", f"is {one!r}") from None
+            reach = 1.0 + abs(values[-1])
+            found.append(Parameter(self.system, name, values[-1] - reach, values[-1] + reach))
+        return tuple(found), values
 
     def fast(self) -> list[int]:
         """Indices of the fast components."""
         return self._indices("fast") or [0]
 
-    def signs(self) -> list[float]:
-        """The symmetry of `--turned`: minus one for each component that is turned around."""
+    def reflection(self) -> np.ndarray:
+        """The symmetry of `--turned`: minus one for each component that is turned around, by default for all."""
         turned = self._indices("turned")
-        return [-1.0 if k in turned else 1.0 for k in range(len(self.names))]
+        return np.diag([-1.0 if k in turned or not turned else 1.0 for k in range(len(self.names))])
 
     def _indices(self, option: str) -> list[int]:
         names, given = self.names, getattr(self.o, option)
@@ -272,6 +284,30 @@ ENTRIES: dict[str, TheoremEntry] = {
     "poincare-bendixson": TheoremEntry(
         lambda o, g: _checked("poincare_bendixson")(g.system, g.region(), backwards=o.backwards, budget=o.boxes),
         (*REGION, "backwards"), "a trapping region of the plane without equilibria has a periodic orbit",
+    ),
+    "lienard": TheoremEntry(
+        lambda o, g: _checked("lienard")(g.system), (),
+        "odd forces and even damping give exactly one periodic orbit in the plane",
+    ),
+    "index-theory": TheoremEntry(
+        lambda o, g: _checked("index_theory")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "a box of the plane without an equilibrium of index one has no periodic orbit",
+    ),
+    "hartman-grobman": TheoremEntry(
+        lambda o, g: _checked("hartman_grobman")(g.system, g.near()), ("near",),
+        "near a hyperbolic equilibrium a flow looks like its linear part",
+    ),
+    "reversible": TheoremEntry(
+        lambda o, g: _checked("reversible")(g.system, g.reflection(), g.region()), (*REGION, "turned"),
+        "an involution takes solutions to solutions that run backwards",
+    ),
+    "equivariant": TheoremEntry(
+        lambda o, g: _checked("equivariant")(g.system, g.reflection(), g.region()), (*REGION, "turned"),
+        "a symmetry takes solutions to solutions",
+    ),
+    "positivity": TheoremEntry(
+        lambda o, g: _checked("positivity")(g.system, g.sides(), budget=o.boxes), ("box",),
+        "solutions that begin nonnegative stay so",
     ),
     "nagumo": TheoremEntry(
         lambda o, g: _checked("nagumo")(g.system, g.region(), strictly=o.strictly, budget=o.boxes),
@@ -344,14 +380,36 @@ ENTRIES: dict[str, TheoremEntry] = {
         "an equilibrium crosses one that rests for all parameters (Sotomayor)",
     ),
     "pitchfork": TheoremEntry(
-        lambda o, g: _checked("pitchfork")(
-            *g.parameter(), g.near(), symmetry=np.diag(g.signs()) if o.turned else None
-        ),
+        lambda o, g: _checked("pitchfork")(*g.parameter(), g.near(), symmetry=g.reflection()),
         ("parameter", "near", "turned"), "two symmetric equilibria leave one that rests for all parameters",
+    ),
+    "equivariant-branching": TheoremEntry(
+        lambda o, g: _checked("equivariant_branching")(*g.parameter(), g.near(), g.reflection()),
+        ("parameter", "near", "turned"), "a branch with given symmetries leaves a symmetric equilibrium",
     ),
     "hopf": TheoremEntry(
         lambda o, g: _checked("hopf")(*g.parameter(), g.near()), ("parameter", "near"),
         "periodic orbits leave an equilibrium",
+    ),
+    "flip": TheoremEntry(
+        lambda o, g: _checked("flip")(*g.parameter(), g.near()), ("parameter", "near"),
+        "a cycle of period two leaves a fixed point of a map",
+    ),
+    "neimark-sacker": TheoremEntry(
+        lambda o, g: _checked("neimark_sacker")(*g.parameter(), g.near()), ("parameter", "near"),
+        "an invariant circle leaves a fixed point of a map",
+    ),
+    "cusp": TheoremEntry(
+        lambda o, g: _checked("cusp")(*g.parameters(), g.near()), ("parameter", "near"),
+        "two curves of folds meet in the plane of two parameters",
+    ),
+    "bogdanov-takens": TheoremEntry(
+        lambda o, g: _checked("bogdanov_takens")(*g.parameters(), g.near()), ("parameter", "near"),
+        "folds, Hopf points and homoclinic orbits meet at a double eigenvalue zero",
+    ),
+    "bautin": TheoremEntry(
+        lambda o, g: _checked("bautin")(*g.parameters(), g.near()), ("parameter", "near"),
+        "the first Lyapunov coefficient of Hopf points changes its sign",
     ),
     "fenichel": TheoremEntry(
         lambda o, g: _checked("fenichel")(g.system, g.region(), g.fast(), budget=o.boxes), (*REGION, "fast"),

@@ -25,8 +25,8 @@ class Tabulated:
     def run(self, inputs: Iterable[Any]) -> list[Any]:
         """Compute all output entries from all input entries."""
         known = [*inputs, *self.constants]
-        for _ in self.taken(known):
-            pass
+        for operation, fn in self.steps:
+            known.append(fn(*[known[k] for k in operation.operands]))
         return [known[k] for output in self.program.outputs for k in output.ravel().tolist()]
 
     def taken(self, known: list[Any]) -> Iterator[tuple[Operation, list[Any], Any]]:

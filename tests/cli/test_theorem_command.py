@@ -53,7 +53,10 @@ def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
             0,
             "supercritical",
         ),
+        (["lienard", "x'' = mu*(1 - x^2)*x' - x", "--mu", "3"], 0, "exactly one periodic orbit"),
+        (["reversible", "x' = y; y' = -x", "--box=-1", "1", "-1", "1", "--turned", "y"], 0, "run backwards"),
         (["fold", "x' = a - x^2", "--a", "1", "--parameter", "a=0.1", "--near", "0.1"], 0, "a = 0"),
+        (["cusp", "x' = a + b*x - x^3", "--a=1", "--b=1", "--parameter", "a=0", "b=0", "--near=0"], 0, "cubic = -1"),
     ],
 )
 def test_the_exit_status_says_whether_it_applies(words, status, said, capsys):
@@ -78,6 +81,8 @@ def test_the_exit_status_says_whether_it_applies(words, status, said, capsys):
         (["lyapunov", "x' = -x", "--ball", "0", "1", "--near", "0", "--function", "x^2 + z"], "column 7"),
         (["hopf", "lorenz", "--near", "1", "1", "1"], "`parameter` must be NAME=VALUE"),
         (["hopf", "lorenz", "--parameter", "rho=x", "--near", "1", "1", "1"], "`parameter` must be NAME=VALUE with a"),
+        (["lienard", "lorenz", "--box", "0", "1"], "`box` must be left out for lienard, which takes none"),
+        (["cusp", "lorenz", "--parameter", "rho=1", "--near", "1", "1", "1"], "`parameter` must be NAME=VALUE 2 times"),
         (["routh-hurwitz", "lorenz", "--near", "1", "1"], "`near` must hold 3 numbers"),
         (["singer", "x' = -x", "--box", "0", "1"], "`system` must be a map"),
         (["fenichel", "x' = -x", "--box", "0", "1", "--fast", "u"], "`fast` must name components, of x"),

@@ -78,7 +78,7 @@ APPLIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "hopf" else n for n in APPLIES])
+@pytest.mark.parametrize("name", APPLIES)
 def test_a_theorem_applies_where_it_is_known_to(name):
     found = APPLIES[name]()
     assert failing(found) == []
@@ -179,7 +179,6 @@ def test_stability_of_lorenz_ends_at_the_known_value():
     assert th.routh_hurwitz(lorenz(24.7368), [7.9, 7.9, 23.7]).applies  # the value is 24.736842
 
 
-@pytest.mark.slow
 def test_the_hopf_point_of_lorenz_is_subcritical_at_the_known_value():
     found = th.hopf(ds.Parameter(lorenz(24.0), "rho", 20.0, 30.0), 24.6, [7.9, 7.9, 23.6])
     assert found.applies

@@ -6,27 +6,20 @@ The results hold for the vector field exactly as coded: each floating-point cons
 import collections
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.validated.ball_operations import ball
 from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import ball_box, certified_kind, enclosed_eigenvalues, ends_of, is_inside
+from analysis.dynamics.validated.krawczyk import certified_zero, krawczyk, newton
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError, counted
 from dynsim.systems.base import AbstractFlow, AbstractMap
-
-# Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component.
-INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
-# Largest number of Newton steps in floating-point arithmetic.
-NEWTON = 30
 
 
 class CertifiedEquilibrium(NamedTuple):
@@ -171,13 +164,6 @@ def _equations(system: Any, flat: Any, shape: tuple[int, ...], period: int, curv
     return jnp.ravel(x - y)
 
 
-@eqx.filter_jit
-def _derivatives(system: Any, x: Any, shape: tuple[int, ...], period: int, curved: bool) -> Any:
-    """Evaluate the equations at a point, with their Jacobian."""
-    equations = lambda y: _equations(system, y, shape, period, curved)
-    return equations(x), jax.jacfwd(equations)(x)
-
-
 class _Problem:
     """Equations F = 0 of a system in ambient coordinates, in floating-point and in ball arithmetic."""
 
@@ -198,66 +184,24 @@ class _Problem:
     def _equations(self, flat: Any) -> Any:
         return _equations(self.system, flat, self.shape, self.period, bool(self.normals))
 
-    def _derivatives(self, x: Any) -> Any:
-        return _derivatives(self.system, x, self.shape, self.period, bool(self.normals))
-
     def newton(self, x: np.ndarray) -> np.ndarray:
         """Find a zero near a point by Newton's method in floating-point arithmetic."""
-        for _ in range(NEWTON):
-            values, J = (np.asarray(part) for part in self._derivatives(jnp.asarray(x)))
-            if not np.all(np.isfinite(J)) or not np.all(np.isfinite(values)):
-                return x
-            change = np.linalg.lstsq(J, -values, rcond=1e-12)[0]
-            x = x + change
-            if np.max(np.abs(change)) <= 1e-15 * (1 + np.max(np.abs(x))):
-                break
-        return x
+        return newton(self.exact, x)
 
     def has_no_zero(self, X: Balls) -> bool:
         """Test whether some component of the equations is certainly nonzero on a whole box."""
         return any(entry.is_finite() and not entry.contains(0) for entry in self.exact(X))
 
-    def krawczyk(self, low: np.ndarray, high: np.ndarray) -> tuple[Balls, Balls] | None:
-        """Apply Krawczyk's operator to a box; None if the field may jump, is unbounded, or has a singular Jacobian."""
-        X, middle = ball_box(low, high), (low + high) / 2
-        if self.exact.may_jump(X):
-            return None
-        point = np.array([ball(float(m)) for m in middle], dtype=object)
-        J, values = self.exact.jacobian(X), self.exact(point)
-        if not all(entry.is_finite() for entry in J.ravel()):
-            return None
-        center = np.array([[float(entry.mid()) for entry in row] for row in J])
-        if np.linalg.cond(center) > 1e12:
-            return None
-        C = np.array([[ball(float(c)) for c in row] for row in np.linalg.inv(center)], dtype=object)
-        rest = np.array([[ball(float(i == j)) for j in range(len(X))] for i in range(len(X))], dtype=object) - C.dot(J)
-        return X, point - C.dot(values) + rest.dot(X - point)
-
     def certified(self, x: np.ndarray) -> CertifiedEquilibrium | None:
         """Prove that exactly one equilibrium lies near a point, with the largest box tried in which it is unique."""
-        tight, wide = None, None
-        for share in INFLATIONS:
-            half = share * (1 + np.abs(x))
-            found = self.krawczyk(x - half, x + half)
-            if found is None or not is_inside(found[1], found[0]):
-                if tight is not None:
-                    break
-                continue
-            tight = found[1] if tight is None else tight
-            wide = np.stack([x - half, x + half])
-        if tight is None or wide is None:
+        zero = certified_zero(self.exact, x)
+        if zero is None:
             return None
-        for _ in range(3):  # the operator contracts, so that the enclosure becomes tighter
-            low, high = ends_of(tight)
-            again = self.krawczyk(low, high)
-            if again is None or not is_inside(again[1], again[0]):
-                break
-            tight = again[1]
-        low, high = ends_of(tight)
+        low, high, alone = zero
         middle = (low + high) / 2
-        eigenvalues, kind = self._stability(tight)
+        eigenvalues, kind = self._stability(ball_box(low, high))
         radius = float(np.nextafter(np.max(np.maximum(high - middle, middle - low)), np.inf))
-        return CertifiedEquilibrium(middle, radius, wide.T, kind, eigenvalues)
+        return CertifiedEquilibrium(middle, radius, alone.T, kind, eigenvalues)
 
     def _stability(self, X: Balls) -> tuple[tuple[Any, ...], str]:
         """Enclose the eigenvalues, and classify the stability if all signs are certain."""
@@ -301,7 +245,7 @@ class _Subdivision:
         X = ball_box(low, high)
         if self.problem.has_no_zero(X):
             return []
-        found = self.problem.krawczyk(low, high)
+        found = krawczyk(self.problem.exact, low, high)
         if found is not None:
             box, K = found
             if any(k.is_finite() and not k.overlaps(b) for k, b in zip(K, box, strict=True)):

@@ -1,83 +1,135 @@
-"""Bifurcation points as regular zeros of larger systems, certified in balls with all that their coefficients need."""
+"""Bifurcation points as regular zeros of larger systems, and what their coefficients need, certified in balls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.validated.balls import BallFunction, Balls, balls
-from analysis.dynamics.validated.enclosures import ball_box
-from analysis.dynamics.validated.equilibria import certified_equilibrium
-from analysis.theorems.fields import field_of
-from dynsim.errors import ArgumentError
-from dynsim.systems.base import FunctionFlow
+from analysis.dynamics.validated.ball_operations import flint
+from analysis.dynamics.validated.balls import Balls, balls
+from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
+from analysis.theorems.bifurcation.forms import Forms, Varying
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis
+from analysis.theorems.fields import field_of, step_of
+from dynsim.errors import ArgumentError, shown
+from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 
-Family = Callable[[Any, Any], Any]
-"""The field of a state and the parameter, both in JAX."""
+BITS, TERMS = 256, 8
+"""Precision of the balls, in which sums and products of a few binary fractions are exact, and terms of their series."""
 
 
-def family_of(parameter: Parameter, dimension: int, theorem: str) -> Family:
-    """The field as a function of state and parameter.
+def forms_of(parameters: Sequence[Parameter], dimension: int, theorem: str, *, is_map: bool = False) -> Forms:
+    """The derivatives of the field of a flow, or the step of a map, as a function of the state and the parameters.
 
     Raises:
-        ValueError: for a system that is no autonomous flow on Euclidean space, naming the theorem.
+        ValueError: for a system of another kind, naming the theorem, or parameters that are not of one system.
     """
-    field_of(parameter.system, dimension, theorem)
-    velocity = lambda x, value: parameter.at(value).vector_field(jnp.zeros(()), x)
-    return lambda x, value: jnp.reshape(velocity(x, value), (dimension,))
+    first = parameters[0]
+    (step_of if is_map else field_of)(first.system, dimension, theorem)
+    names = [one.name for one in parameters]
+    if len(set(names)) < len(names) or any(one.system is not first.system for one in parameters):
+        raise ArgumentError("parameters", "be different parameters of one system", f"are {' and '.join(names)}")
+
+    def field(z: Any) -> Any:
+        x, system = z[:dimension], first.at(z[dimension])
+        for k, one in enumerate(parameters[1:], dimension + 1):
+            system = with_parameter(one.take, system, z[k])
+        value = system.step(jnp.zeros((), int), x) if is_map else system.vector_field(jnp.zeros(()), x)
+        return jnp.reshape(value, (dimension,))
+
+    return Forms(field, dimension + len(parameters))
 
 
-def certified_zero(equations: Callable[[Any], Any], near: np.ndarray) -> Balls | None:
-    """Balls that hold a zero of equations near a point: a regular one and no other, or the point itself, exactly.
+class ExtendedSystem:
+    """Equations for the state, the parameters and vectors, with their Jacobian, in balls.
 
-    None if there is neither, as near a degenerate point that is no sum of few powers of two.
+    Args of the constructor: the field's derivatives; a function from the unknowns to the equations; and the values of
+    the first components of the field's argument that are no unknowns.
     """
-    place = balls(np.round(near, 12))
-    if all(bool(value == 0) for value in BallFunction(equations, len(near))(place)):
-        return place
-    try:
-        proof = certified_equilibrium(FunctionFlow(lambda t, z: equations(z)), near)
-    except ArgumentError:
-        return None
-    sides = proof.enclosure
-    return ball_box(sides[:, 0], sides[:, 1])
+
+    def __init__(self, forms: Forms, equations: Callable[[Varying], Varying], fixed: np.ndarray = np.empty(0)):
+        self._forms, self._equations, self._fixed = forms, equations, balls(fixed)
+
+    def __call__(self, z: Balls) -> Balls:
+        """Enclose the values on a box."""
+        return self._equations(Varying(z, balls(np.zeros((len(z), 0))))).value
+
+    def jacobian(self, z: Balls) -> Balls:
+        """Enclose the derivatives on a box."""
+        return self._equations(Varying(z, balls(np.eye(len(z))))).slope
+
+    def may_jump(self, z: Balls) -> bool:
+        """Test whether the field may be discontinuous in a box."""
+        return self._forms.may_jump(np.concatenate([self._fixed, z])[: self._forms.size])
 
 
-def in_balls(fn: Callable[[Any], Any], at: Balls) -> Any:
-    """Enclose a scalar function on balls."""
-    return BallFunction(lambda z: jnp.reshape(fn(z), (1,)), len(at))(at)[0]
+def numbers(values: Balls) -> np.ndarray:
+    """The middles of balls."""
+    return np.array([float(v.mid()) for v in np.ravel(values)]).reshape(np.shape(values))
 
 
-def bordered_determinant(family: Family, at: Balls, q: Balls, p: Balls) -> Any:
-    """Enclose the determinant of the Jacobian A bordered by its null vectors of both sides, q and p.
+def largest(vector: np.ndarray) -> int:
+    """Index of the largest entry, which eigenvectors are scaled by, so that simple ones are exact in balls."""
+    sizes = np.abs(vector)
+    return int(np.flatnonzero(sizes >= 0.999 * sizes.max())[0])
 
-    It is zero if the null space has more than one dimension.
+
+def no_zero(words: str, sense: str) -> tuple[Hypothesis]:
+    """State that no zero of the equations of a bifurcation point was found."""
+    return (Hypothesis(words, f"{sense} has a regular zero nearby", UNDECIDED, decided="balls"),)
+
+
+def undefined(rows: list[Hypothesis]) -> list[Hypothesis]:
+    """State that a normal form may not be defined, unless one of the rows already says why."""
+    if any(row.status != HOLDS for row in rows):
+        return []
+    return [Hypothesis("the normal form is defined", "no resonance of eigenvalues", UNDECIDED, decided="balls")]
+
+
+def two_parameters(parameters: Sequence[Any]) -> tuple[Parameter, Parameter]:
+    """Read two parameters.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if len(parameters) != 2 or not all(isinstance(one, Parameter) for one in parameters):
+        raise ArgumentError("parameters", "be two `Parameter` objects", f"is {shown(parameters)}")
+    return tuple(parameters)
+
+
+def named(parameters: Sequence[Parameter], values: np.ndarray) -> dict[str, float]:
+    """The values of parameters by name."""
+    return {one.name: float(v) for one, v in zip(parameters, values, strict=True)}
+
+
+def others(J: Balls, critical: Sequence[Any], *, is_map: bool = False) -> Hypothesis:
+    """Decide whether all but the critical eigenvalues are off the imaginary axis, or the multipliers off the circle.
+
+    The characteristic polynomial is divided by the polynomial of the critical eigenvalues, so that these, which may
+    coincide, do not blur the others.
 
     Args:
-        family: the field of a state and the parameter.
-        at: the state and the parameter, (n + 1,).
-        q: the null vector, A q = 0, (n,).
-        p: the adjoint null vector, A' p = 0, (n,).
+        J: the Jacobian, (n, n).
+        critical: coefficients of the monic polynomial of the critical eigenvalues, without the leading one.
+        is_map: whether eigenvalues are multipliers of a map.
     """
-    import flint
-
-    n = len(q)
-    J = BallFunction(lambda z: family(z[:n], z[n]), n + 1).jacobian(at)[:, :n]
-    rows = [[*J[i], p[i]] for i in range(n)] + [[*q, flint.arb(0)]]
-    return flint.arb_mat(rows).det()
-
-
-def derivatives(family: Family) -> tuple[Callable[..., Any], ...]:
-    """First, second and third directional derivatives by the state, and the first by the parameter.
-
-    Returns:
-        A(x, p, u), B(x, p, u, v), C(x, p, u, v, w) and F(x, p).
-    """
-    A = lambda x, p, u: jax.jvp(lambda y: family(y, p), (x,), (u,))[1]
-    B = lambda x, p, u, v: jax.jvp(lambda y: A(y, p, u), (x,), (v,))[1]
-    C = lambda x, p, u, v, w: jax.jvp(lambda y: B(y, p, u, v), (x,), (w,))[1]
-    F = lambda x, p: jax.jvp(lambda q: family(x, q), (p,), (jnp.ones_like(p),))[1]
-    return A, B, C, F
+    name, sense = ("multiplier", "|mu| != 1") if is_map else ("eigenvalue", "Re lambda != 0")
+    words = f"no other {name} is on the {'unit circle' if is_map else 'axis'}"
+    count = len(J) - len(critical)
+    if not count:
+        return Hypothesis(words, f"there {'is one' if len(critical) == 1 else 'are two'}", HOLDS, decided="algebra")
+    polynomial = flint().arb_mat(J.tolist()).charpoly()
+    rest: list[Any] = []
+    for k in range(1, count + 1):
+        value = polynomial[len(J) - k]
+        for j, coefficient in enumerate(critical, 1):
+            value = value - coefficient * (rest[k - j - 1] if k > j else int(k == j))
+        rest.append(value)
+    companion = balls(np.eye(count, k=-1))
+    companion[0] = companion[0] - np.array(rest, dtype=object)
+    gaps = [abs(v) - 1 if is_map else v.real for v in enclosed_eigenvalues(companion)]
+    sizes = [float(abs(gap).lower()) for gap in gaps if bool(gap != 0)]
+    status = HOLDS if len(sizes) == count else FAILS if any(bool(gap == 0) for gap in gaps) else UNDECIDED
+    return Hypothesis(words, sense, status, min(sizes, default=0.0) if status == HOLDS else 0.0, "balls")

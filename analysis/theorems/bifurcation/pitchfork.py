@@ -1,13 +1,14 @@
 """The conditions of a pitchfork bifurcation of a symmetric equilibrium."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.algebra import is_zero
+from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.resting import RestingPoint, resting_point
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -19,6 +20,7 @@ NAME = "Pitchfork bifurcation"
 
 
 @checked
+@arithmetic(BITS, TERMS)
 def pitchfork(parameter: Parameter, value: float, state: ArrayLike, *, symmetry: ArrayLike | None = None) -> Conditions:
     """Check the conditions under which two symmetric equilibria leave one that rests for all parameters.
 
@@ -46,10 +48,13 @@ def pitchfork(parameter: Parameter, value: float, state: ArrayLike, *, symmetry:
         >>> found.applies, round(found.numbers["rho"], 6), found.numbers["cubic"] < 0
         (True, 1.0, True)
     """
-    found = resting_point(parameter, value, state, NAME)
-    R = _reflection(symmetry, found.n)
-    rows, numbers, side = [*found.rows(), _symmetric(found, R)], {}, ""
-    if found.found is not None:
+    at = point("state", state)
+    found = resting_point(forms_of((parameter,), len(at), NAME), parameter.name, value, at)
+    R = _reflection(symmetry, len(found.at))
+    rows, numbers, side = found.rows(), {}, ""
+    is_simple = rows[-1].status == HOLDS
+    rows.append(_symmetric(found, R))
+    if is_simple:
         speed, _, cubic = found.coefficients()
         rows += [
             _turned(found, R),
@@ -77,14 +82,16 @@ def _reflection(symmetry: ArrayLike | None, n: int) -> np.ndarray:
 
 def _symmetric(found: RestingPoint, R: np.ndarray) -> Hypothesis:
     """Decide by exact cancellation whether the field has the symmetry for all parameters."""
-    n, at = found.n, jnp.asarray(found.at)
-    gap = lambda z: found.family(at + R @ z[:n], z[n]) - R @ found.family(at + z[:n], z[n])
+    n, at = len(found.at), jnp.asarray(found.at)
+    f = lambda x, a: found.forms.field(jnp.append(x, a))
+    gap = lambda z: f(at + R @ z[:n], z[n]) - R @ f(at + z[:n], z[n])
     return known("the field is symmetric", "f(x* + R y) = R f(x* + y)", is_zero(gap, n + 1))
 
 
 def _turned(found: RestingPoint, R: np.ndarray) -> Hypothesis:
     """Decide whether R q = -q; for a simple eigenvalue of a symmetric field it is q or -q."""
-    q: Any = found.null_vector
+    assert found.found is not None
+    q = found.found[1:]
     image = R @ q
     kept = any(bool(a + b != 0) for a, b in zip(image, q, strict=True))
     turned = any(bool(a - b != 0) for a, b in zip(image, q, strict=True))

@@ -1,7 +1,10 @@
 """Sotomayor's theorem: the conditions of a transcritical bifurcation."""
 
+from analysis.dynamics.validated.taylor import arithmetic
+from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.resting import resting_point
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import HOLDS, Conditions
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -11,6 +14,7 @@ NAME = "Sotomayor's theorem (transcritical)"
 
 
 @checked
+@arithmetic(BITS, TERMS)
 def transcritical(parameter: Parameter, value: float, state: ArrayLike) -> Conditions:
     """Check the conditions under which another equilibrium crosses one that rests for all parameters.
 
@@ -36,9 +40,10 @@ def transcritical(parameter: Parameter, value: float, state: ArrayLike) -> Condi
         >>> found.applies, found.numbers["b"]
         (True, 1.0)
     """
-    found = resting_point(parameter, value, state, NAME)
+    at = point("state", state)
+    found = resting_point(forms_of((parameter,), len(at), NAME), parameter.name, value, at)
     rows, numbers = found.rows(), {}
-    if found.found is not None:
+    if rows[-1].status == HOLDS:
         speed, bend, _ = found.coefficients()
         rows += [
             different_from_zero("the eigenvalue crosses zero", "speed = <p, dA/da q> != 0", speed),

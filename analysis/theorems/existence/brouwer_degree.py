@@ -42,14 +42,16 @@ def brouwer_degree(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) 
     where = as_region(sides)
     in_plane(where.dimension, "Brouwer's degree")
     field = field_of(flow, 2, "Brouwer's degree")
-    codes, count, rest, witness = _around(IntervalFunction(field, 2), where.sides, integer("budget", budget, least=1))
+    codes, count, rest, witness = pieces_around(
+        IntervalFunction(field, 2), where.sides, integer("budget", budget, least=1)
+    )
     status = FAILS if witness is not None else UNDECIDED if codes is None else HOLDS
     moves = Hypothesis("the field is not zero on the boundary", "f != 0", status, boxes=count, left=rest,
                        witness=witness)  # fmt: skip
     turns = Hypothesis("the field turns along the boundary", "degree != 0", UNDECIDED, boxes=count)
     numbers: dict[str, float] = {}
     if codes is not None:
-        degree = _turns(codes)
+        degree = count_turns(codes)
         numbers = {"degree": float(degree)}
         turns = turns._replace(status=HOLDS if degree else FAILS, margin=float(abs(degree)))
     return Conditions(
@@ -62,7 +64,7 @@ def brouwer_degree(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) 
     )  # fmt: skip
 
 
-def _around(
+def pieces_around(
     field: IntervalFunction, sides: np.ndarray, budget: int
 ) -> tuple[np.ndarray | None, int, np.ndarray, np.ndarray | None]:
     """Cut the boundary, anticlockwise, until one component has a sign on each piece.
@@ -98,7 +100,7 @@ def _around(
         first = np.insert(first, bad + 1, middle, axis=0)
 
 
-def _turns(codes: np.ndarray) -> int:
+def count_turns(codes: np.ndarray) -> int:
     """Count whole turns; neighbours share a point, at which both signs hold, so they differ by a quarter at most."""
     steps = (np.roll(codes, -1) - codes + 1) % 4 - 1
     assert np.all(np.abs(steps) <= 1)

@@ -1,7 +1,7 @@
 """Miranda's theorem: opposite signs on opposite faces of a box give an equilibrium."""
 
 from analysis.theorems.conditions import Conditions, together
-from analysis.theorems.fields import continuous, field_of
+from analysis.theorems.fields import continuous, field_of, value_at
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
@@ -36,7 +36,7 @@ def miranda(flow: AbstractFlow, sides: BoxLike, *, budget: int = BUDGET) -> Cond
     for k in range(where.dimension):
         middle = where.sides.mean(axis=1)
         middle[k] = where.sides[k, 1]
-        sign = 1.0 if float(field(middle)[k]) > 0 else -1.0
+        sign = 1.0 if float(value_at(field, middle)[k]) > 0 else -1.0
         ends = [
             positive(lambda x, k=k, s=s: s * field(x)[k], where, faces=[(k, end)], budget=budget)
             for end, s in ((1, sign), (0, -sign))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from analysis.theorems.boundary import simply_connected
 from analysis.theorems.conditions import Conditions, decided
-from analysis.theorems.fields import divergence, field_of, in_plane, smooth
+from analysis.theorems.fields import divergence, field_of, in_plane, smooth, value_at
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
@@ -55,8 +55,7 @@ def bendixson_dulac(
     weight = (lambda x: jnp.ones(())) if dulac is None else function("dulac", dulac, "a state")
     weighed = lambda x: jnp.reshape(weight(x), ()) * field(x)
     spread = divergence(weighed)
-    at = spread(jnp.asarray(where.sides.mean(axis=1)))
-    sign = -1.0 if float(at) < 0 else 1.0
+    sign = -1.0 if float(value_at(spread, where.sides.mean(axis=1))) < 0 else 1.0
     found = positive(lambda x: sign * spread(x), where, budget=integer("budget", budget, least=1), name="flow")
     name = "div f" if dulac is None else "div (B f)"
     word = "Bendixson's" if dulac is None else "Dulac's"

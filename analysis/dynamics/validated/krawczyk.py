@@ -1,0 +1,144 @@
+"""Prove zeros of equations with Krawczyk's operator in ball arithmetic.
+
+Source: W. Tucker, Validated Numerics, Princeton 2011, section 5.2.
+"""
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.validated.balls import Balls, balls
+from analysis.dynamics.validated.enclosures import ball_box, ends_of, is_inside
+from dynsim._core.printing import one_line
+from dynsim.errors import ArgumentError
+
+# Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component.
+INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
+# Largest number of Newton steps in floating-point arithmetic.
+NEWTON = 30
+
+
+@runtime_checkable
+class Equations(Protocol):
+    """As many equations as unknowns that can be enclosed with their Jacobian, such as a `BallFunction`."""
+
+    def __call__(self, x: Balls, /) -> Balls:
+        """Enclose the values on a box."""
+        ...
+
+    def jacobian(self, x: Balls, /) -> Balls:
+        """Enclose the derivatives on a box."""
+        ...
+
+    def may_jump(self, x: Balls, /) -> bool:
+        """Test whether the equations may be discontinuous in a box."""
+        ...
+
+
+class Zero(NamedTuple):
+    """Proof that a box contains exactly one zero: a small box with the zero, and the widest box in which it is alone.
+
+    Attributes:
+        low: lower bounds of the zero.
+        high: upper bounds of the zero.
+        alone: ends of the box in which it is unique.
+    """
+
+    low: Float[np.ndarray, " d"]
+    high: Float[np.ndarray, " d"]
+    alone: Float[np.ndarray, "2 d"]
+
+    __repr__ = one_line
+
+
+def newton(equations: Equations, x: np.ndarray) -> np.ndarray:
+    """Find a zero near a point by Newton's method in floating-point arithmetic."""
+    before = np.inf
+    for _ in range(NEWTON):
+        values, J = (_middles(part) for part in (equations(balls(x)), equations.jacobian(balls(x))))
+        if not np.all(np.isfinite(J)) or not np.all(np.isfinite(values)):
+            return x
+        change = np.linalg.lstsq(J, -values, rcond=1e-12)[0]
+        x, size = x + change, float(np.max(np.abs(change) / (1 + np.max(np.abs(x)))))
+        if size <= 1e-15 or (size < 1e-9 and size >= before):
+            break
+        before = size
+    return x
+
+
+def krawczyk(equations: Equations, low: np.ndarray, high: np.ndarray) -> tuple[Balls, Balls] | None:
+    """Apply Krawczyk's operator to a box; None if the equations may jump, are unbounded, or have a singular Jacobian.
+
+    Returns:
+        The box, and its image: a zero in the box lies in the image, too, and an image inside the box holds one zero.
+    """
+    X, middle = ball_box(low, high), (low + high) / 2
+    if equations.may_jump(X):
+        return None
+    point, J = balls(middle), equations.jacobian(X)
+    values = equations(point)
+    if not all(entry.is_finite() for entry in J.ravel()):
+        return None
+    center = _middles(J)
+    if np.linalg.cond(center) > 1e12:
+        return None
+    C, one = balls(np.linalg.inv(center)), balls(np.eye(len(X)))
+    return X, point - C.dot(values) + (one - C.dot(J)).dot(X - point)
+
+
+def certified_zero(equations: Equations, x: np.ndarray, *, widest: bool = True) -> Zero | None:
+    """Prove that exactly one zero lies near a point.
+
+    Args:
+        equations: the equations.
+        x: the point.
+        widest: whether to look for the widest box in which the zero is unique, not for any.
+    """
+    tight, alone = None, None
+    for share in INFLATIONS:
+        half = share * (1 + np.abs(x))
+        found = krawczyk(equations, x - half, x + half)
+        if found is None or not is_inside(found[1], found[0]):
+            if tight is not None:
+                break
+            continue
+        tight, alone = found[1] if tight is None else tight, np.stack([x - half, x + half])
+        if not widest:
+            break
+    if tight is None or alone is None:
+        return None
+    for _ in range(3):  # the operator contracts, so that the enclosure becomes tighter
+        again = krawczyk(equations, *ends_of(tight))
+        if again is None or not is_inside(again[1], again[0]):
+            break
+        tight = again[1]
+    return Zero(*ends_of(tight), alone)
+
+
+def zero_near(equations: Equations, near: np.ndarray) -> Balls | None:
+    """Balls that hold a zero near a point: a regular one and no other, or the point itself, exactly.
+
+    None if there is neither, as near a degenerate point that is no sum of few powers of two.
+    """
+    try:
+        if (exact := _exactly(equations, near)) is not None:
+            return exact
+        found = newton(equations, near)
+        if not np.all(np.isfinite(found)):
+            return None
+        if (exact := _exactly(equations, found)) is not None:
+            return exact
+        zero = certified_zero(equations, found, widest=False)
+    except (ArgumentError, ZeroDivisionError):  # of series, where the field is not smooth nearby
+        return None
+    return None if zero is None else ball_box(zero.low, zero.high)
+
+
+def _exactly(equations: Equations, near: np.ndarray) -> Balls | None:
+    place = balls(np.round(near, 12) + 0.0)
+    return place if all(bool(value == 0) for value in equations(place)) else None
+
+
+def _middles(values: Balls) -> np.ndarray:
+    return np.array([float(entry.mid()) for entry in values.ravel()]).reshape(values.shape)

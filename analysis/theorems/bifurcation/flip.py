@@ -1,0 +1,99 @@
+"""The theorem on period doubling (flip): the conditions under which a cycle of period two leaves a fixed point."""
+
+import numpy as np
+
+from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.krawczyk import zero_near
+from analysis.dynamics.validated.taylor import arithmetic
+from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, inner, real_parts, shifted, solved
+from analysis.theorems.bifurcation.extended import (
+    BITS,
+    TERMS,
+    ExtendedSystem,
+    forms_of,
+    largest,
+    no_zero,
+    numbers,
+    others,
+    undefined,
+)
+from analysis.theorems.bifurcation.forms import Varying, along, joined
+from analysis.theorems.bifurcation.pairs import rate
+from analysis.theorems.conditions import Conditions
+from analysis.theorems.regions import point, written
+from analysis.theorems.signs import different_from_zero
+from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
+from dynsim._core.validation import real
+from dynsim.systems.parameter import Parameter
+
+NAME = "Period doubling (flip)"
+SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 4.5 and 5.4"
+OTHERWISE = "the point is no generic flip"
+
+
+@checked
+@arithmetic(BITS, TERMS)
+def flip(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
+    """Check the conditions of a period doubling (flip) of a map near a point: multiplier -1, speed, cubic coefficient.
+
+    The point is certified as a regular zero of f = x, A q = -q for the state, the parameter and the eigenvector. On the
+    centre manifold the map is u to -u + cubic u^3 + ..., for |q| = <p, q> = 1.
+
+    Args:
+        parameter: a map with the parameter.
+        value: the parameter near the bifurcation.
+        near: the fixed point near the bifurcation, (n,).
+
+    Raises:
+        ValueError: for bad input, or a map that balls cannot enclose.
+        UnavailableError: without python-flint.
+
+    Source: Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 4.5 and 5.4.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.theorems import flip
+        >>> logistic = ds.Parameter(ds.system("x[n+1] = r*x*(1 - x)", r=2.9), "r", 2.0, 4.0)
+        >>> found = flip(logistic, 2.9, [0.65])
+        >>> found.applies, {name: round(number, 6) for name, number in found.numbers.items()}
+        (True, {'r': 3.0, 'cubic': 9.0, 'speed': -1.0})
+    """
+    at, start = point("near", near), float(real("value", value))
+    n = len(at)
+    forms = forms_of((parameter,), n, "the theorem on period doubling", is_map=True)
+    A = numbers(forms.jacobian(balls([*at, start])))[:, :n]
+    q = np.linalg.svd(A + np.eye(n))[2][-1]
+    k = largest(q)
+
+    def equations(z: Varying) -> Varying:
+        x, q = z[: n + 1], z[n + 1 :]
+        return joined(along(forms, x) - x[:n], along(forms, x, q) + q, q[k : k + 1] - 1.0)
+
+    z = zero_near(ExtendedSystem(forms, equations), np.concatenate([at, [start], q / q[k]]))
+    words, sense = "a simple multiplier is -1", "f = x, A q = -q"
+    follows, found = "a cycle of period two leaves the fixed point", {}
+    if z is None:
+        return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
+    x, q = z[: n + 1], z[n + 1 :]
+    A, where = forms.jacobian(x), numbers(x)
+    null = NullSpace(shifted(A[:, :n], -1), q)
+    place = f"{sense} at {written(where[:n])}, {parameter.name} = {where[n]:.8g}"
+    rows = [different_from_zero(words, place, null.determinant), others(A[:, :n], [1], is_map=True)]
+    try:
+        M = A - balls(np.eye(n, n + 1))
+        speed = rate(forms, x, M, null).real
+        h = real_parts(solved(complexes(M[:, :n]), forms(x, q, q)))
+        cubic = inner(null.p, forms(x, q, q, q) / 6 - forms(x, q, h) / 2).real / null.size
+        rows += [
+            different_from_zero("the multiplier crosses -1", "d mu / da != 0", speed),
+            different_from_zero(
+                "the cubic coefficient is not zero", "<p, C(q, q, q) / 6 - B(q, (A - 1)^-1 B(q, q)) / 2> != 0", cubic
+            ),
+        ]
+        found = {parameter.name: float(where[n]), "cubic": float(cubic.mid()), "speed": float(speed.mid())}
+        side, kind = ("supercritical", "stable") if bool(cubic > 0) else ("subcritical", "unstable")
+        follows = f"a {side} flip: a cycle of period two, {kind} on the centre manifold, leaves the fixed point"
+    except ZeroDivisionError:
+        rows += undefined(rows)
+    return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

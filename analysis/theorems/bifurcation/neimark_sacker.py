@@ -1,0 +1,107 @@
+"""The theorem of Neimark and Sacker: the conditions under which an invariant circle leaves a fixed point of a map."""
+
+import functools
+
+import numpy as np
+
+from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.krawczyk import zero_near
+from analysis.dynamics.validated.taylor import arithmetic
+from analysis.theorems.bifurcation.centre_manifold import centre_manifold
+from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, imaginary_unit, shifted
+from analysis.theorems.bifurcation.extended import (
+    BITS,
+    TERMS,
+    ExtendedSystem,
+    forms_of,
+    no_zero,
+    numbers,
+    others,
+    undefined,
+)
+from analysis.theorems.bifurcation.forms import Varying, along, joined
+from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate
+from analysis.theorems.conditions import Conditions
+from analysis.theorems.regions import point, written
+from analysis.theorems.signs import different_from_zero
+from dynsim._core.checked import checked
+from dynsim._core.types import ArrayLike
+from dynsim._core.validation import real
+from dynsim.systems.parameter import Parameter
+
+NAME = "Theorem of Neimark and Sacker"
+SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 4.7 and 5.4"
+OTHERWISE = "the point is no generic Neimark-Sacker point"
+
+
+@checked
+@arithmetic(BITS, TERMS)
+def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
+    """Check the conditions of a Neimark-Sacker bifurcation of a map: an invariant circle leaves a fixed point.
+
+    The point is certified as a regular zero of f = x, A q = mu q, |mu| = 1 for the state, the parameter, the
+    eigenvector and the multiplier. On the centre manifold the map is w to mu w (1 + d |w|^2) + ..., for
+    |q| = <p, q> = 1, and the number `cubic` is the real part of d.
+
+    Args:
+        parameter: a map of at least two components with the parameter.
+        value: the parameter near the bifurcation.
+        near: the fixed point near the bifurcation, (n,).
+
+    Raises:
+        ValueError: for bad input, no complex pair of multipliers nearby, or a map that balls cannot enclose.
+        UnavailableError: without python-flint.
+
+    Source: Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 4.7 and 5.4.
+
+    Example:
+        >>> import dynsim as ds
+        >>> from analysis.theorems import neimark_sacker
+        >>> delayed = ds.Parameter(ds.system("x[n+1] = r*x*(1 - y); y[n+1] = x", r=1.9), "r", 1.0, 3.0)
+        >>> found = neimark_sacker(delayed, 1.98, [0.49, 0.49])
+        >>> found.applies, round(found.numbers["r"], 9), found.numbers["cubic"] < 0
+        (True, 2.0, True)
+    """
+    at, start = point("near", near), float(real("value", value))
+    n = len(at)
+    forms = forms_of((parameter,), n, NAME, is_map=True)
+    pair, q, k = nearest_pair(numbers(forms.jacobian(balls([*at, start])))[:, :n], is_map=True)
+
+    def equations(z: Varying) -> Varying:
+        x, u, v, c, s = z[: n + 1], z[n + 1 : 2 * n + 1], z[2 * n + 1 : -2], z[-2:-1], z[-1:]
+        pair = eigenpair(forms, x, (u, v), (c, s), k)
+        return joined(along(forms, x) - x[:n], pair, c * c + s * s - 1.0)
+
+    guess = np.concatenate([at, [start], np.real(q), np.imag(q), [pair.real, pair.imag]])
+    z = zero_near(ExtendedSystem(forms, equations), guess)
+    words, sense = "a simple pair of multipliers is on the unit circle", "f = x, A q = mu q, |mu| = 1"
+    follows, found = "an invariant circle leaves the fixed point", {}
+    if z is None:
+        return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
+    x, i = z[: n + 1], imaginary_unit()
+    A, where, mu = forms.jacobian(x), numbers(x), z[-2] + i * z[-1]
+    null = NullSpace(shifted(A[:, :n], mu), complexes(z[n + 1 : 2 * n + 1]) + complexes(z[2 * n + 1 : -2]) * i)
+    name = f"{where[n]:.8g}, mu = exp({float(np.arctan2(*numbers(z[[-1, -2]]))):.8g} i)"
+    place = f"{sense} at {written(where[:n])}, {parameter.name} = {name}"
+    gap = functools.reduce(lambda a, b: a.min(b), [abs(mu**power - 1) for power in range(1, 5)])
+    rows = [
+        different_from_zero(words, place, null.determinant * z[-1]),
+        others(A[:, :n], [-2 * z[-2], 1], is_map=True),
+        different_from_zero("no strong resonance", "mu^k != 1 for k = 1, 2, 3, 4", gap),
+    ]
+    try:
+        value_of = lambda j, k: mu**j * mu.conjugate() ** k
+        c1 = centre_manifold(forms, x, A[:, :n], null, value_of, 3)[1][0]
+        cubic = (mu.conjugate() * c1).real / null.size
+        speed = (mu.conjugate() * rate(forms, x, A - balls(np.eye(n, n + 1)), null)).real
+        rows += [
+            different_from_zero("the pair crosses the unit circle", "d |mu| / da != 0", speed),
+            different_from_zero("the cubic coefficient is not zero", "Re d != 0", cubic),
+        ]
+        found = {parameter.name: float(where[n]), "cubic": float(cubic.mid()), "speed": float(speed.mid())}
+        side, kind = ("supercritical", "stable") if bool(cubic < 0) else ("subcritical", "unstable")
+        circle = f"an invariant circle, {kind} on the centre manifold, leaves the fixed point"
+        follows = f"a {side} Neimark-Sacker bifurcation: {circle}"
+    except ZeroDivisionError:
+        rows += undefined(rows)
+    return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

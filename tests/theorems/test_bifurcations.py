@@ -1,0 +1,136 @@
+"""Bifurcations of maps, and of flows with two parameters: known points, near misses, and what rounding gets wrong."""
+
+import numpy as np
+import pytest
+
+import dynsim as ds
+from analysis import theorems as th
+from analysis.dynamics.validated.balls import balls
+from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues
+from analysis.theorems.bifurcation.extended import others
+
+pytest.importorskip("flint")
+
+POLAR = "r2 = x^2 + y^2; x' = {0}*x - y + {1}*x*r2 - {2}*x*r2^2; y' = x + {0}*y + {1}*y*r2 - {2}*y*r2^2"
+MAP = "x[n+1] = "
+
+
+def check(theorem, text, near, values=(0.0, 0.0)):
+    """Call a theorem with the parameters a and b, or only a of a map."""
+    system = ds.system(text, {"a": 0.25, "b": 0.25} if "b" in text else {"a": 0.25})
+    names = ("a", "b") if theorem in (th.cusp, th.bogdanov_takens, th.bautin) else ("a",)
+    both = tuple(ds.Parameter(system, name, -5.0, 5.0) for name in names)
+    return theorem(both, values, near) if len(both) == 2 else theorem(both[0], values[0], near)
+
+
+def failing(found):
+    return [one.words for one in found.hypotheses if one.status != "holds"]
+
+
+@pytest.mark.parametrize(
+    ("theorem", "text", "near", "expected"),
+    [
+        # Henon's map has a flip at a = 3 (1 - b)^2 / 4; here the parameter is shifted by it
+        (th.flip, "x[n+1] = 1 - (a + 0.3675)*x^2 + y; y[n+1] = 0.3*x", [0.9, 0.27], {"a": 0.0}),
+        # the delayed logistic map of Kuznetsov, example 4.2: -2 for an eigenvector of squared length 2
+        (
+            th.neimark_sacker, "x[n+1] = (a + 2)*x*(1 - y); y[n+1] = x", [0.49, 0.49],
+            {"a": 0.0, "cubic": -1.0, "speed": 0.5},
+        ),
+        # the centre manifold is y = x^2 / 2 + ...
+        (th.cusp, "x' = a + b*x - x^3 + 3*x*y; y' = x^2 - 2*y", [0.0, 0.1], {"a": 0.0, "b": 0.0, "cubic": 0.5}),
+        (
+            th.cusp, "x' = a + b*(x - 1/3) - (x - 1/3)^3; y' = x*y - y", [0.3, 0.0],
+            {"a": 0.0, "b": 0.0, "cubic": -1.0},
+        ),
+        # by hand, with the eigenvector (1, 0, 5/9)
+        (
+            th.bogdanov_takens,
+            "x' = y; y' = a + b*(x - 1/3) + (x - 1/3)^2 - x*y + y/3 + 0.1*z; z' = x^2 - z - 1/9", [0.3, 0.0, 0.0],
+            {"square": 1.0181361216003795, "mixed": -1.2304746710250571},
+        ),
+        (th.bautin, POLAR.format("a", "b", 1), [0.01, 0.0], {"a": 0.0, "b": 0.0, "l2": -4.0}),
+    ],
+)  # fmt: skip
+def test_a_point_is_found_with_the_known_coefficients(theorem, text, near, expected):
+    found = check(theorem, text, near, (0.01, 0.02))
+    assert failing(found) == []
+    assert found.is_certified
+    for name, value in expected.items():
+        assert found.numbers[name] == pytest.approx(value, abs=1e-12)
+
+
+def test_the_second_lyapunov_coefficient_with_quadratic_terms():
+    """The value is that of `second_lyapunov_coefficient` at this point, whose first coefficient is 1e-16 there."""
+    x = "x' = a*x - y + b*x*r2 - x*r2^2 + 0.1*x*y + 0.2*x*z"
+    y = "y' = x + a*y + b*y*r2 - y*r2^2 + 0.3*x*x - 0.1*z*z + 0.1*z"
+    found = check(th.bautin, f"r2 = x^2 + y^2; {x}; {y}; z' = x*x - z + 0.5*x*y + 0.2 + 0.1*x", [0.0, 0.0, 0.2])
+    assert failing(found) == []
+    assert found.numbers["l2"] == pytest.approx(-4.012976069918202, abs=1e-12)
+
+
+CUBIC, UNFOLDS = "the cubic coefficient is not zero", "the parameters unfold the point"
+
+
+@pytest.mark.parametrize(
+    ("theorem", "text", "words"),
+    [
+        (th.flip, MAP + "-(1 + a)*x + x^2 - x^3", CUBIC),
+        (th.flip, MAP + "-x - a^2*x + x^3", "the multiplier crosses -1"),
+        (th.flip, MAP + "-(1 + a)*x + x^3; y[n+1] = y + y^3", "no other multiplier is on the unit circle"),
+        (th.neimark_sacker, MAP + "-(1 + a)*y*(1 - x^2); y[n+1] = (1 + a)*x", "no strong resonance"),
+        (th.neimark_sacker, MAP + "(1 + a)*(0.6*x - 0.8*y); y[n+1] = (1 + a)*(0.8*x + 0.6*y)", CUBIC),
+        (th.cusp, "x' = a + b*x + x^5", CUBIC),
+        (th.cusp, "x' = a + b*x - x^3 + x*y; y' = x^2 - y", CUBIC),
+        (th.cusp, "x' = a + b + (a + b)*x - x^3", UNFOLDS),
+        (th.bogdanov_takens, "x' = y; y' = a + b*x + x^3 - x*y", "the coefficient of u^2 is not zero"),
+        (th.bogdanov_takens, "x' = y; y' = a + b*y + x^2", "the coefficient of u v is not zero"),
+        (th.bogdanov_takens, "x' = y; y' = a + b + x^2 - x*y", UNFOLDS),
+        (th.bautin, POLAR.format("a", "b", 0), "the second Lyapunov coefficient is not zero"),
+        (th.bautin, POLAR.format("(a + b)", "(a + b)", 1), UNFOLDS),
+    ],
+)
+def test_a_near_miss_names_the_one_condition(theorem, text, words):
+    found = check(theorem, text, np.zeros(text.count("' =") + text.count("+1] =")))
+    assert failing(found) == [words]
+
+
+def test_a_coefficient_below_rounding_errors_is_not_taken_for_zero():
+    """In binary fractions 3 * 0.1 - 0.3 is 2^-55."""
+    found = check(th.cusp, "x' = a + b*x - 0.3*x^3 + 0.1*x*y; y' = 3*x^2 - y", [0.0, 0.0])
+    assert failing(found) == []
+    assert found.numbers["cubic"] == 2.0**-55
+
+
+def test_a_degenerate_point_without_exact_coordinates_is_undecided():
+    found = check(th.cusp, "x' = a + b*(x - 1/3) - (x - 1/3)^5", [0.3])
+    assert found.status == "undecided"
+    assert "has a regular zero nearby" in found.hypotheses[0].inequality
+
+
+def test_a_double_eigenvalue_does_not_blur_the_others():
+    """The double eigenvalue zero moves by the root of each error, so that all enclosures of eigenvalues are wide."""
+    T = np.array([[1.0, 2.0, 0.0], [1.0, 3.0, 2.0], [2.0, 1.0, 1.0]])
+    A = np.ravel(T @ [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, -1.0]] @ np.linalg.inv(T))
+    J = ball_box(A - 1e-15, A + 1e-15).reshape(3, 3)
+    assert not any(bool(value.real != 0) for value in enclosed_eigenvalues(J))
+    found = others(J, [0, 0])
+    assert found.status == "holds"
+    assert found.margin == pytest.approx(1, abs=1e-12)
+
+
+def test_the_distance_of_other_multipliers_from_the_circle():
+    found = others(balls(np.diag([-1.0, 0.5, 3.0])), [1], is_map=True)
+    assert found.margin == pytest.approx(0.5, abs=1e-12)
+
+
+def test_bad_input_is_named():
+    one, other = (ds.Parameter(ds.system("x' = a + b*x - x^3", a=0.1, b=0.1), name, -1, 1) for name in "ab")
+    with pytest.raises(ValueError, match="`parameters` must be different parameters of one system"):
+        th.cusp((one, other), [0.0, 0.0], [0.0])
+    with pytest.raises(ValueError, match="`parameters` must be two `Parameter` objects"):
+        th.cusp((one,), [0.0, 0.0], [0.0])
+    with pytest.raises(ValueError, match="`system` must be a map"):
+        th.flip(one, 0.0, [0.0])
+    with pytest.raises(ValueError, match="complex pair of multipliers"):
+        check(th.neimark_sacker, MAP + "a*x; y[n+1] = y/2", [0.0, 0.0])
