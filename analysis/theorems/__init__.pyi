@@ -18,8 +18,12 @@ from .existence.invariance import nagumo as nagumo
 from .existence.lipschitz import picard_lindelof as picard_lindelof
 from .existence.miranda import miranda as miranda
 from .existence.newton_kantorovich import newton_kantorovich as newton_kantorovich
+from .maps.horseshoe import horseshoe as horseshoe
 from .maps.li_yorke import li_yorke as li_yorke
+from .maps.sharkovskii import sharkovskii as sharkovskii
+from .maps.shilnikov import shilnikov as shilnikov
 from .maps.singer import singer as singer
+from .maps.twist import twist as twist
 from .plane.bendixson_dulac import bendixson_dulac as bendixson_dulac
 from .plane.hartman_grobman import hartman_grobman as hartman_grobman
 from .plane.index_theory import index_theory as index_theory
@@ -43,4 +47,8 @@ from .structure.hamiltonian import hamiltonian as hamiltonian
 from .structure.liouville import liouville as liouville
 from .structure.positivity import positivity as positivity
 from .subdivision import Decision as Decision
+from .timescales.averaging import averaging as averaging
+from .timescales.canard_point import canard_point as canard_point
 from .timescales.fenichel import fenichel as fenichel
+from .timescales.folded_singularity import folded_singularity as folded_singularity
+from .timescales.tikhonov import tikhonov as tikhonov

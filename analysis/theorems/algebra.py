@@ -83,6 +83,10 @@ VALUES = 16
 """Largest number of different values of elementary functions that are told apart."""
 
 
+_ODD = frozenset({"sin", "tan", "tanh", "sinh", "atan", "erf"})
+_EVEN = frozenset({"cos", "cosh"})
+
+
 class _ElementaryValues:
     """Values of elementary functions as variables of their own, one for each function and argument."""
 
@@ -95,6 +99,8 @@ class _ElementaryValues:
         return {name: functools.partial(self._value, name) for name in names}
 
     def _value(self, name: str, a: Any) -> Any:
+        if a.numer.LC < 0 and (name in _ODD or name in _EVEN):
+            return -self._value(name, -a) if name in _ODD else self._value(name, -a)
         place = self._known.setdefault((name, a), len(self._known))
         if place >= VALUES:
             raise _NotRational
@@ -147,17 +153,29 @@ class _FactoredPolynomial:
 
     def on(self, columns: list[IntervalArray]) -> IntervalArray:
         """Enclose the values on boxes."""
-        total = self.unit
+        total: IntervalArray | None = None
         for terms, power in self.factors:
             value: IntervalArray | None = None
             for coefficient, powers in terms:
-                term = coefficient
+                term: IntervalArray | None = None
                 for k, exponent in powers:
-                    term = INTERVALS["mul"](term, INTERVALS["integer_pow"](columns[k], exponent))
+                    term = _times(term, INTERVALS["integer_pow"](columns[k], exponent))
+                term = _scaled(coefficient, term)
                 value = term if value is None else INTERVALS["add"](value, term)
             assert value is not None
-            total = INTERVALS["mul"](total, INTERVALS["integer_pow"](value, power))
-        return total
+            total = _times(total, INTERVALS["integer_pow"](value, power))
+        return _scaled(self.unit, total)
+
+
+def _times(a: IntervalArray | None, b: IntervalArray) -> IntervalArray:
+    return b if a is None else INTERVALS["mul"](a, b)
+
+
+def _scaled(coefficient: IntervalArray, a: IntervalArray | None) -> IntervalArray:
+    """Multiply by a number; without rounding by 1 and -1."""
+    if a is None or coefficient.low != coefficient.high or abs(coefficient.low) != 1:
+        return coefficient if a is None else INTERVALS["mul"](coefficient, a)
+    return a if coefficient.low > 0 else INTERVALS["neg"](a)
 
 
 FACTORED = 40

@@ -40,7 +40,7 @@ class Theorem(SystemOptions):
     function: str = ""
     """the Lyapunov function, the Dulac function or the first integral, as a text"""
     near: tuple[float, ...] = ()
-    """the equilibrium, or a point near it; for Picard and Lindeloef, and for Newton's method, the start"""
+    """the equilibrium, or a point near it; for Picard and Lindeloef, Newton's method and Tikhonov, the start"""
     parameter: tuple[str, ...] = ()
     """the parameter of a bifurcation with its value nearby: NAME=VALUE; two of them for a cusp and the like"""
     norm: Literal["1", "2", "inf"] = "2"
@@ -51,6 +51,18 @@ class Theorem(SystemOptions):
     """half the side of the box around the start of Newton's method"""
     fast: tuple[str, ...] = ()
     """names of the one or two fast components; by default the first"""
+    time: float = 0.0
+    """final time of the reduced problem of Tikhonov's theorem; by default none"""
+    period: float = 0.0
+    """the least period for Sharkovskii's theorem, 3 by default, or the period in time of an averaged field"""
+    sets: tuple[float, ...] = ()
+    """the sets of a horseshoe: for each its centre and the vectors to an exit and to an entry edge, six numbers"""
+    covers: tuple[str, ...] = ()
+    """pairs of sets, such as 1-2, of which the first covers the second; by default all pairs"""
+    iterates: int = 1
+    """steps of the map that count as one for a horseshoe"""
+    homoclinic: bool = False
+    """say that an orbit leads from the saddle focus to itself, as shown elsewhere"""
     turned: tuple[str, ...] = ()
     """names of the components that a symmetry, or an involution, turns around; by default all"""
     backwards: bool = False
@@ -117,7 +129,8 @@ def main(words: Sequence[str]) -> int:
 
 
 OWN = ("box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "fast", "turned",
-       "backwards", "strictly", "semidefinite", "conservative", "competitive")  # fmt: skip
+       "backwards", "strictly", "semidefinite", "conservative", "competitive", "time", "period", "sets", "covers",
+       "iterates", "homoclinic")  # fmt: skip
 
 
 def _check_options(o: Theorem, name: str, entry: TheoremEntry) -> None:
@@ -150,6 +163,8 @@ class _Given:
             return len(o.near)
         if o.box:
             return len(o.box) // 2
+        if o.sets:
+            return 2
         return len(o.ball) - 1 if o.ball else len(o.annulus) - 2
 
     def region(self) -> Any:
@@ -244,6 +259,42 @@ class _Given:
             reach = 1.0 + abs(values[-1])
             found.append(Parameter(self.system, name, values[-1] - reach, values[-1] + reach))
         return tuple(found), values
+
+    def period(self, default: float | None = None) -> float:
+        """The number of `--period`."""
+        if not self.o.period:
+            if default is None:
+                raise ArgumentError("period", "be given", "is missing")
+            return default
+        return self.o.period
+
+    def steps(self) -> int:
+        """The number of `--period` as a number of steps."""
+        value = self.period(3)
+        if value != int(value):
+            raise ArgumentError("period", "be a number of steps", f"is {value:g}")
+        return int(value)
+
+    def circle(self) -> tuple[list[tuple[float, float]], float]:
+        """The range of the action and the period of the angle, from the sides of the box."""
+        (first, last), action = self.sides()[0], self.sides()[1:]
+        return action, last - first
+
+    def sets(self) -> np.ndarray:
+        """The parallelograms of `--sets`."""
+        if not self.o.sets or len(self.o.sets) % 6:
+            raise ArgumentError("sets", "hold six numbers for each set", f"holds {len(self.o.sets)}")
+        return np.reshape(self.o.sets, (-1, 3, 2))
+
+    def covers(self) -> list[tuple[int, int]] | None:
+        """The pairs of `--covers`, counted from 0."""
+        pairs = []
+        for pair in self.o.covers:
+            found = re.fullmatch(r"([1-9]\d*)-([1-9]\d*)", pair)
+            if not found:
+                raise ArgumentError("covers", "be pairs of sets such as 1-2", f"has {pair!r}")
+            pairs.append((int(found[1]) - 1, int(found[2]) - 1))
+        return pairs or None
 
     def fast(self) -> list[int]:
         """Indices of the fast components."""
@@ -415,9 +466,43 @@ ENTRIES: dict[str, TheoremEntry] = {
         lambda o, g: _checked("fenichel")(g.system, g.region(), g.fast(), budget=o.boxes), (*REGION, "fast"),
         "an attracting critical manifold persists as a slow manifold",
     ),
+    "tikhonov": TheoremEntry(
+        lambda o, g: _checked("tikhonov")(g.system, g.sides(), g.near(), g.fast(), time=o.time or None, budget=o.boxes),
+        ("box", "near", "fast", "time"), "solutions tend to those of the reduced problem",
+    ),
+    "averaging": TheoremEntry(
+        lambda o, g: _checked("averaging")(g.system, g.period(), g.sides(), g.near()), ("period", "box", "near"),
+        "an equilibrium of the field averaged over a period gives a periodic orbit",
+    ),
+    "canard-point": TheoremEntry(
+        lambda o, g: _checked("canard_point")(*g.parameter(), g.near(), g.fast()), ("parameter", "near", "fast"),
+        "an equilibrium that crosses a fold of the critical manifold in the plane gives a canard",
+    ),
+    "folded-singularity": TheoremEntry(
+        lambda o, g: _checked("folded_singularity")(g.system, g.near(), g.fast()), ("near", "fast"),
+        "a folded node or saddle of two slow and one fast components has canards",
+    ),
     "li-yorke": TheoremEntry(
         lambda o, g: _checked("li_yorke")(g.system, g.sides(), budget=o.boxes), ("box",),
         "a point of period three gives points of all periods, and chaos",
+    ),
+    "sharkovskii": TheoremEntry(
+        lambda o, g: _checked("sharkovskii")(g.system, g.sides(), period=g.steps(), budget=o.boxes), ("box", "period"),
+        "a point of one period gives points of all later ones in Sharkovskii's order",
+    ),
+    "horseshoe": TheoremEntry(
+        lambda o, g: _checked("horseshoe")(
+            g.system, g.sets(), covers=g.covers(), iterates=o.iterates, budget=o.boxes
+        ),
+        ("sets", "covers", "iterates"), "sets of the plane that are stretched across each other give a horseshoe",
+    ),
+    "twist": TheoremEntry(
+        lambda o, g: _checked("twist")(g.system, g.circle()[0], period=g.circle()[1], budget=o.boxes), ("box",),
+        "an exact area-preserving twist map has periodic orbits of all rotation numbers",
+    ),
+    "shilnikov": TheoremEntry(
+        lambda o, g: _checked("shilnikov")(g.system, g.near(), homoclinic=o.homoclinic or None),
+        ("near", "homoclinic"), "Shilnikov's inequality at a saddle focus gives horseshoes near a homoclinic orbit",
     ),
     "singer": TheoremEntry(
         lambda o, g: _checked("singer")(g.system, g.sides(), budget=o.boxes), ("box",),

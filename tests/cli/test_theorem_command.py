@@ -57,6 +57,48 @@ def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
         (["reversible", "x' = y; y' = -x", "--box=-1", "1", "-1", "1", "--turned", "y"], 0, "run backwards"),
         (["fold", "x' = a - x^2", "--a", "1", "--parameter", "a=0.1", "--near", "0.1"], 0, "a = 0"),
         (["cusp", "x' = a + b*x - x^3", "--a=1", "--b=1", "--parameter", "a=0", "b=0", "--near=0"], 0, "cubic = -1"),
+        (["sharkovskii", "x[n+1] = 3.74*x*(1 - x)", "--box", "0", "1", "--period", "5"], 0, "of every even period"),
+        (["sharkovskii", "x[n+1] = 3.74*x*(1 - x)", "--box", "0", "1"], 1, "least period three"),
+        (
+            [
+                "horseshoe",
+                "x[n+1] = 5 - x^2 + 0.3*y; y[n+1] = x",
+                "--sets",
+                *["-2", "0", "1", "0", "0", "3", "2", "0", "1", "0", "0", "3"],
+                "--covers",
+                "2-2",
+            ],
+            1,
+            "set 2 covers set 2",
+        ),
+        (["twist", "x[n+1] = x + y; y[n+1] = y", "--box", "0", "1", "0", "1"], 0, "between the rotation numbers"),
+        (["shilnikov", "x' = -x - 2*y; y' = 2*x - y; z' = 2*z", "--near", "0", "0", "0"], 3, "homoclinic"),
+        (
+            ["tikhonov", "u' = (v - u)/0.1; v' = -v", "--box", *["-2", "2", "-1", "1"], "--near", "1", "0.5"],
+            0,
+            "It applies",
+        ),
+        (
+            [
+                "averaging",
+                "x' = 0.1*(1 - x + sin(t))",
+                "--period",
+                "6.283185307179586",
+                "--box",
+                "0",
+                "2",
+                "--near",
+                "0.9",
+            ],
+            0,
+            "stable",
+        ),
+        (
+            ["canard-point", "x' = y - x^2; y' = a - x", "--a", "1", "--parameter", "a=0", "--near", "0", "0"],
+            0,
+            "a = 0",
+        ),
+        (["folded-singularity", "x' = y - x^2; y' = -2*x - z; z' = 2", "--near", "0", "0", "0"], 1, "are real"),
     ],
 )
 def test_the_exit_status_says_whether_it_applies(words, status, said, capsys):
@@ -87,6 +129,13 @@ def test_the_exit_status_says_whether_it_applies(words, status, said, capsys):
         (["singer", "x' = -x", "--box", "0", "1"], "`system` must be a map"),
         (["fenichel", "x' = -x", "--box", "0", "1", "--fast", "u"], "`fast` must name components, of x"),
         (["nagumo", "x' = -x", "--box", "0", "1", "--out", "a.csv"], "`out` must end in .json"),
+        (["sharkovskii", "x[n+1] = x/2", "--box", "0", "1", "--period", "2.5"], "`period` must be a number of steps"),
+        (["averaging", "x' = -x", "--box", "0", "1", "--near", "0.5"], "`period` must be given"),
+        (["horseshoe", "x[n+1] = y; y[n+1] = x", "--sets", "1", "2"], "`sets` must hold six numbers for each set"),
+        (
+            ["horseshoe", "x[n+1] = y; y[n+1] = x", "--sets", *["0", "0", "1", "0", "0", "1"], "--covers", "1"],
+            "`covers` must be pairs of sets such as 1-2",
+        ),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(words, said, capsys):

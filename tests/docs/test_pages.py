@@ -53,7 +53,7 @@ def commands(code: str):
 DEAR = tuple(
     f"docs/pages/{name}.md"
     for name in ("start/first-trajectory", "start/own-system", "workbench/theorems", "workbench/equations")
-)
+) + tuple(name for name in PAGES if "workbench/theorems/" in name)
 """Pages that take long; `make docs` runs them, too."""
 
 
