@@ -290,14 +290,6 @@ def kind(values: ArrayLike, tolerance: ArrayLike) -> str:
     return "undecided"
 
 
-def null_directions(J: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "directions d"]:
-    """Compute an orthonormal basis, as rows, of the null space of a Jacobian with at least as many rows as columns."""
-    if not J.size:
-        return np.empty((0, J.shape[1]))
-    _, sizes, right = np.linalg.svd(J)
-    return right[sizes <= NEAR_ZERO * max(1.0, float(sizes[0]))]
-
-
 def null_vectors(
     A: Float[np.ndarray, "d d"] | SparseMatrix,
 ) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:

@@ -342,7 +342,7 @@ def test_a_run_goes_on_for_the_one_float_that_is_left_after_a_transition(integra
     last = np.nextafter(4.0, 0.0)
     double = Transition("double", Event(lambda t, x: t - last, direction=1), lambda flow, t, x: (flow, 2 * x))
     decay = FunctionFlow(lambda t, x: -0.1 * x)
-    run = simulate_hybrid(decay, np.ones(2), [0.0, 1.0, 2.0, 4.0], [double], integrator=integrator)
+    run = simulate_hybrid(decay, np.ones(2), [0.0, 4.0], [double], integrator=integrator)
     assert [jump.time for jump in run.jumps] == [last]
     assert float(run.phases[-1].ts[-1]) == 4.0
     np.testing.assert_allclose(run.final, 2 * np.exp(-0.4), rtol=1e-6)

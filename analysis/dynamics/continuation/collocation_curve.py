@@ -26,8 +26,6 @@ from dynsim.systems.rescaled import is_flat
 
 # Number of nodes for which steps are as long as the limits say; with more nodes their norm is larger.
 NODES = 12
-# Distance from 1 of the multiplier along the orbit up to which an orbit is resolved.
-TRIVIAL = 1e-3
 # Newton steps from the nodes of an orbit by which equilibria beside it are found.
 NEWTON = 4
 # Shift of an orbit, relative to the period, below which its phase counts as found.
