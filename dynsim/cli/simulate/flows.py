@@ -41,7 +41,7 @@ AWAY = 10.0  # an escaping orbit is drawn up to this multiple of its median dist
 COPIES = 4  # copies of the largest arrays that exist at the same time
 MOST = 8  # largest number of components of a state that is printed
 STAGES = 16  # states that a Runge-Kutta solver holds at the same time
-EVENTS = ("event", "events_out")  # options of a single trajectory
+EVENTS = ("event", "events_out", "theorems")  # options of a single trajectory
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
 
@@ -207,6 +207,8 @@ def check_direction(o: Simulate, flow: Any) -> None:
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory, print its summary, and write the requested files."""
     events = _events(o, flow, x)
+    if o.theorems:
+        tell_theorems(flow, x)
     system, options = solved(o, flow)
     with typed_as(flow="system", y0="start"):
         try:
@@ -225,6 +227,16 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
         tell_events(o, flow, x, ts, events, options["integrator"])
     write(o, path)
     return 0
+
+
+def tell_theorems(flow: AbstractFlow, x: jax.Array) -> None:
+    """Print which theorems on consensus apply to a flow and a start; raise `ValueError` for a flow of another kind."""
+    from analysis.theorems import consensus_theorems
+    from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
+
+    if not isinstance(flow, TokenFlow | ProjectedValueFlow):
+        raise ArgumentError("theorems", "be left out for other systems than flows of tokens", "is given")
+    say(str(consensus_theorems(flow, x)))
 
 
 def part_before(reached: float, system: AbstractFlow, x: jax.Array, ts: np.ndarray, options: Any) -> Trajectory | None:
