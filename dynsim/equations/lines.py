@@ -156,7 +156,9 @@ def _line(text: PlainText, words: list[Token], comment: str, step: str, states: 
             equals.append(k)
     end = words[-1].at + len(words[-1].text)
     if words[0].text == "when" and len(words) > 1 and words[1].text == "(":
-        raise text.error(words[0].at, "be read by `hybrid_system` if it has transitions", "has one")
+        raise text.error(
+            words[0].at, "be read by `hybrid_system` or `dynsim simulate` if it has transitions", "has one"
+        )
     if not equals:
         raise text.error(words[0].at, f"consist of equations such as {FORMS}", "has none")
     if len(equals) > 1:

@@ -60,5 +60,8 @@ def test_transitions_that_are_none_are_refused(text, sentence):
 
 
 def test_a_flow_alone_does_not_forget_its_transitions():
-    with pytest.raises(ValueError, match="must be read by `hybrid_system` if it has transitions, but has one at col"):
+    with pytest.raises(
+        ValueError,
+        match="must be read by `hybrid_system` or `dynsim simulate` if it has transitions, but has one at col",
+    ):
         ds.system("v' = -v; when(v > 1, v = 0)")

@@ -14,9 +14,10 @@ DIMENSION = 3  # default dimension of a token, as on the sphere of the papers
 class Simulate(SystemOptions):
     """Simulate a system from one initial state, random or given, or from an ensemble of random ones.
 
-    SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
-    file (.npz), whose run is repeated and compared bit for bit. Parameters of a system in the catalogue, or of your
-    own, are options, such as `--rho 28`. `--config FILE` reads the same options from a TOML file.
+    SYSTEM is a name that `dynsim list` shows, equations, which may have transitions, such as
+    "v' = 2 - v; when(v > 1, v = 0)", or a file of them, `file.py:name` or `module:name` of a function f(t, x) of yours,
+    or a run file (.npz), whose run is repeated and compared bit for bit. Parameters of the system are options, such as
+    `--rho 28`. `--config FILE` reads the same options from a TOML file.
     `hardmax`, `master-equation`, `fast-slow`, `prototypes`, `growing` and `multirate` have options of their own, shown
     by `dynsim simulate hardmax --help`.
     """

@@ -21,6 +21,7 @@ from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
 from dynsim.errors import ArgumentError, check_positive, counted, nearest
 from dynsim.keys import random_key
+from dynsim.simulation.hybrid_equations import HybridSystem
 from dynsim.systems.angles import turning
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.catalogue.entries import CATALOGUE
@@ -33,16 +34,26 @@ NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "
 OF_FUNCTIONS = ("names", "units", "space", "map", "breaks", "longest_step")  # options that describe a user's function
 ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
+WITH_TRANSITIONS = ("simulate", "export")  # commands that take hybrid systems
 STARTED = ("prototypes", "fast-slow", "master-equation")  # the papers' flows that have options of their own
 
 
 class Found(NamedTuple):
-    """System with its name, its initial state (None if its dimension is unknown), and a window for portraits, or ()."""
+    """A system for a command.
+
+    Attributes:
+        name: its name.
+        system: the flow or the map.
+        start: its initial state; None if its dimension is unknown.
+        box: a window for portraits, or ().
+        hybrid: the hybrid system whose first flow it is, if it has transitions.
+    """
 
     name: str
     system: Any
     start: State | None
     box: tuple[float, ...] = ()
+    hybrid: HybridSystem | None = None
 
     def begun(self, dimension: int | None = None) -> State:
         """Get the initial state, or draw a random one of this dimension.
@@ -133,11 +144,13 @@ def _of_text(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     for name in known:  # a parameter that an option varies, as in `--parameter mu=0:2`, begins at its first value
         if name not in values and not has_value(o.system, name) and (first := first_value(o, name)) is not None:
             values[name] = first
-    made = from_text(o.system, values, getattr(o, "calculus", None))
+    read: Any = from_text(o.system, values, getattr(o, "calculus", None), hybrid=command in WITH_TRANSITIONS)
+    hybrid = read if isinstance(read, HybridSystem) else None
+    made: Any = read if hybrid is None else hybrid.flow
     windows = {name: (low, high) for name, low, high in made.ranges}
     box = tuple(end for name in made.names for end in windows.get(name, ()))
     start = jnp.asarray(made.start) if made.start else None
-    return Found(title(o.system), made, start, box if len(box) == 2 * len(made.names) else ())
+    return Found(title(o.system), made, start, box if len(box) == 2 * len(made.names) else (), hybrid)
 
 
 def warn_below_zero(system: str, argument: str, values: Any) -> None:
