@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dynsim.equations.characters import PlainText, source
+from dynsim.equations.expressions import Instruction
 from dynsim.equations.tokens import CLOSED, OPEN, Token, statements
 
 DIRECTIONS = {">": 1, ">=": 1, "<": -1, "<=": -1, "==": 0}
@@ -16,6 +17,15 @@ class WhenStatement(NamedTuple):
     name: str
     direction: int
     targets: tuple[str, ...]
+    terminal: bool
+
+
+class TransitionRule(NamedTuple):
+    """A transition as expressions: its guard, the direction in which that crosses zero, and the values that it sets."""
+
+    guard: tuple[Instruction, ...]
+    direction: int
+    sets: dict[str, tuple[Instruction, ...]]
     terminal: bool
 
 
