@@ -121,6 +121,9 @@ def shares(
         drawn.draw("lines", lines, share_curves, *data, parts=("lines",), **how)
         x = found.parameters
         drawn.axes[0].set(
-            xlabel=axis_label(found.name), ylabel="share of the starts", xlim=(x.min(), x.max()), ylim=(0, 1)
+            xlabel=axis_label(found.name, found.unit),
+            ylabel="share of the starts",
+            xlim=(x.min(), x.max()),
+            ylim=(0, 1),
         )
     return drawn
