@@ -28,8 +28,9 @@ def test_transitions_of_a_text_are_simulated_printed_and_written(capsys, tmp_pat
 
 
 def test_a_file_of_xppaut_with_events_is_simulated(capsys, tmp_path):
-    (tmp_path / "cell.ode").write_text("par b=1\nm'=b*m\ninit m=1\nglobal 1 m-2 {m=m/2}\ndone")
-    said = answer(capsys, "simulate", tmp_path / "cell.ode", "--b", "2", "--end", "1", "--integrator", "scipy")
+    (tmp_path / "cell.ode").write_text("par b=1\nm'=b*m\ninit m=1\nglobal 1 m-2 {m=m/2}\n@ total=1\ndone")
+    said = answer(capsys, "simulate", tmp_path / "cell.ode", "--b", "2", "--integrator", "scipy")
+    assert "The run ended at t = 1 after" in said
     assert "when1, m-2 > 0: 2 transitions at t = 0.346574, 0.693147" in said
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynsim.cli.building.equations import is_equations, title
-from dynsim.cli.building.flow_options import Simulate, with_dimension
+from dynsim.cli.building.flow_options import Simulate, with_dimension, with_times
 from dynsim.cli.building.own_code import check_function
 from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
@@ -65,11 +65,15 @@ def main(words: Sequence[str]) -> int:
     check_sizes(o)
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie, events_out=o.events_out)
     flow, given, hybrid = named(o, asked)
+    o = with_times(o, flow)
     if asked.dimension is None:
         o = dataclasses.replace(o, dimension=own_dimension(o, flow) or o.dimension)
     refuse_unused(asked, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
     if hybrid is not None:
         refuse_unused(o, WITHOUT_TRANSITIONS, "for equations with transitions `when(...)`")
+    if isinstance(flow, AbstractMap):
+        refuse_unused(asked, ("begin",), "for a map")
+    check_times(o)
     check_direction(o, flow, hybrid)
     check_noise(o, flow, density=densities.wanted(o))
     if isinstance(flow, AbstractMap):
@@ -78,7 +82,7 @@ def main(words: Sequence[str]) -> int:
     if told := factor(o, flow):
         say(told)
     x = start(o, flow, 0) if given is None else given
-    ts = np.linspace(o.begin, o.end, o.frames)
+    ts = np.linspace(o.times[0], o.times[1], o.frames)
     if densities.wanted(o):
         refuse_unused(o, ("error_estimate", *EVENTS), "where the density is kept")
         tokens, starts = densities.check(o, flow), x[None]
@@ -127,7 +131,6 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     only = (
         *EVENTS,
         "members",
-        "begin",
         "integrator",
         "max_steps",
         "rtol",
@@ -137,11 +140,11 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
         "frames",
     )
     refuse_unused(o, only, "for a map")
-    check_at_least(1, end=o.end)
-    if not o.end.is_integer():
-        raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
-    check_memory(lambda end: COPIES * FLOAT * (end + 1) * max(1, x.size), end=round(o.end))
-    path = iterate(system, x, round(o.end))
+    check_at_least(1, end=o.times[1])
+    if not o.times[1].is_integer():
+        raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.times[1]:g}")
+    check_memory(lambda end: COPIES * FLOAT * (end + 1) * max(1, x.size), end=round(o.times[1]))
+    path = iterate(system, x, round(o.times[1]))
     left = "" if bool(path.stats.succeeded) else "; the orbit escapes to infinity"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
     write(o, path, escape(distances(path)))
@@ -177,11 +180,6 @@ def check_sizes(o: Simulate) -> None:
     tokens = TOKENS if o.tokens is None else o.tokens
     check_at_least(1, tokens=tokens, dimension=o.token_dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
-    for name, time in (("begin", o.begin), ("end", o.end)):
-        if not math.isfinite(time):
-            raise ArgumentError(name, "be a finite number", f"is {time}")
-    if o.end == o.begin:
-        raise ArgumentError("end", f"differ from the initial time, {o.begin:g}", f"is {o.end:g}")
     vector = o.tokens is None and o.system not in SYSTEMS
 
     def predicted(*, tokens: int, dimension: int, heads: int, frames: int, members: int) -> int:
@@ -200,9 +198,18 @@ def check_sizes(o: Simulate) -> None:
     )
 
 
+def check_times(o: Simulate) -> None:
+    """Raise `ValueError` for times that are not finite, or are the same."""
+    for name, time in (("begin", o.times[0]), ("end", o.times[1])):
+        if not math.isfinite(time):
+            raise ArgumentError(name, "be a finite number", f"is {time}")
+    if o.times[1] == o.times[0]:
+        raise ArgumentError("end", f"differ from the initial time, {o.times[0]:g}", f"is {o.times[1]:g}")
+
+
 def check_direction(o: Simulate, flow: Any, hybrid: HybridSystem | None) -> None:
     """Raise `ValueError` for a run backwards in time where there is none: with noise, events, or many members."""
-    if isinstance(flow, AbstractMap) or o.end > o.begin:
+    if isinstance(flow, AbstractMap) or o.times[1] > o.times[0]:
         return
     reasons = {
         "with noise": o.noise is not None or isinstance(flow, NoisyFlow),
@@ -213,7 +220,7 @@ def check_direction(o: Simulate, flow: Any, hybrid: HybridSystem | None) -> None
     }
     where = next((words for words, holds in reasons.items() if holds), None)
     if where is not None:
-        raise ArgumentError("end", f"be after the initial time, {o.begin:g}, {where}", f"is {o.end:g}")
+        raise ArgumentError("end", f"be after the initial time, {o.times[0]:g}, {where}", f"is {o.times[1]:g}")
 
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
@@ -229,10 +236,10 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     say(str(path.stats))
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
-        say(f"from {_shown(path.initial)} at t = {o.begin:g} to {_shown(path.final)} at t = {o.end:g}")
+        say(f"from {_shown(path.initial)} at t = {o.times[0]:g} to {_shown(path.final)} at t = {o.times[1]:g}")
     if path.ys.ndim == 3:
         first, last = (float(measurements(x)[0]) for x in (path.initial, path.final))
-        say(f"diameter {first:.6g} at t = {o.begin:g}, {last:.6g} at t = {o.end:g}")
+        say(f"diameter {first:.6g} at t = {o.times[0]:g}, {last:.6g} at t = {o.times[1]:g}")
     if events:
         tell_events(o, flow, x, ts, events, options["integrator"])
     write(o, path)
@@ -253,7 +260,7 @@ def with_transitions(o: Simulate, flow: AbstractFlow, hybrid: HybridSystem, ts: 
         of_times = max((float(np.asarray(jump.time_error)) for jump in run.jumps), default=0.0)
         say(f"estimated errors: {of_states:.2g} of the states, {of_times:.2g} of the times of transitions")
     if x.shape[0] <= MOST:
-        say(f"from {_shown(run.initial)} at t = {o.begin:g} to {_shown(run.final)}")
+        say(f"from {_shown(run.initial)} at t = {o.times[0]:g} to {_shown(run.final)}")
     labels = [f"{name}, {word}" for name, word in zip(hybrid.names, hybrid.conditions, strict=True)]
     tell_times(labels, run.jumps, "transition")
     write_out(o.events_out, event_table(hybrid.names, run.jumps, components(flow, x)))
@@ -286,7 +293,7 @@ def part_before(reached: float, system: AbstractFlow, x: jax.Array, ts: np.ndarr
 def partial(o: Simulate, path: Trajectory | None) -> int:
     """Write the requested files of the part of a run before it failed, and return the exit status, 1."""
     if path is None:
-        say(f"nothing is written, because the run ends at t = {o.begin:g}, where it begins")
+        say(f"nothing is written, because the run ends at t = {o.times[0]:g}, where it begins")
         return 1
     say(f"files hold the part of the run up to t = {float(path.ts[-1]):.9g}")
     write(o, path, len(path.ts))
