@@ -17,6 +17,9 @@ from analysis.dynamics.equilibria.sliding import PseudoEquilibrium
 from analysis.dynamics.linearisation import Spectrum
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
+from analysis.dynamics.phase.isochrons import Isochrons
+from analysis.dynamics.phase.locking import LockingRange
+from analysis.dynamics.phase.response import PhaseResponse
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait, PortraitCycle
 from analysis.dynamics.portraits.plane import PhasePlane
@@ -30,8 +33,8 @@ from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.tables import FORMAT, arrays_of
 
 STORED = (
-    FractionCurves, HysteresisDiagram, LyapunovSpectrum, OrbitDiagram, PhasePlane, Portrait, PowerSpectrum,
-    RecurrencePlot, ReturnMap, Section, StabilityMap, ZeroOneTest,
+    FractionCurves, HysteresisDiagram, Isochrons, LockingRange, LyapunovSpectrum, OrbitDiagram, PhasePlane,
+    PhaseResponse, Portrait, PowerSpectrum, RecurrencePlot, ReturnMap, Section, StabilityMap, ZeroOneTest,
 )  # fmt: skip
 """Classes of results that can be stored whole."""
 PARTS = (Completeness, Equilibrium, Family, PortraitCycle, PseudoEquilibrium, Spectrum)

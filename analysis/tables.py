@@ -14,6 +14,8 @@ from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.search import Attractors
+from analysis.dynamics.boundary_values.curve import Profile
+from analysis.dynamics.boundary_values.problem import BoundarySolution
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.bifurcations import Bifurcation
@@ -26,6 +28,9 @@ from analysis.dynamics.equilibria.search import AllEquilibria
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.phase.isochrons import Isochrons
+from analysis.dynamics.phase.locking import LockingRange
+from analysis.dynamics.phase.response import PhaseResponse
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.plane import PhasePlane
@@ -292,7 +297,11 @@ def branch_table(
         names: names of the components; by default those of the system.
         units: units of the components.
     """
-    marks = found.bifurcations
+    marks, named = found.places, [b.title for b in found.bifurcations] + [mark.name for mark in found.marks]
+    kinds = [mark.kind for mark in found.marks]
+    if isinstance(found.states, Profile):  # those at bifurcations have meshes of their own
+        count = found.states.states.shape[1]
+        marks = tuple(b._replace(state=b.state.on(count)) for b in marks)
     lengths = np.append(found.arclengths, [b.arclength for b in marks])
     order = np.argsort(lengths, kind="stable")
     states = jax.tree.map(
@@ -301,18 +310,18 @@ def branch_table(
     )  # fmt: skip
     parameters = np.append(found.parameters, [b.parameter for b in marks])
     whole = found._replace(states=states, parameters=parameters)
-    is_orbit = isinstance(states, Cycle)
-    known = _of_branch(states, of, names, units)
-    low, high = _extremes(whole, of, len(known.names)) if is_orbit else (flat_states(states),) * 2
+    is_orbit, is_profile = isinstance(states, Cycle), isinstance(states, Profile)
+    known = _of_branch(states.states[:, 0] if is_profile else states, of, names, units)
+    low, high = _extremes(whole, of, len(known.names)) if is_orbit else _ends(states)
     periods = np.asarray(states.period, float).reshape(-1) if is_orbit else np.full(len(lengths), np.nan)
     columns: Columns = {found.name: parameters}
     for k, name in enumerate(known.names):
-        columns[name] = np.full(len(lengths), np.nan) if is_orbit else low[:, k]
+        columns[name] = np.full(len(lengths), np.nan) if is_orbit or is_profile else low[:, k]
         columns |= {f"{name}_min": low[:, k], f"{name}_max": high[:, k], f"{name}_amplitude": (high - low)[:, k] / 2}
     columns |= {
         "period": periods, "frequency": 1 / periods, "arclength": lengths,
-        "stability": np.array([*found.kinds, *("undecided" for _ in marks)]),
-        "bifurcation": np.array(["" for _ in found.kinds] + [b.title for b in marks]),
+        "stability": np.array([*found.kinds, *("undecided" for _ in found.bifurcations), *kinds]),
+        "bifurcation": np.array(["" for _ in found.kinds] + named),
     }  # fmt: skip
     values = _padded([*np.asarray(found.eigenvalues), *(np.ravel(b.eigenvalues) for b in marks)])
     columns |= _columns_of("multiplier" if is_orbit else "eigenvalue", values)
@@ -331,6 +340,13 @@ def _of_branch(states: State, of: Parameter | None, names: Sequence[str], units:
     if of is not None:
         return components(of.system, one)
     return _known(one, names, units)
+
+
+def _ends(states: State) -> tuple[np.ndarray, np.ndarray]:
+    """Compute minima and maxima over solutions of boundary value problems; those of a state are its values."""
+    if isinstance(states, Profile):
+        return np.min(states.states, axis=1), np.max(states.states, axis=1)
+    return flat_states(states), flat_states(states)
 
 
 def _extremes(found: Branch, of: Parameter | None, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -430,6 +446,38 @@ def _power_spectrum(found: PowerSpectrum) -> Table:
     density += f"{' ' if density else ''}{found.time_unit}"
     units = {"frequency": _of_time(found.time_unit)["frequency"], "density": density}
     return Table({"frequency": found.frequencies, "density": found.densities}, units)
+
+
+@_table.register
+def _boundary_solution(found: BoundarySolution) -> Table:
+    """List the places of the mesh with the states there."""
+    columns = {"x": found.x} | dict(zip(found.names, found.states.T, strict=True))
+    return Table(columns, dict(zip(found.names, found.units or ("",) * len(found.names), strict=True)))
+
+
+@_table.register
+def _phase_response(found: PhaseResponse) -> Table:
+    """List phases with the states of the orbit and the phase advance, in time, per unit of each component."""
+    names, units = found.names, found.units or ("",) * len(found.names)
+    per = [f"{found.time_unit or 1}/{unit}" if unit else found.time_unit for unit in units]
+    columns = {"phase": found.phases} | dict(zip(names, found.states.T, strict=True))
+    advances = {f"Z_{name}": column for name, column in zip(names, found.values.T, strict=True)}
+    return Table(columns | advances, dict(zip(names, units, strict=True)) | dict(zip(advances, per, strict=True)))
+
+
+@_table.register
+def _isochrons(found: Isochrons) -> Table:
+    """List the points of all isochrons with their phases."""
+    phases = np.repeat(found.phases, [len(curve) for curve in found.curves])
+    points = np.concatenate(found.curves)
+    units = dict(zip(found.names, found.units or ("",) * 2, strict=True))
+    return Table({"phase": phases} | dict(zip(found.names, points.T, strict=True)), units)
+
+
+@_table.register
+def _locking_range(found: LockingRange) -> Table:
+    """List shifts of the phase of a forcing with the relative change of the frequency per strength."""
+    return Table({"shift": found.shifts, "change": found.values})
 
 
 @_table.register

@@ -1,6 +1,7 @@
 """Entry point of the command line `dynsim`: import the module of the chosen command, and run it."""
 
 import contextlib
+import gc
 import importlib
 import io
 import os
@@ -25,6 +26,7 @@ COMMANDS = {
     "chaos": "test a trajectory for chaos by the 0-1 test",
     "basins": "find the attractors of a system, and draw their basins or compute basin fractions",
     "continue": "continue equilibria and periodic orbits in a parameter, and draw the bifurcation diagram",
+    "phase": "compute the phase response curve of an oscillator, and draw isochrons in the plane",
     "theorem": "check the conditions of a classical theorem for a system",
     "draw": "draw a stored result again, in another size, with other limits, labels and fonts",
     "symbolic": "derive equilibria, stability conditions and bifurcation curves as formulas",
@@ -48,6 +50,7 @@ MODULES = {
     "spectrum": "series.spectrum",
     "recurrence": "series.recurrence",
     "chaos": "series.chaos_test",
+    "theorem": "theorem.command",
 }
 """Modules in `dynsim.cli` of the commands whose module has another name."""
 
@@ -200,6 +203,7 @@ def _open_streams() -> None:
 def command_line() -> NoReturn:
     """Run the command of this process and end it with its exit status."""
     _open_streams()
+    gc.set_threshold(50_000)  # importing and tracing make many small objects that live on
     with interrupts.watched(), running(" ".join(["dynsim", *sys.argv[1:2]])):
         status = main()
     if status == interrupts.INTERRUPTED:

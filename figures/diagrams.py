@@ -7,6 +7,7 @@ import jax
 import matplotlib
 import numpy as np
 
+from analysis.dynamics.boundary_values.curve import Profile
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.branches import Branch
@@ -24,6 +25,7 @@ from figures.panels.bifurcations import (
     branch_lines,
     critical_lines,
     number_image,
+    own_marks,
     shown_up_to,
     stability_entries,
 )
@@ -119,10 +121,15 @@ def branch(
     """Draw a branch; see `Branch.plot`."""
     states: Any = found.states
     of_orbits = hasattr(states, "period")
+    if isinstance(found.states, Profile):
+        states = found.states.extreme()
+        found = found._replace(
+            states=states, bifurcations=tuple(b._replace(state=b.state.extreme()) for b in found.bifurcations)
+        )
     how = {"colour": colour, "window": window, "bounds": (), "until": until, "style": style}
     sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}
     if of_orbits and parameter is None:
-        values = np.asarray(states.period)[:, None], np.array([[b.state.period] for b in found.bifurcations])
+        values = np.asarray(states.period)[:, None], np.array([[b.state.period] for b in found.places])
         alone = Drawn(Diagram(found.name, (found,), (1,)), ((found, False),), (values,))
         return _drawn(alone, "period", ax, (branches, orbits, bifurcations), how, sheeted)
     whole = Diagram(found.name, () if of_orbits else (found,), () if of_orbits else (1,), (found,) if of_orbits else ())
@@ -156,19 +163,25 @@ def _drawn(
         drawn.draw("bifurcations", False, bifurcation_marks)
         for (one, of_orbits), (on_branch, at) in zip(found.branches, found.values, strict=True):
             name, part = ("orbits", orbits) if of_orbits else ("branches", branches)
-            made = drawn.draw(name, part, branch_lines, *branch_line(one, on_branch, at), colour=tints[of_orbits])
+            made = drawn.draw(
+                name,
+                part,
+                branch_lines,
+                *branch_line(one, on_branch, at[: len(one.bifurcations)]),
+                colour=tints[of_orbits],
+            )
             if made and how["style"]:
                 set_properties("style", made, how["style"])
             lines += made or []
-            kinds = [b.title for b in one.bifurcations]
+            kinds = [(bifurcation_marks, b.title) for b in one.bifurcations] + [(own_marks, m.name) for m in one.marks]
             marks += [
-                (n, b.parameter, float(v))
-                for n, b, row in zip(kinds, one.bifurcations, at, strict=True) for v in np.unique(row)
+                (panel, n, b.parameter, float(v))
+                for (panel, n), b, row in zip(kinds, one.places, at, strict=True) for v in np.unique(row)
                 if part is not False
             ]  # fmt: skip
         target = drawn.axes[0]
-        for mark in marks or ():
-            drawn.draw("bifurcations", bifurcations, bifurcation_marks, *([part] for part in mark))
+        for panel, *mark in marks or ():
+            drawn.draw("bifurcations", bifurcations, panel, *([part] for part in mark))
         name = found.diagram.parameter
         target.set(xlabel=axis_label(name, dict(found.diagram.parameter_units).get(name, "")), ylabel=label)
         if len(how["bounds"]):
@@ -269,19 +282,19 @@ def counts(
 
 
 def _phase_values(parameter: Parameter | None, one: Branch, which: int, iterate: int) -> Values:
-    """Compute a component at all phases of a cycle, for the points and the bifurcations of a branch."""
+    """Compute a component at all phases of a cycle, for the points, bifurcations and marks of a branch."""
     of_all = lambda states, values: [states] if parameter is None else phases(parameter, states, values, iterate)
     columns = lambda states, values: np.stack([component_of(x, which) for x in of_all(states, values)], axis=1)
     on_branch = columns(one.states, one.parameters)
-    marks = [columns(_alone(b.state), np.array([b.parameter])) for b in one.bifurcations]
+    marks = [columns(_alone(b.state), np.array([b.parameter])) for b in one.places]
     return on_branch, np.concatenate([np.empty((0, on_branch.shape[1])), *marks])
 
 
 def _extremes(parameter: Parameter, one: Branch, which: int) -> Values:
-    """Compute the minimum and maximum of a component over periodic orbits, for points and bifurcations of a branch."""
+    """Compute the minimum and maximum of a component over periodic orbits, for points, bifurcations and marks."""
     at = [
         orbit_ranges(parameter, one._replace(states=_alone(b.state), parameters=np.array([b.parameter])), which)
-        for b in one.bifurcations
+        for b in one.places
     ]
     return orbit_ranges(parameter, one, which), np.array(at).reshape(-1, 2)
 

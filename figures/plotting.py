@@ -1,62 +1,44 @@
 """Draw any result that has a picture, by the function for its type."""
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from analysis.dynamics.attractors.basins import Basins
-from analysis.dynamics.attractors.fractions import FractionCurves
-from analysis.dynamics.codim2.curves import CriticalCurve
-from analysis.dynamics.codim2.planes import StabilityMap
-from analysis.dynamics.continuation.branches import Branch
-from analysis.dynamics.diagrams import Diagram
-from analysis.dynamics.lyapunov import LyapunovSpectrum
-from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
-from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
-from analysis.dynamics.poincare import Section
-from analysis.dynamics.portraits.curved import Portrait
-from analysis.dynamics.portraits.plane import PhasePlane
-from analysis.dynamics.series.chaos_test import ZeroOneTest
-from analysis.dynamics.series.power_spectra import PowerSpectrum
-from analysis.dynamics.series.recurrence import RecurrencePlot
-from analysis.dynamics.series.return_maps import ReturnMap
-from analysis.theorems.conditions import Conditions
 from dynsim.errors import ArgumentError, nearest, shown
-from dynsim.simulation.ensemble import Ensemble
-from dynsim.simulation.hybrid_trajectory import HybridTrajectory
-from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.named import listed
-from figures import basins, diagrams, measures, portraits, series, theorems
 from figures.artists import Artists
-from figures.ensembles import ensemble
-from figures.sweeps import sweep
-from figures.trajectories import trajectory
 
-DRAWINGS: dict[type, Callable[..., Artists]] = {
-    Trajectory: trajectory,
-    HybridTrajectory: trajectory,
-    Ensemble: ensemble,
-    PhasePlane: portraits.plane,
-    Portrait: portraits.curved_portrait,
-    Diagram: diagrams.diagram,
-    Branch: diagrams.branch,
-    CriticalCurve: diagrams.plane,
-    StabilityMap: diagrams.counts,
-    Basins: basins.basins,
-    FractionCurves: basins.shares,
-    Section: measures.section,
-    OrbitDiagram: series.orbit_diagram,
-    HysteresisDiagram: series.hysteresis,
-    ReturnMap: series.return_map,
-    PowerSpectrum: series.power_spectrum,
-    RecurrencePlot: series.recurrence,
-    ZeroOneTest: series.zero_one_test,
-    LyapunovSpectrum: measures.exponents,
-    PeriodicOrbit: measures.multipliers,
-    Conditions: theorems.conditions,
+DRAWINGS = {
+    "dynsim.simulation.trajectory.Trajectory": "trajectories.trajectory",
+    "dynsim.simulation.hybrid_trajectory.HybridTrajectory": "trajectories.trajectory",
+    "dynsim.simulation.ensemble.Ensemble": "ensembles.ensemble",
+    "analysis.dynamics.portraits.plane.PhasePlane": "portraits.plane",
+    "analysis.dynamics.portraits.curved.Portrait": "portraits.curved_portrait",
+    "analysis.dynamics.diagrams.Diagram": "diagrams.diagram",
+    "analysis.dynamics.continuation.branches.Branch": "diagrams.branch",
+    "analysis.dynamics.codim2.curves.CriticalCurve": "diagrams.plane",
+    "analysis.dynamics.codim2.planes.StabilityMap": "diagrams.counts",
+    "analysis.dynamics.attractors.basins.Basins": "basins.basins",
+    "analysis.dynamics.attractors.fractions.FractionCurves": "basins.shares",
+    "analysis.dynamics.poincare.Section": "measures.section",
+    "analysis.dynamics.orbit_diagrams.OrbitDiagram": "series.orbit_diagram",
+    "analysis.dynamics.orbit_diagrams.HysteresisDiagram": "series.hysteresis",
+    "analysis.dynamics.series.return_maps.ReturnMap": "series.return_map",
+    "analysis.dynamics.series.power_spectra.PowerSpectrum": "series.power_spectrum",
+    "analysis.dynamics.series.recurrence.RecurrencePlot": "series.recurrence",
+    "analysis.dynamics.series.chaos_test.ZeroOneTest": "series.zero_one_test",
+    "analysis.dynamics.lyapunov.LyapunovSpectrum": "measures.exponents",
+    "analysis.dynamics.periodic_orbits.shooting.PeriodicOrbit": "measures.multipliers",
+    "analysis.dynamics.boundary_values.problem.BoundarySolution": "phases.solution",
+    "analysis.dynamics.phase.response.PhaseResponse": "phases.response",
+    "analysis.dynamics.phase.isochrons.Isochrons": "phases.isochrons",
+    "analysis.dynamics.phase.locking.LockingRange": "phases.locking",
+    "analysis.theorems.conditions.Conditions": "theorems.conditions",
 }
-OTHERS: dict[str, Callable[..., Artists]] = {"plane": diagrams.plane}
+"""The function that draws each type of result. Modules are imported when a result of the type is drawn."""
+OTHERS = {"plane": "diagrams.plane"}
 """Further pictures of a result, by name."""
 
 
@@ -84,7 +66,7 @@ def plot(result: Any, ax: Any = None, *, picture: str = "", **options: Any) -> A
         >>> plot(ds.iterate(ds.catalogue.Logistic(r=2.0), [0.3], 20), ax, colour="red").lines[0].get_color()
         'red'
     """
-    draw = OTHERS[picture] if picture in OTHERS else drawing_of(result)
+    draw = _function(OTHERS[picture]) if picture in OTHERS else drawing_of(result)
     if draw is None:
         raise ArgumentError("result", "be one that has a picture", f"is {shown(result)}")
     known = _options(draw)
@@ -98,8 +80,15 @@ def plot(result: Any, ax: Any = None, *, picture: str = "", **options: Any) -> A
 def drawing_of(result: Any) -> Callable[..., Artists] | None:
     """The function that draws results of a type, or None."""
     if type(result).__name__ == "Dataset" and "status" in result:
-        return sweep
-    return next((draw for kind, draw in DRAWINGS.items() if isinstance(result, kind)), None)
+        return _function("sweeps.sweep")
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(result).__mro__)
+    return next((_function(DRAWINGS[name]) for name in names if name in DRAWINGS), None)
+
+
+def _function(name: str) -> Callable[..., Artists]:
+    """Import a function of a module of this package."""
+    module, _, function = name.partition(".")
+    return getattr(importlib.import_module(f"figures.{module}"), function)
 
 
 @functools.cache

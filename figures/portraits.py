@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.dynamics.portraits.curved import Portrait
-from analysis.dynamics.portraits.plane import PhasePlane
 from dynsim.errors import ArgumentError
 from figures.artists import Artists, Part, sheet
 from figures.panels import phase
@@ -19,6 +17,8 @@ from figures.style import COLOURS, COLUMN, PAGE, canvas, thick
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Basins
     from analysis.dynamics.equilibria.families import Family
+    from analysis.dynamics.portraits.curved import Portrait
+    from analysis.dynamics.portraits.plane import PhasePlane
 
 ARROWS = 300  # number of arrows of the vector field on a sphere
 CLEAR = 0.7  # least distance from an equilibrium to the middle of an arrow on a line, relative to the arrows' distance
@@ -34,7 +34,7 @@ def entries(drawn: Artists) -> dict[str, Any]:
 
 
 def plane(
-    found: PhasePlane,
+    found: "PhasePlane",
     ax: Any = None,
     *,
     streamlines: Part = True,
@@ -147,7 +147,7 @@ def _arrows(ax: Any, xs: np.ndarray, velocities: np.ndarray, points: np.ndarray)
 
 
 def curved_portrait(
-    found: Portrait,
+    found: "Portrait",
     ax: Any = None,
     *,
     names: Sequence[str] = (),
@@ -179,7 +179,7 @@ def curved_portrait(
     return drawn
 
 
-def _circle(drawn: Artists, found: Portrait, words: list[str], largest: float | None, parts: Sequence[Part]) -> None:
+def _circle(drawn: Artists, found: "Portrait", words: list[str], largest: float | None, parts: Sequence[Part]) -> None:
     field, equilibria, _, families = parts
     angles = np.unwrap(np.arctan2(found.points[:, 1], found.points[:, 0]))
     turning = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
@@ -190,7 +190,7 @@ def _circle(drawn: Artists, found: Portrait, words: list[str], largest: float | 
     drawn.draw("families", families, curved.families, found.families)
 
 
-def _sphere(drawn: Artists, found: Portrait, words: list[str], largest: float | None, parts: Sequence[Part]) -> None:
+def _sphere(drawn: Artists, found: "Portrait", words: list[str], largest: float | None, parts: Sequence[Part]) -> None:
     """Draw a sphere in one axes from the front, or in two from the front and from the back."""
     field, equilibria, cycles, families = parts
     short = AXES if max(map(len, words)) > CORNER else words
@@ -213,7 +213,7 @@ def _sphere(drawn: Artists, found: Portrait, words: list[str], largest: float | 
             drawn.axes[-1].plot([], [], linestyle="none", label=f"{letter}: {label}")
 
 
-def _others(found: Portrait) -> dict[int, str]:
+def _others(found: "Portrait") -> dict[int, str]:
     """Names of the limits of a portrait that are not equilibria, by index."""
     from analysis.dynamics.attractors.limit_set import CURVE, SURFACE
 

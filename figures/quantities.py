@@ -57,9 +57,9 @@ def shown(drawn: Drawn, quantity: str) -> Drawn:
 
 
 def _times(one: Branch, quantity: str) -> Values:
-    """Collect the periods of a branch of orbits and of its bifurcations, or their inverses."""
+    """Collect the periods of a branch of orbits, of its bifurcations and marks, or their inverses."""
     states, power = one.states, 1 if quantity == "period" else -1
-    at = np.array([float(mark.state.period) for mark in one.bifurcations]).reshape(-1, 1)
+    at = np.array([float(mark.state.period) for mark in one.places]).reshape(-1, 1)
     return np.asarray(states.period, float).reshape(-1, 1) ** power, at**power
 
 

@@ -22,6 +22,7 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 
 from dynsim._core import settings as _settings  # noqa: E402, F401
+from tests.support.annotations import check_anew  # noqa: E402
 from tests.support.draws import first_of_one_draw  # noqa: E402
 
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
@@ -65,6 +66,11 @@ def _nothing_compiled_stays():
     """Forget the compiled programs of a file: with those of all files a process would hold six gigabytes."""
     yield
     jax.clear_caches()
+
+
+@pytest.fixture(autouse=True)
+def _annotations_are_checked_anew():
+    check_anew()
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy, plane_of
+from analysis.dynamics.codim2.curves import CriticalCurve, plane_of
+from analysis.dynamics.codim2.degeneracies import Degeneracy
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch, cut_at
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
+from analysis.dynamics.continuation.marks import Mark
 from analysis.dynamics.continuation.orbits import RTOL, SEGMENTS, families_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
@@ -380,6 +382,7 @@ def with_curves(
     *,
     steps: Steps = Steps(),
     max_period: float | None = None,
+    switched: bool = False,
 ) -> Diagram:
     """Continue the bifurcations of a diagram in a second parameter, and add the curves to it; see `critical_curves`.
 
@@ -390,6 +393,7 @@ def with_curves(
         parameters: the parameter of the diagram, and a second one of the same system.
         steps: the steps along each curve; see `critical_curve`.
         max_period: the period at which a curve of periodic orbits ends.
+        switched: continue the curves, too, that meet these at codimension-two points; see `critical_curves`.
 
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
@@ -413,7 +417,7 @@ def with_curves(
 
     curves = critical_curves(
         parameters, [at for at, _ in points], iterates=[k for _, k in points], known=diagram.curves, steps=steps,
-        max_period=max_period,
+        max_period=max_period, switched=switched,
     )  # fmt: skip
     units = {name: unit for one in parameters for name, unit in one.units}
     return diagram._replace(second=second, curves=curves, parameter_units=tuple(units.items()))
@@ -513,9 +517,12 @@ def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
     whole = isinstance(found, Diagram) and all(isinstance(b, Branch) for b in (*found.branches, *found.orbits))
     if not isinstance(found, Diagram) or not whole or len(found.iterates) != len(found.branches):
         raise ArgumentError("path", must, f"`{path}` is not")
-    marks = [b for one in (*found.branches, *found.orbits) for b in one.bifurcations]
-    places = [place for one in found.curves if isinstance(one, CriticalCurve) for place in one.degeneracies]
-    known = [isinstance(mark, Bifurcation) for mark in marks] + [isinstance(p, Degeneracy) for p in places]
+    every = (*found.branches, *found.orbits)
+    known = [isinstance(b, Bifurcation) for one in every for b in one.bifurcations]
+    known += [isinstance(mark, Mark) for one in every for mark in one.marks]
+    known += [
+        isinstance(p, Degeneracy) for one in found.curves if isinstance(one, CriticalCurve) for p in one.degeneracies
+    ]
     if not all(known) or not all(isinstance(one, CriticalCurve) for one in found.curves):
         raise ArgumentError("path", must, f"`{path}` is not")
     return found

@@ -162,8 +162,14 @@ def equal_eigenvalues(A: Float[np.ndarray, "d d"], errors: Float[np.ndarray, "d 
     An eigenvalue with the unit eigenvectors x and y moves by at most $|y|^T E |x| / |y^* x|$ to first order. Beside
     another one, at the distance g, the product is of order g. So a pair counts as equal up to distances of the order of
     $\sqrt{|E| |A|}$, by which errors split it; no error is taken to be larger. Equal eigenvalues are semisimple if the
-    matrix is a multiple of the identity on their invariant subspace, up to the errors.
+    matrix is a multiple of the identity on their invariant subspace, up to the errors. Eigenvalues that are further
+    apart than any error could move them need no eigenvectors.
     """
+    values, largest = np.linalg.eigvals(A), np.sqrt(np.linalg.norm(errors, 2) * np.linalg.norm(A, 2))
+    turns = np.imag(values) != 0
+    apart = np.abs(values[:, None] - values)[~np.eye(len(values), dtype=bool)]
+    if np.all(np.append(apart, 2 * np.abs(np.imag(values[turns]))) > 2 * SAME * largest):
+        return [EqualEigenvalues((k,), bool(turned), True) for k, turned in enumerate(turns)]
     import scipy.linalg
 
     found: Any = scipy.linalg.eig(A, left=True, right=True)

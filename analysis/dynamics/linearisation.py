@@ -11,6 +11,7 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.equilibrium_types import entry_errors, equilibrium_type
 from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.sparse.matrices import SparseMatrix, row_sizes
 from dynsim._core.checked import checked
 from dynsim._core.orientation import TIE, basis_of_range
 from dynsim._core.placement import on_host_by_default
@@ -114,7 +115,7 @@ def eigenvectors(A: Float[np.ndarray, "d d"], basis: Float[np.ndarray, "ambient 
 
 
 def own_eigenvalue(
-    A: Float[np.ndarray, "d d"], value: complex, sizes: Float[np.ndarray, " d"] | float = 0.0
+    A: Float[np.ndarray, "d d"] | SparseMatrix, value: complex, sizes: Float[np.ndarray, " d"] | float = 0.0
 ) -> tuple[complex, float]:
     r"""Refine an eigenvalue, and bound its error by its own condition instead of by the norm of the matrix.
 
@@ -133,16 +134,17 @@ def own_eigenvalue(
         sizes: sizes of the diagonal entries that they have elsewhere, if they are small here.
     """
     d, eps = len(A), float(np.finfo(float).eps)
-    rows = np.fmax(np.max(np.abs(A), axis=1), sizes)
+    entries = row_sizes(A)
+    rows = np.fmax(entries, sizes)
     rows = np.where(rows > 0, rows, np.max(rows) or 1.0)  # an equation without terms has no size of its own
-    x, y = _inverse_iteration(A, value, rows)
+    x, y = A.eigenvectors_near(value) if isinstance(A, SparseMatrix) else _inverse_iteration(A, value, rows)
     product = complex(np.vdot(y, x))
-    terms = float(np.abs(y) @ (np.abs(A) @ np.abs(x) + np.broadcast_to(sizes, d) * np.abs(x)))
+    terms = float(np.abs(y) @ (abs(A) @ np.abs(x) + np.broadcast_to(sizes, d) * np.abs(x)))
     if not abs(product) > eps or not np.isfinite(terms):
         return complex(value), np.inf
     rounding = 16 * eps * float(np.abs(y) @ rows) * float(np.sum(np.abs(x)))  # of entries that are small in their row
     moved, error = complex(np.vdot(y, A @ x)) / product, (OWN * terms + rounding) / abs(product)
-    return (moved if abs(moved - value) <= NEAR_ZERO * float(np.max(np.abs(A))) else complex(value)), error
+    return (moved if abs(moved - value) <= NEAR_ZERO * float(np.max(entries)) else complex(value)), error
 
 
 def _inverse_iteration(
@@ -288,24 +290,23 @@ def kind(values: ArrayLike, tolerance: ArrayLike) -> str:
     return "undecided"
 
 
-def null_directions(J: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "directions d"]:
-    """Compute an orthonormal basis, as rows, of the null space of a Jacobian with at least as many rows as columns."""
-    if not J.size:
-        return np.empty((0, J.shape[1]))
-    _, sizes, right = np.linalg.svd(J)
-    return right[sizes <= NEAR_ZERO * max(1.0, float(sizes[0]))]
-
-
-def null_vectors(A: Float[np.ndarray, "d d"]) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
+def null_vectors(
+    A: Float[np.ndarray, "d d"] | SparseMatrix,
+) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
     """Compute unit vectors q and p with A q = 0 and A^T p = 0, from the smallest singular value."""
+    if isinstance(A, SparseMatrix):
+        return A.null_vectors()
     left, _, right = np.linalg.svd(A)
     return right[-1], left[:, -1]
 
 
 def eigenvectors_near(
-    A: Float[np.ndarray, "d d"], value: complex
+    A: Float[np.ndarray, "d d"] | SparseMatrix, value: complex
 ) -> tuple[Complex[np.ndarray, " d"], Complex[np.ndarray, " d"], complex]:
     """Find the eigenvalue m nearest to a value, with unit vectors q, p such that A q = m q, A^T p = conj(m) p."""
+    if isinstance(A, SparseMatrix):
+        q, p = A.eigenvectors_near(value)
+        return q, p, complex(np.vdot(q, A @ q))
     for begin in (lambda: value, lambda: min(np.linalg.eigvals(A), key=lambda one: abs(one - value))):
         q, p = _inverse_iteration(A, begin(), np.ones(len(A)))
         found = complex(np.vdot(q, A @ q))

@@ -28,6 +28,7 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.integrators.base import least_rtol
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out, switched_field
 from dynsim.notebook import picture, plot
+from dynsim.programs import Programmed
 from dynsim.simulation.checks import as_double, as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 DURATION = 500
 # Largest number of intervals, whose stretching factors are kept.
 MOST = 10_000_000
+# Intervals whose stretching factors have room in one program at least, so that runs of other lengths share it.
+ROOM = 4096
 # Smallest default interval with a given integrator, relative to the duration; the default one takes steps of its own.
 LONG = 1e-6
 # Times that a default interval is shortened, and by which factor, where stretching factors are lost in rounding.
@@ -344,16 +347,16 @@ def _run(
     frame = jnp.asarray(basis @ turned[:, :k], flat.dtype)
     advance = advance_map if is_map else _advance_flow
     pair = Linearised(system, x, solver, atol)
-    scalar = partial(jnp.asarray, dtype=flat.dtype)
-    over = partial(advance, pair, scalar(every), scalar(rtol), room_for(max(samples, warm)))
-    flat, frame, _, _, early = over(flat, frame, scalar(float(t0)), jnp.asarray(warm))
+    scalar = partial(np.asarray, dtype=flat.dtype)
+    over = partial(advance, pair, scalar(every), scalar(rtol), room_for(max(samples, warm), least=ROOM))
+    flat, frame, _, _, early = over(flat, frame, scalar(float(t0)), np.asarray(warm))
     begin = scalar(float(t0) + warm * every)
-    flat, frame, logs, steps, failed = over(flat, frame, begin, jnp.asarray(samples))
+    flat, frame, logs, steps, failed = over(flat, frame, begin, np.asarray(samples))
     if bool(early) or bool(failed):
         raise IntegrationError(_why_failed(pair, flat), outcome=Outcome.MAX_STEPS)
-    logs, end = np.asarray(logs, float)[:samples], begin + samples * every
+    logs, end = np.asarray(logs, float)[:samples], scalar(begin + samples * every)
     if not is_map and may_leave_out(system, x):
-        _check_jumps(pair, partial(over, samples=jnp.asarray(1)), flat, frame, end, every)
+        _check_jumps(pair, partial(over, samples=np.asarray(1)), flat, frame, end, every)
     floor = _parallel(logs[:, :1], flat)
     lost = np.isfinite(floor) & (logs < floor)  # vectors that are parallel up to rounding
     lost &= ~(np.isneginf(logs) & (pair.switched is not None))  # sliding
@@ -362,7 +365,7 @@ def _run(
     if np.any(logs < TINY):
         looked = min(LOOKED, samples)
         moved = flat * (1 + 4 * jnp.finfo(flat.dtype).eps)
-        both = [np.asarray(over(y, frame, end, jnp.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
+        both = [np.asarray(over(y, frame, end, np.asarray(looked))[2], float)[:looked] for y in (flat, moved)]
         resolved &= _resolved(*both)
     below = np.zeros_like(resolved)
     if solver is None and not is_map:
@@ -375,8 +378,17 @@ def _run(
     cause = STEPPED if solver is not None else ABSOLUTE if np.any(below & ~np.any(lost, axis=0)) else ROUNDED
     spectrum = _spectrum(logs, every, resolved)._replace(bounded_by=cause)
     if not is_map and k == dimension:
-        spectrum = _doubted(spectrum, system, x, flat, lambda: pair.velocity(end, flat))
+        spectrum = _doubted(spectrum, system, x, flat, lambda: _velocity(pair, end, flat))
     return spectrum
+
+
+_VELOCITY = Programmed(lambda pair, t, x: pair.velocity(t, x))
+
+
+def _velocity(pair: Linearised, t: np.ndarray, x: Array) -> Any:
+    """Compute the velocity at a time and a state."""
+    quick = _VELOCITY.at(pair, t, x)
+    return pair.velocity(jnp.asarray(t), x) if quick is None else quick()
 
 
 def _doubted(
@@ -385,7 +397,7 @@ def _doubted(
     """Mark a whole spectrum as not converged if an autonomous flow cannot have it."""
     if not spectrum.converged or depends_on_time(system, start) is not False:
         return spectrum
-    why = _contradiction(spectrum, float(jnp.max(jnp.abs(last))), float(jnp.max(jnp.abs(velocity()))))
+    why = _contradiction(spectrum, *(float(np.max(np.abs(np.asarray(part)))) for part in (last, velocity())))
     return spectrum._replace(converged=not why, reason=why)
 
 

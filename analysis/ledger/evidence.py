@@ -125,7 +125,7 @@ def equal(what: str, value: Any, expected: Any, *, tolerance: float, within: Ran
     return Measurement(what, _error(tolerance) - abs(_slack(_real("value", value), expected)), 0.0)
 
 
-def holds(what: str, fact: bool) -> Measurement:
+def holds(what: str, fact: bool | np.bool_) -> Measurement:
     """Measure a Boolean fact without numerical error: counts, index sets, exact algebra.
 
     Args:

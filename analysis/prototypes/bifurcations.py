@@ -195,10 +195,10 @@ def pitchfork(z: ArrayLike, loss: PrototypeLoss) -> Pitchfork:
     )
 
 
-def _unordered(p: Prototypes) -> Array:
+def _unordered(p: Float[Array | np.ndarray, "k m"]) -> Array:
     """Compute numbers that do not depend on the order of the prototypes: sorted projections to two directions."""
     first = jnp.sqrt(1.0 + jnp.arange(p.shape[1], dtype=p.dtype))
-    return jnp.concatenate([jnp.sort(p @ axis) for axis in (first, jnp.cos(first))])
+    return jnp.concatenate([jnp.sort(jnp.asarray(p) @ axis) for axis in (first, jnp.cos(first))])
 
 
 @eqx.filter_jit

@@ -83,42 +83,102 @@ VALUES = 16
 """Largest number of different values of elementary functions that are told apart."""
 
 
+_ODD = frozenset({"sin", "tan", "tanh", "sinh", "atan", "erf"})
+_EVEN = frozenset({"cos", "cosh"})
+
+
 class _ElementaryValues:
     """Values of elementary functions as variables of their own, one for each function and argument."""
 
     def __init__(self, size: int):
-        self._size = size
-        self._known: dict[tuple[str, Any], int] = {}
+        self.size = size
+        self.known: dict[tuple[str, Any], int] = {}
 
     def table(self) -> dict[str, Callable[..., Any]]:
-        names = ("sin", "cos", "tan", "exp", "log", "tanh", "logistic", "sinh", "cosh", "atan", "sqrt", "erf")
-        return {name: functools.partial(self._value, name) for name in names}
+        return {name: functools.partial(self.value, name) for name in (*_DERIVATIVES, "erf")}
 
-    def _value(self, name: str, a: Any) -> Any:
-        place = self._known.setdefault((name, a), len(self._known))
+    def value(self, name: str, a: Any) -> Any:
+        """The variable that stands for a function of an argument; odd and even functions of -a are those of a."""
+        if a.numer.LC < 0 and (name in _ODD or name in _EVEN):
+            return -self.value(name, -a) if name in _ODD else self.value(name, -a)
+        place = self.known.setdefault((name, a), len(self.known))
         if place >= VALUES:
             raise _NotRational
-        return a.field.gens[self._size + place]
+        return a.field.gens[self.size + place]
+
+    def derivative(self, element: Any, k: int) -> Any:
+        """The derivative of a function by component k, by the chain rule."""
+        gens = element.field.gens
+        total = element.diff(gens[k])
+        for (name, a), place in list(self.known.items()):
+            outer = element.diff(gens[self.size + place])
+            inner = 0 if outer == 0 else self.derivative(a, k)
+            if inner != 0:
+                if name not in _DERIVATIVES:
+                    raise _NotRational
+                total = total + outer * _DERIVATIVES[name](self, a, gens[self.size + place]) * inner
+        return _checked(total)
+
+
+_DERIVATIVES: dict[str, Callable[[_ElementaryValues, Any, Any], Any]] = {
+    "sin": lambda values, a, v: values.value("cos", a), "cos": lambda values, a, v: -values.value("sin", a),
+    "sinh": lambda values, a, v: values.value("cosh", a), "cosh": lambda values, a, v: values.value("sinh", a),
+    "tan": lambda values, a, v: 1 + v**2, "tanh": lambda values, a, v: 1 - v**2, "exp": lambda values, a, v: v,
+    "log": lambda values, a, v: 1 / a, "logistic": lambda values, a, v: v * (1 - v),
+    "atan": lambda values, a, v: 1 / (1 + a**2), "sqrt": lambda values, a, v: 1 / (2 * v),
+}  # fmt: skip
+"""The derivative of each elementary function at an argument a with the value v."""
+
+
+def cancelled_entries(program: Program) -> "list[RationalFunction] | None":
+    """Compute the entries of a program of one vector, cancelled as far as they are rational in elementary functions.
+
+    Returns:
+        The entries; None if they use anything else, or are too long.
+    """
+    found = rational_entries(program)
+    if found is not None:
+        return [RationalFunction(one) for one in found]
+    values = _ElementaryValues(program.num_inputs)
+    found = _entries(program, _TABLE | values.table(), VALUES)
+    return None if found is None else [RationalFunction(one, values) for one in found]
 
 
 class RationalFunction:
-    """A cancelled rational function on many boxes at once: its terms and its derivatives in interval arithmetic."""
+    """A cancelled rational function on many boxes at once: its terms and its derivatives in interval arithmetic.
 
-    def __init__(self, element: Any):
-        """Take over an element of a field of rational functions."""
+    Its variables are the components and, after them, values of elementary functions.
+    """
+
+    def __init__(self, element: Any, values: _ElementaryValues | None = None):
+        """Take over an element of a field of rational functions, and what its further variables stand for."""
         self._element = element
         self._above, self._below = _FactoredPolynomial(element.numer), _FactoredPolynomial(element.denom)
-        self._size = len(element.numer.ring.gens)
+        self._values = _ElementaryValues(len(element.numer.ring.gens)) if values is None else values
 
     @functools.cached_property
-    def _slopes(self) -> list[Any]:
-        gens = self._element.field.gens
-        return [RationalFunction(self._element.diff(x)) for x in gens]
+    def _slopes(self) -> "list[RationalFunction] | None":
+        values = self._values
+        try:
+            return [RationalFunction(values.derivative(self._element, k), values) for k in range(values.size)]
+        except _NotRational:
+            return None
+
+    @functools.cached_property
+    def _arguments(self) -> "dict[int, tuple[str, RationalFunction]]":
+        """Of each variable that stands for the value of an elementary function: the function and its argument."""
+        size, gens = self._values.size, self._element.field.gens
+        return {
+            size + place: (name, RationalFunction(a, self._values))
+            for (name, a), place in self._values.known.items()
+            if self._element.diff(gens[size + place]) != 0
+        }
 
     def interval(self, boxes: np.ndarray) -> IntervalArray:
         """Enclose the values on each box."""
-        columns = [IntervalArray(boxes[:, k, 0], boxes[:, k, 1]) for k in range(self._size)]
+        columns = {k: IntervalArray(boxes[:, k, 0], boxes[:, k, 1]) for k in range(self._values.size)}
         with np.errstate(all="ignore"):
+            columns |= {k: INTERVALS[name](a.interval(boxes)) for k, (name, a) in self._arguments.items()}
             return INTERVALS["div"](self._above.on(columns), self._below.on(columns))
 
     def values(self, boxes: np.ndarray) -> np.ndarray:
@@ -127,10 +187,10 @@ class RationalFunction:
 
     def enclosed(self, boxes: np.ndarray) -> np.ndarray:
         """Enclose the values on each box also by the mean value theorem, (boxes, 1, 2)."""
-        found = self.values(boxes)
-        if not len(boxes):
+        found, slopes = self.values(boxes), self._slopes
+        if not len(boxes) or slopes is None:
             return found
-        total = mean_value(self.interval(middles(boxes)), [slope.interval(boxes) for slope in self._slopes], boxes)
+        total = mean_value(self.interval(middles(boxes)), [slope.interval(boxes) for slope in slopes], boxes)
         return sharper(found, _ends(total, len(boxes)))
 
 
@@ -145,19 +205,31 @@ class _FactoredPolynomial:
         else:
             self.unit, self.factors = _enclosed(1), [(_terms(polynomial), 1)]
 
-    def on(self, columns: list[IntervalArray]) -> IntervalArray:
+    def on(self, columns: dict[int, IntervalArray]) -> IntervalArray:
         """Enclose the values on boxes."""
-        total = self.unit
+        total: IntervalArray | None = None
         for terms, power in self.factors:
             value: IntervalArray | None = None
             for coefficient, powers in terms:
-                term = coefficient
+                term: IntervalArray | None = None
                 for k, exponent in powers:
-                    term = INTERVALS["mul"](term, INTERVALS["integer_pow"](columns[k], exponent))
+                    term = _times(term, INTERVALS["integer_pow"](columns[k], exponent))
+                term = _scaled(coefficient, term)
                 value = term if value is None else INTERVALS["add"](value, term)
             assert value is not None
-            total = INTERVALS["mul"](total, INTERVALS["integer_pow"](value, power))
-        return total
+            total = _times(total, INTERVALS["integer_pow"](value, power))
+        return _scaled(self.unit, total)
+
+
+def _times(a: IntervalArray | None, b: IntervalArray) -> IntervalArray:
+    return b if a is None else INTERVALS["mul"](a, b)
+
+
+def _scaled(coefficient: IntervalArray, a: IntervalArray | None) -> IntervalArray:
+    """Multiply by a number; without rounding by 1 and -1."""
+    if a is None or coefficient.low != coefficient.high or abs(coefficient.low) != 1:
+        return coefficient if a is None else INTERVALS["mul"](coefficient, a)
+    return a if coefficient.low > 0 else INTERVALS["neg"](a)
 
 
 FACTORED = 40

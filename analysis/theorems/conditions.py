@@ -3,6 +3,7 @@
 import json
 import math
 import textwrap
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,8 @@ class Hypothesis(NamedTuple):
         boxes: number of boxes that were examined.
         left: sides of the boxes that are left undecided, (left, n, 2).
         witness: a point at which it fails, or None.
+        signs: functions of a state that are positive where it holds, each with the region in which it counts, for
+            figures; empty if it is about other points.
     """
 
     words: str
@@ -42,6 +45,7 @@ class Hypothesis(NamedTuple):
     boxes: int = 0
     left: Float[np.ndarray, "left n 2"] = np.empty((0, 0, 2))
     witness: Float[np.ndarray, " n"] | None = None
+    signs: tuple[tuple[Callable[[Any], Any], Region], ...] = ()
 
     __repr__ = one_line
 
@@ -78,6 +82,8 @@ class Conditions(NamedTuple):
         region: the region that is meant, or None.
         system: the system.
         numbers: numbers that the conclusion names, such as a rate or a constant.
+        curves: curves of the plane that show it, by name, such as images of sets: points, (points, 2), or a function of
+            a state that is zero on it.
     """
 
     theorem: str
@@ -88,6 +94,7 @@ class Conditions(NamedTuple):
     region: Region | None = None
     system: Any = None
     numbers: dict[str, float] = {}
+    curves: dict[str, Any] = {}
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -153,12 +160,13 @@ class Conditions(NamedTuple):
         return json.dumps(found, indent=2, allow_nan=False)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the conditions in the plane: the region, the field on its boundary, and where each condition fails.
+        """Draw the conditions in the plane: the region, the field, and where conditions hold, fail and are undecided.
 
         Args:
             ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `region`, `field`, `undecided` and `witnesses`; each is left out by False and styled by
-                properties of matplotlib. Also `colour`, `legend`, `labels`, `limits` and `title`.
+            options: the parts `region`, `signs`, `field`, `curves`, `undecided` and `witnesses`; each is left out by
+                False and styled by properties of matplotlib. Signs are those of the conditions on all of the region.
+                Also `colour`, `legend`, `labels`, `limits` and `title`.
 
         Returns:
             The artists of each part by name.
@@ -175,8 +183,12 @@ def decided(words: str, inequality: str, found: Decision) -> Hypothesis:
     margin = found.least if found.status == HOLDS else found.observed
     return Hypothesis(
         words, inequality, status, float(margin) if np.isfinite(margin) else math.nan, "intervals", 0.0,
-        found.boxes, found.left, found.witness,
+        found.boxes, found.left, found.witness, _signs(found),
     )  # fmt: skip
+
+
+def _signs(*parts: Decision) -> tuple[tuple[Callable[[Any], Any], Region], ...]:
+    return tuple(part.sign_of for part in parts if part.sign_of is not None)
 
 
 def together(words: str, inequality: str, parts: list[Decision]) -> Hypothesis:
@@ -184,14 +196,17 @@ def together(words: str, inequality: str, parts: list[Decision]) -> Hypothesis:
     some = [part for part in parts if not part.is_empty] or parts
     bad = next((part for part in some if part.status == FAILS), None)
     if bad is not None:
-        return decided(words, inequality, bad)._replace(boxes=sum(part.boxes for part in parts))
+        boxes = sum(part.boxes for part in parts)
+        return decided(words, inequality, bad)._replace(boxes=boxes, signs=_signs(*parts))
     open_ = [part for part in some if part.status == UNDECIDED]
     least = min(part.observed if open_ else part.least for part in (open_ or some))
     shape = parts[0].left.shape[1:]
     left = np.concatenate([part.left for part in open_]) if open_ else np.empty((0, *shape))
     status = UNDECIDED if open_ or all(part.is_empty for part in parts) else HOLDS
     margin = float(least) if np.isfinite(least) else math.nan
-    return Hypothesis(words, inequality, status, margin, "intervals", 0.0, sum(p.boxes for p in parts), left)
+    return Hypothesis(
+        words, inequality, status, margin, "intervals", 0.0, sum(p.boxes for p in parts), left, signs=_signs(*parts)
+    )
 
 
 def known(words: str, inequality: str, holds: bool | None, how: str = "algebra") -> Hypothesis:

@@ -3,15 +3,21 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.validated.balls import BallFunction, balls
+from analysis.dynamics.validated.balls import BallFunction, Balls, balls
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis
 from analysis.theorems.regions import written
 
 BITS = 512
 """Precision of the balls, in which sums and products of a few binary fractions are exact."""
+
+
+def in_balls(fn: Callable[[Any], Any], at: Balls) -> Any:
+    """Enclose a scalar function on balls."""
+    return BallFunction(lambda z: jnp.reshape(fn(z), (1,)), len(at))(at)[0]
 
 
 def vanishes(words: str, inequality: str, fn: Callable[[Any], Any], at: np.ndarray) -> Hypothesis:

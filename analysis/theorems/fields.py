@@ -23,14 +23,24 @@ def field_of(flow: Any, dimension: int, theorem: str) -> Field:
     Raises:
         ValueError: for a map, a curved space, or a field that depends on time, naming the theorem.
     """
-    if not isinstance(flow, AbstractFlow):
-        raise ArgumentError("flow", f"be a flow, because {theorem} is about differential equations", _kind(flow))
-    if not is_flat(flow.space):
-        raise ArgumentError("flow", f"be on Euclidean space for {theorem}", f"is on {flow.space}")
+    timed_field_of(flow, dimension, theorem)
     like = np.zeros(dimension)
     if uses_time(flow, like):
         raise ArgumentError("flow", f"be autonomous, because {theorem} is about autonomous fields", "depends on time")
     return lambda x: jnp.reshape(flow.vector_field(jnp.zeros(()), x), (dimension,))
+
+
+def timed_field_of(flow: Any, dimension: int, theorem: str) -> Field:
+    """The field of a flow on Euclidean space as a function of the state and the time, (n + 1,) to (n,).
+
+    Raises:
+        ValueError: for a map or a curved space, naming the theorem.
+    """
+    if not isinstance(flow, AbstractFlow):
+        raise ArgumentError("flow", f"be a flow, because {theorem} is about differential equations", _kind(flow))
+    if not is_flat(flow.space):
+        raise ArgumentError("flow", f"be on Euclidean space for {theorem}", f"is on {flow.space}")
+    return lambda z: jnp.reshape(flow.vector_field(z[dimension], z[:dimension]), (dimension,))
 
 
 def step_of(system: Any, dimension: int, theorem: str) -> Field:
@@ -67,6 +77,11 @@ def is_smooth(field: Field, dimension: int) -> bool:
 def smooth(field: Field, dimension: int, what: str = "the field") -> Hypothesis:
     """State whether a function has all derivatives where it is defined, by its operations; undecided if one may not."""
     return known(f"{what} is smooth", "each operation has all derivatives", is_smooth(field, dimension) or None)
+
+
+def smooth_both(field: Field, V: Field, dimension: int) -> Hypothesis:
+    """State whether a field and a scalar function have all derivatives."""
+    return smooth(lambda x: jnp.append(field(x), V(x)), dimension, "the field with V")
 
 
 def continuous(field: Field, dimension: int, what: str = "the field") -> Hypothesis:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.validated.intervals import IntervalFunction, middles
-from analysis.theorems.algebra import RationalFunction, rational_entries, sharper
+from analysis.theorems.algebra import cancelled_entries, sharper
 from analysis.theorems.regions import Region
 from dynsim._core.printing import one_line, report
 
@@ -31,6 +31,7 @@ class Decision(NamedTuple):
         left: sides of boxes in which it is undecided, (left, n, 2).
         witness: a point at which it fails, (n,), or None.
         is_empty: whether no box of the region holds one of its points, as far as intervals tell.
+        sign_of: the function and the region, if all points of it count, for figures of its sign.
     """
 
     status: str
@@ -40,6 +41,7 @@ class Decision(NamedTuple):
     left: Float[np.ndarray, "left n 2"]
     witness: Float[np.ndarray, " n"] | None = None
     is_empty: bool = False
+    sign_of: tuple[Callable[[Any], Any], Region] | None = None
 
     __repr__ = one_line
     __str__ = report
@@ -75,7 +77,8 @@ def positive(
     """
     search = _Cover(value, region, strictly, on, budget, name)
     starts = [_face(region.sides, *face) for face in faces] or [region.sides]
-    return search.run(np.array(starts, float))
+    found = search.run(np.array(starts, float))
+    return found if faces or on is not None else found._replace(sign_of=(value, region))
 
 
 def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
@@ -85,13 +88,12 @@ def _face(sides: np.ndarray, component: int, end: int) -> np.ndarray:
 
 
 class _Enclosure:
-    """The largest entry of a function on boxes, by its operations and, where rational, by its cancelled form, too."""
+    """The largest entry of a function on boxes, by its operations and by its cancelled form."""
 
     def __init__(self, value: Callable[[Any], Any], size: int, name: str):
         fn = lambda x: jnp.ravel(value(x))
         self.by_operations = IntervalFunction(fn, size, name)
-        cancelled = rational_entries(self.by_operations.values_program.program)
-        self.cancelled = None if cancelled is None else [RationalFunction(one) for one in cancelled]
+        self.cancelled = cancelled_entries(self.by_operations.values_program.program)
 
     def values(self, boxes: np.ndarray) -> np.ndarray:
         """Enclose the largest entry on each box, (boxes, 2)."""
@@ -283,3 +285,18 @@ def least_value(
         if left:
             return float(min(floor, np.min(low))), seen
     return floor, seen
+
+
+def bounds_on(value: Callable[[Any], Any], boxes: Float[np.ndarray, "boxes n 2"]) -> Float[np.ndarray, "boxes 2"]:
+    """Enclose the largest entry of a function on each of some boxes, as decisions do."""
+    return _Enclosure(value, boxes.shape[1], "function").enclosed(boxes)
+
+
+def equal_parts(sides: Float[np.ndarray, "n 2"], parts: int) -> Float[np.ndarray, "boxes n 2"]:
+    """Cut a box into about so many equal boxes."""
+    n = len(sides)
+    count = max(1, round(parts ** (1 / n)))
+    cuts = [np.linspace(low, high, count + 1) for low, high in sides]
+    places = np.indices((count,) * n).reshape(n, -1)
+    ends = [np.stack([cut[k], cut[k + 1]], axis=1) for cut, k in zip(cuts, places, strict=True)]
+    return np.stack(ends, axis=1)

@@ -12,6 +12,7 @@ import io
 import linecache
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -161,8 +162,58 @@ def _picture(value: Any) -> bytes | None:
     return found[0] if isinstance(found, tuple) else found
 
 
+def pieces(code: str) -> list[str]:
+    """Split a block of the shell into its commands, each with its here-document and the lines that continue it."""
+    found, lines = [], iter(code.splitlines())
+    for line in lines:
+        piece = [line]
+        while piece[-1].endswith("\\"):
+            piece.append(next(lines))
+        if here := re.search(r"<<'(\w+)'", line):
+            for more in lines:
+                piece.append(more)
+                if more == here[1]:
+                    break
+        found.append("\n".join(piece))
+    return [piece for piece in found if piece.strip()]
+
+
+def plain_command(piece: str) -> list[str] | None:
+    """Return the words after `dynsim` of a command that needs no shell: no pipe, no redirection, no variable."""
+    joined = piece.replace("\\\n", " ")
+    words = shlex.split(joined, comments=True)
+    unquoted = re.sub(r"\s#.*|'[^']*'|\"[^\"$`]*\"", "", joined)
+    return words[1:] if words[:1] == ["dynsim"] and not set("|&;<>()$`\n") & set(unquoted) else None
+
+
 def run_shell(where: str, code: str) -> Shown:
-    """Run a block in bash, where `dynsim` is that of this environment, and stop at the first command that fails."""
+    """Run the commands of a block, and stop at the first that fails.
+
+    A command `dynsim` alone runs in this process, which has imported what it needs; all others run in bash.
+    """
+    printed = []
+    for piece in pieces(code):
+        words = plain_command(piece)
+        status, out, errors = run_bash(where, piece) if words is None else run_command(words)
+        if status:
+            said = (errors.strip() or out.strip()).splitlines()
+            raise BlockError(f"{where}: the block ends with exit status {status}: {said[-1] if said else ''}")
+        printed.append(out)
+    return Shown("".join(printed).rstrip())
+
+
+def run_command(words: Sequence[str]) -> tuple[int, str, str]:
+    """Run a command `dynsim` in this process; return its exit status, and what it wrote."""
+    from dynsim.__main__ import main
+
+    printed, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+        status = main(words)
+    return status, printed.getvalue(), errors.getvalue()
+
+
+def run_bash(where: str, code: str) -> tuple[int, str, str]:
+    """Run a command in bash, where `dynsim` is that of this environment; return its exit status, and what it wrote."""
     place = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     bash = shutil.which("bash")
     if bash is None:
@@ -170,10 +221,7 @@ def run_shell(where: str, code: str) -> Shown:
     ran = subprocess.run(
         [bash, "-e"], input=code, text=True, capture_output=True, env={**os.environ, "PATH": place}, check=False
     )
-    if ran.returncode:
-        said = (ran.stderr.strip() or ran.stdout.strip()).splitlines()
-        raise BlockError(f"{where}: the block ends with exit status {ran.returncode}: {said[-1] if said else ''}")
-    return Shown(ran.stdout.rstrip())
+    return ran.returncode, ran.stdout, ran.stderr
 
 
 def check_same_everywhere(where: str, text: str) -> None:

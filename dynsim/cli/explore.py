@@ -54,7 +54,7 @@ def main(words: Sequence[str]) -> int:
 
     made = found(o, "explore")
     known = o.start or not isinstance(made.system, FunctionFlow | FunctionMap)
-    start = made.start if known else None  # a random one is chosen with the page
+    start = made.state() if known else None  # a random one is chosen with the page
     if not (known or made.system.names) and o.box and not o.plane and len(o.box) % 2 == 0:
         start = [(low + high) / 2 for low, high in zip(o.box[::2], o.box[1::2], strict=True)]
     box = _window(o, component_names(made.system, start)) if o.box else {}

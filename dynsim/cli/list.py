@@ -83,7 +83,7 @@ def _distributions() -> list[str]:
 
 
 def _theorems() -> list[str]:
-    from dynsim.cli.theorem import ENTRIES
+    from dynsim.cli.theorem.entries import ENTRIES
 
     rows = [(name, entry.says, " ".join(f"--{one}" for one in entry.options)) for name, entry in ENTRIES.items()]
     return [f"{name:<22}{says}; {options}" for name, says, options in rows]

@@ -161,11 +161,13 @@ class _Reading:
         return NoisyEquationFlow(flow, calculus=self.calculus) if any(made.noise) else flow
 
     def line(self, line: EquationLine, parts: Sequence[EquationLine]) -> EquationLine:
-        """Read `x[0] = 0.1` of a map as a start."""
-        if line.kind != "definition" or line.index != 0:
-            return line
+        """Read `x[0] = 0.1` of a map as a start; other steps are refused."""
         alone = any(one.kind == "next" and one.name == line.name and one.index is None for one in parts)
-        return line._replace(kind="start", index=None) if alone else line
+        if line.kind != "definition" or line.index is None or not alone:
+            return line
+        if line.index != 0:
+            raise self.text.error(line.at, f"give the start of a map as `{line.name}[0] = ...`", "gives another state")
+        return line._replace(kind="start", index=None)
 
     def resized(self, line: EquationLine, sizes: Mapping[str, int]) -> EquationLine:
         """A line that gives the number of entries of a family, with another number."""

@@ -93,8 +93,8 @@ def first_signs(
     """
     value, noise, smooth = _near(events, space, t, y, velocity)
     ks = jnp.arange(9, dtype=t.dtype)
-    rounded = jax.vmap(lambda k: _rounded(y, k, NOISE))(ks)
-    ahead = jnp.sign(_rates(events, space, t, rounded, velocity))
+    around = jax.vmap(lambda k: rounded(y, k, NOISE))(ks)
+    ahead = jnp.sign(_rates(events, space, t, around, velocity))
     ahead = jnp.where(jnp.all(ahead == ahead[:1], axis=0), ahead[0], 0)
     before = before_reset(events, y)
     rates = _rates(events, space, t, jax.tree.map(lambda x: x[None], before), velocity_before)[0]
@@ -144,7 +144,7 @@ def _unit(y: State, units: float) -> float:
     return units * max(float(jnp.finfo(leaf.dtype).eps) for leaf in jax.tree.leaves(y))
 
 
-def _rounded(y: State, k: Array, units: float) -> State:
+def rounded(y: State, k: Array, units: float) -> State:
     """A state moved by `units` rounding errors, in another direction for each k; unchanged for k = 0."""
 
     move = lambda x: x + _unit(y, units) * jnp.max(jnp.abs(x), initial=0) * _pattern(x, k)
@@ -167,7 +167,7 @@ def _noise(
 
     def near(k: Array) -> tuple[Array, State]:
         move = lambda x, v: x + unit * (jnp.sin(k) * late).astype(x.dtype) * v
-        return t + unit * jnp.sin(k) * jnp.abs(t), jax.tree.map(move, _rounded(y, k, units), velocity)
+        return t + unit * jnp.sin(k) * jnp.abs(t), jax.tree.map(move, rounded(y, k, units), velocity)
 
     moved = values(events, space, *jax.vmap(near)(jnp.arange(9, dtype=t.dtype)))
     noise = jnp.abs(moved - moved[:1])  # the first is the unperturbed state

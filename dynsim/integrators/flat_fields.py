@@ -14,16 +14,15 @@ from jaxtyping import Array
 from dynsim._core.types import ArrayLike, State
 from dynsim.errors import ArgumentError
 from dynsim.integrators.base import program_form
-from dynsim.integrators.sparse_jacobians import SMALLEST, Pattern, sparse_pattern
 from dynsim.programs import scalar_program
 from dynsim.programs.program import Program
 from dynsim.programs.python_function import python_function
+from dynsim.programs.sparsity import COLUMNS, SMALLEST, Pattern, entries_of, sparse_pattern
 from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 
 FlatField = Callable[[float, np.ndarray], np.ndarray]
 
-COLUMNS = 64  # columns of a Jacobian computed at a time, which bounds the memory for wide Jacobians
 # increment of a difference quotient, relative to the largest entry of the state
 INCREMENT = float(np.sqrt(np.finfo(float).eps))
 
@@ -233,15 +232,13 @@ def _differentiated(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Ca
     """Jacobian for the arrays of a flow: the matrix and None, or its entries and their pattern if they are few."""
     field, programs = _field(tree, static, rest, unravel), Programs(tree, static, rest, unravel)
 
-    def along(leaves: list[Array], both: Array, directions: Array) -> Array:
-        one = lambda direction: jax.jvp(functools.partial(field, leaves), (both,), (jnp.append(0.0, direction),))[1]
-        return jax.lax.map(one, directions, batch_size=COLUMNS)
-
     def whole(leaves: list[Array], both: Array) -> Array:
-        return along(leaves, both, jnp.eye(both.size - 1)).T
+        one = lambda direction: jax.jvp(functools.partial(field, leaves), (both,), (jnp.append(0.0, direction),))[1]
+        return jax.lax.map(one, jnp.eye(both.size - 1), batch_size=COLUMNS).T
 
     def compressed(pattern: Pattern, leaves: list[Array], both: Array) -> Array:
-        return along(leaves, both, jnp.asarray(pattern.seeds))[pattern.groups[pattern.columns], pattern.rows]
+        at_time = lambda x: field(leaves, jnp.append(both[0], x))
+        return entries_of(at_time, both[1:], pattern.seeds, pattern.group, pattern.rows)
 
     known: dict[Any, tuple[Pattern | None, Callable[..., Array]]] = {}
 

@@ -18,6 +18,7 @@ FORMS = {
     "logistic": "1.0 / (1.0 + math.exp(-{0}))", "sign": "1.0 if {0} > 0 else -1.0 if {0} < 0 else 0.0 * {0}",
     "max": "{0} if {0} > {1} or {0} != {0} else {1}", "min": "{0} if {0} < {1} or {0} != {0} else {1}",
     "clamp": "{0} if {1} < {0} else {2} if {1} > {2} else {1}", "floor": "float(math.floor({0}))",
+    "is_finite": "math.isfinite({0})",
     **{name: f"math.{name}({{0}})" for name in NAMED},
     **{name: f"{{0}} {SYMBOLS[name]} {{1}}" for name in COMPARING},
 }  # fmt: skip
@@ -26,13 +27,13 @@ LOGIC = {"and": "{0} and {1}", "or": "{0} or {1}", "xor": "{0} != {1}", "not": "
 """Python expressions of operations on truth values."""
 
 
-def python_function(program: Program) -> Callable[[Sequence[float]], list[float]] | None:
+def python_function(program: Program, longest: int = LONGEST) -> Callable[[Sequence[float]], list[float]] | None:
     """A Python function from all input entries to all output entries, or None if a program is long or has others.
 
     Its results are those of compiled programs up to rounding. Where a number is not finite it may raise
     `ArithmeticError` or `ValueError`, as Python's `math` does.
     """
-    if len(program.operations) > LONGEST or any(dtype != np.float64 for dtype in (*program.dtypes, *_results(program))):
+    if len(program.operations) > longest or any(dtype != np.float64 for dtype in (*program.dtypes, *_results(program))):
         return None
     names = [f"x{k}" for k in range(program.num_inputs)]
     lines = [f"{', '.join(names)}{',' if names else ''} = x"] if names else []

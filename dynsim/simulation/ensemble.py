@@ -29,11 +29,12 @@ from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
-from dynsim.integrators.base import ended_by, masked
+from dynsim.integrators.base import ended_by, masked, step_limit
 from dynsim.integrators.events import values_at
 from dynsim.integrators.fixed_step.stochastic import AbstractStochastic, chosen_for_all, of_members
 from dynsim.integrators.fixed_step.symplectic import Symplectic
 from dynsim.integrators.in_lanes import Ways
+from dynsim.integrators.time_structure import confirming
 from dynsim.io.checkpoints import Checkpoints, array_bytes, without_addresses
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
@@ -355,8 +356,12 @@ def ensemble(
 
 
 def _finer(work: Work) -> Work:
-    """The same work with a tenth of the tolerance, in float64; noise keeps its precision, and with it its path."""
-    finer = dataclasses.replace(work, integrator=work.integrator.tightened())
+    """The same work for an error estimate, in float64; noise keeps its precision, and with it its path."""
+    integrator: Any = confirming(work.integrator, work.flow(0), work.start(0), work.ts)
+    if getattr(integrator, "longest_step", None) is not None:
+        limit = min(step_limit(work.integrator, flow) for flow in work.flows)
+        integrator = dataclasses.replace(integrator, longest_step=min(integrator.longest_step, limit))
+    finer = dataclasses.replace(work, integrator=integrator)
     if not any(isinstance(flow, NoisyFlow) for flow in work.flows):
         finer = dataclasses.replace(finer, y0s=as_double(work.y0s), ts=as_double(work.ts))
     return dataclasses.replace(finer, way=way(finer))
@@ -480,7 +485,7 @@ def _starts(work: Work) -> State:
 _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0)))
 
 
-LANES = 1024
+LANES = 4096
 """Bytes of one number for all members in lanes together on a processor, whose states then stay in its cache."""
 
 

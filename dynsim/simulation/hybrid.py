@@ -17,7 +17,7 @@ from dynsim._core.types import State, TimesLike
 from dynsim._core.validation import function, integer
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
-from dynsim.integrators.events import AfterReset
+from dynsim.integrators.events import NOISE, AfterReset, rounded
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_double,
@@ -76,9 +76,11 @@ Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
 class Transition(eqx.Module):
     """A transition of a hybrid system: `guard` determines when it occurs, and `reset` what it does.
 
-    It occurs where the guard's function crosses zero in the guard's direction. If `immediate`, it also occurs at the
-    start of a phase, once the dwell time is over, if the function already has the sign that it takes after a crossing
-    (positive for a guard without direction). If `terminal`, the run ends after it.
+    It occurs where the guard's function crosses zero in the guard's direction, and at the start of a run if the
+    function is zero there, up to rounding, and about to move in that direction: a ball that is thrown down from the
+    floor bounces. If `immediate`, it also occurs at the start of a phase, once the dwell time is over, if the function
+    already has the sign that it takes after a crossing (positive for a guard without direction). If `terminal`, the
+    run ends after it.
     """
 
     name: str = eqx.field(static=True)
@@ -93,6 +95,10 @@ class Transition(eqx.Module):
         if not isinstance(self.guard, Event):
             raise ArgumentError("guard", "be an `Event`", f"is {shown(self.guard)}")
         function("reset", self.reset, "(flow, t, x)", 3)
+
+
+class _Crossing(Transition):
+    """A transition that occurs where its guard crosses zero, and never at the start of a run."""
 
 
 def unchanged(flow: AbstractFlow, t: float, x: State) -> tuple[AbstractFlow, State]:
@@ -200,7 +206,11 @@ def simulate_hybrid(
     while True:
         rules, begin = known(flow), t
         left = _left(rules, [] if dwell else jumps, [] if dwell else instant, moved, y)
-        path, fired = _phase(flow, y, _remaining(times, t), rules, left, float(dwell) if jumps else 0.0, integrator)
+        path, fired = None, () if phases or jumps else _at_start(flow, y, t, rules)
+        starts = bool(fired)
+        if not starts:
+            wait = float(dwell) if jumps else 0.0
+            path, fired = _phase(flow, y, _remaining(times, t), rules, left, wait, integrator)
         if path is not None:
             phases.append(path)
             t, y = float(path.ts[-1]), path.final
@@ -217,7 +227,7 @@ def simulate_hybrid(
             flow, y = _after(rule, flow, t, state)
             instant.append(Jump(index, rule.name, t, state, y))
             jumps.append(instant[-1])
-            again = at_once and rule.name in last
+            again = at_once and rule.name in last or starts and _recurs(rule, known(flow), flow, y, t)
             if rounding and not dwell:
                 again |= accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), rounding)
             if rule.terminal:
@@ -297,7 +307,7 @@ def crossings(
     if action is not None:
         function("action", action, "(event, t, x)", 3)
     resets = [unchanged if action is None else _Acted(action, k) for k in range(len(events))]
-    rules = [Transition(str(k), event, reset) for k, (event, reset) in enumerate(zip(events, resets, strict=True))]
+    rules = [_Crossing(str(k), event, reset) for k, (event, reset) in enumerate(zip(events, resets, strict=True))]
     return simulate_hybrid(flow, y0, ts, rules, max_transitions=max_crossings, integrator=integrator)
 
 
@@ -379,6 +389,37 @@ def _phase(
         stop = Stop(simulate(flow, y, times, integrator=integrator), -1, ())
     path = _at(stop.path, np.append(rest, stop.path.ts[-1]))
     return path if waited is None else _joined(waited, path), stop.events
+
+
+def _at_start(flow: AbstractFlow, y: State, t: float, rules: Sequence[Transition]) -> tuple[int, ...]:
+    """Indices of the transitions whose guards are zero at the start of a run and leave it in their direction."""
+    directed = [k for k, rule in enumerate(rules) if rule.guard.direction and not isinstance(rule, _Crossing)]
+    return tuple(k for k in directed if _leaves_zero(rules[k].guard, flow, y, t))
+
+
+def _recurs(rule: Transition, rules: Sequence[Transition], flow: AbstractFlow, y: State, t: float) -> bool:
+    """Whether a transition is due again at the state that its reset leads to."""
+    index = _index(rule, rules)
+    return index >= 0 and _leaves_zero(rules[index].guard, flow, y, t)
+
+
+def _leaves_zero(guard: Event, flow: AbstractFlow, y: State, t: float) -> bool:
+    """Whether a guard is zero, up to rounding, and the first of its derivatives along the flow has its direction.
+
+    The second derivative counts where the first one is zero, as for a ball at rest on the floor.
+    """
+    fn, velocity = in_precision_of(y, (guard.fn, flow.vector_field))
+    value = float(fn(t, y))
+    if abs(value) > max(abs(float(fn(t, rounded(y, jnp.asarray(k), NOISE))) - value) for k in (1.0, 2.0)):
+        return False
+    along = lambda fn: lambda t, y: jax.jvp(fn, (t, y), (jnp.ones_like(t), velocity(t, y)))[1]
+    first = along(lambda t, y: fn(t, flow.space.project(y)))
+    at = jnp.asarray(t, jax.tree.leaves(y)[0].dtype), y
+    try:
+        rate = float(first(*at)) or float(along(first)(*at))
+    except (TypeError, ValueError, NotImplementedError):  # JAX cannot differentiate the guard or the field
+        return False
+    return rate * guard.direction > 0
 
 
 def _remaining(times: np.ndarray, t: float) -> np.ndarray:

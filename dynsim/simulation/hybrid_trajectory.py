@@ -113,8 +113,12 @@ class HybridTrajectory(eqx.Module):
     def along(self, fn: Callable[[State], PyTree]) -> tuple[np.ndarray, PyTree]:
         """Times of all phases and `fn(x)` at them; a transition contributes the states before and after it.
 
-        `fn` must return arrays whose shapes do not depend on the phase.
+        `fn` must return arrays whose shapes do not depend on the phase. A run that ends at its start, without a phase,
+        has the states before and after its transitions.
         """
+        if not self.phases:
+            values = [jax.tree.map(np.asarray, fn(x)) for x in (self.initial, self.final)]
+            return np.full(2, self.jumps[-1].time), jax.tree.map(lambda *parts: np.stack(parts), *values)
         ts = np.concatenate([np.asarray(path.ts) for path in self.phases])
         values = [path.along(fn) for path in self.phases]
         return ts, jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts]), *values)

@@ -39,6 +39,8 @@ MARKS = {
     "Chenciner point": (4, 1, 0),
 }
 """Markers of bifurcations, by kind."""
+OWN = ("+", "|", "_", "3", "4")
+"""Markers of points at which functions of the user vanish, in their order."""
 FILLED = {"supercritical": "white", "subcritical": "black", "degenerate": "0.6"}
 """Fillings of markers by criticality, the word that precedes the kind."""
 DASHED = (0, (4, 1.6))
@@ -149,6 +151,15 @@ def bifurcation_marks(ax: Axes, kinds: Sequence[str], parameters: ArrayLike, val
             label=None if kind in named else kind,
         )  # fmt: skip
         named.add(kind)
+
+
+def own_marks(ax: Axes, names: Sequence[str], parameters: ArrayLike, values: ArrayLike) -> None:
+    """Mark points at which functions of the user vanish, with a marker and an entry of a legend for each function."""
+    named = {line.get_label(): line.get_marker() for line in ax.lines if line.get_marker() in OWN}
+    for name, *place in zip(names, np.ravel(parameters), np.ravel(values), strict=True):
+        label = None if name in named else name
+        mark = named.setdefault(name, OWN[len(named) % len(OWN)])
+        ax.plot(*place, marker=mark, markersize=large(6), linestyle="none", color="black", zorder=5.0, label=label)
 
 
 def shown_up_to(ax: Axes, share: float) -> None:

@@ -43,6 +43,13 @@ def test_a_run_is_written_and_made_again_to_the_bit(capsys, tmp_path):
     assert "run.npz" in refused(capsys, "simulate", out)
 
 
+def test_the_theorems_that_apply_to_a_start_are_told_with_margins(capsys):
+    words = ("simulate", "token-flow", "--causal", "--tokens", 4, "--seed", 3, "--theorems", "--end", 0.1)
+    said = answer(capsys, *words)
+    assert "1 of 4 theorems apply: Theorem 5.1." in said
+    assert "fails     every token attends to every token" in said
+
+
 def test_an_ensemble_and_a_toml_file(capsys, tmp_path):
     config = tmp_path / "run.toml"
     config.write_text(

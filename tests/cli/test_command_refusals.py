@@ -198,6 +198,12 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("lyapunov lorenz --rtol nan", "`rtol` must be a finite number, but is nan."),
         ("simulate none.npz", "`system` must be a file, but `none.npz` is not one."),
         ("simulate token-flow --tokens 9 --density 3", "`density` must be at least 8, but is 3."),
+        ("simulate token-flow --members 2 --theorems", "`theorems` must be left out for an ensemble, but is given."),
+        (
+            "simulate lorenz --theorems",
+            "`theorems` must be left out for other systems than flows of tokens, but is given.",
+        ),
+        ("simulate henon --theorems", "`theorems` must be left out for a map, but is given."),
         ("simulate token-flow --scale inf", "`scale` must be a finite number, but is inf."),
         ("simulate oja --scale 2", "`scale` must be left out for `oja` with these options, on which it has no effect"),
         ("portrait attracted --tokens 1 --scale 2", "`scale` must be left out for `attracted`, on which it has no"),

@@ -50,7 +50,7 @@ def test_the_run_gives_the_parameters_that_are_not_given(capsys, folder):
         ),
         (
             "mine.py:turning --from run.npz --parameter mu=3:4",
-            "be a range that contains the value 2 at which the period",
+            "be a range that contains the value 2 at which the solution",
         ),
         (
             "mine.py:turning --from many.npz --parameter mu=1:3",
@@ -96,3 +96,11 @@ def test_the_cycle_of_a_run_is_continued_written_drawn_and_extended(capsys, fold
     assert "leads to another limit" in refused(
         capsys, "continue", "mine.py:halved", "--cycle", "--start", 1, 0, "--parameter", "mu=0.5:2.5"
     )
+
+
+@pytest.mark.slow
+def test_the_equilibrium_of_a_run_is_continued(capsys, folder):
+    answer(capsys, "simulate", "mine.py:halved", "--start", 0.1, 0, *SHORT, "--out", "run.npz")
+    said = answer(capsys, "continue", "mine.py:halved", "--from", "run.npz", "--parameter", "mu=0.5:2.5")
+    assert said.startswith("stable equilibrium at")
+    assert "parameter 0.5 to 2.5: no bifurcation; ends: bounds" in said

@@ -56,13 +56,21 @@ def test_tokens_and_functions_run_with_noise_and_run_files_repeat_to_the_bit(her
         (("token-flow", "--noise", "loud"), "`noise` must be a number, or `file.py:name` of a function, but is `loud`"),
         ((*OWN, "--noise", "mine.py:sigm"), "`noise` must name an object in `mine.py`, but `sigm` does not exist, did"),
         ((*OWN, "--noise", "mine.py:wrong"), "with one more axis, but has shape (7,)"),
-        (("token-flow", "--noise", "0.1", "--rtol", "1e-3"), "`rtol` must be left out with `--noise`"),
+        (("token-flow", "--noise", "0.1", "--rtol", "1e-3"), "`rtol` must be left out with noise, but is 0.001"),
         (("token-flow", "--calculus", "ito"), "`calculus` must be left out without noise"),
-        (("mine.py:field", "--space", "simplex", "--dimension", "3", "--noise", "2"), "the noise left the domain"),
     ],
 )
 def test_noise_that_does_not_fit_is_refused_in_one_sentence(here, capsys, words, sentence):
     assert sentence in refused(capsys, "simulate", *words)
+
+
+@pytest.mark.slow
+def test_noise_that_leaves_the_space_ends_the_run_with_a_sentence(here, capsys):
+    words = ("mine.py:field", "--space", "simplex", "--dimension", "3", "--noise", "2")
+    status, said, error = run(capsys, "simulate", *words)
+    assert status == 1
+    assert "the noise left the domain" in error
+    assert "files hold the part of the run up to t = 0.04" in said or "nothing is written" in said
 
 
 def test_members_with_noise_begin_at_the_given_start(here, capsys):

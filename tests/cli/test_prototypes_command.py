@@ -74,7 +74,7 @@ def test_labels_are_compared_and_k_means_is_a_start(capsys, folder):
     for end in ("start", "end"):
         assert f"labels at the {end}: accuracy 1.0000 (best matching), NMI 1.0000, ARI 1.0000" in said
     said = run(capsys, "simulate", "prototypes", *words, "--prototypes", 2)[1]
-    assert "labels at the end: ACC 0.6667" in said
+    assert "labels at the end: accuracy 0.6667" in said
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,14 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_failures_beyond_those_shown_are_counted(here, capsys):
+    (here / "odd.py").write_text("def inverse(k, seed):\n    return {'value': 1 / (k % 2)}\n")
+    _, said, _ = run(capsys, "sweep", "--function", "odd.py:inverse", "--k", *range(14))
+    assert "14 points (k 14): 7 ok, 7 failed" in said
+    assert said.count("failed at k = ") == 5
+    assert said.strip().splitlines()[-1] == "and 2 more failed"
+
+
 def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
     words = (
         "sweep",

@@ -13,7 +13,7 @@ import analysis.dynamics
 import dynsim
 from dynsim import Sphere
 from dynsim._core.types import ArrayLike
-from tests.support.annotations import checked, unchecked
+from tests.support.annotations import CALLS, check_anew, checked, unchecked
 
 Matrix, Vector = Float[np.ndarray, "a b"], Float[np.ndarray, " b"]
 
@@ -84,6 +84,15 @@ def test_checks_can_be_left_out():
     with unchecked():
         assert of_length_three(np.ones(2)).size == 3
         assert product([[1.0]], np.ones(1)).tolist() == [1]
+
+
+def test_the_first_calls_of_each_test_are_checked():
+    for _ in range(CALLS):
+        of_length_three(np.ones(3))
+    assert of_length_three(np.ones(2)).size == 3
+    check_anew()
+    with pytest.raises(BeartypeCallHintViolation):
+        of_length_three(np.ones(2))
 
 
 def test_help_shows_no_private_types_of_numpy():

@@ -122,7 +122,9 @@ def imported_from_faces(tree: ast.AST) -> list[str]:
 
 
 def test_the_library_does_not_import_from_faces():
-    found = {path: imported_from_faces(ast.parse(path.read_text(encoding="utf-8"))) for path in SOURCES}
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCES}
+    likely = re.compile(rf"from (?:{'|'.join(map(re.escape, FACES))}) import")  # few texts are parsed
+    found = {path: imported_from_faces(ast.parse(text)) for path, text in texts.items() if likely.search(text)}
     assert {path.name: names for path, names in found.items() if names} == {}
     assert imported_from_faces(ast.parse("from dynsim.tokens import TokenFlow")) == ["dynsim.tokens.TokenFlow"]
 

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,20 +58,21 @@ def modules() -> dict[str, Path]:
     return found
 
 
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a body and those inside of them, without those under `if TYPE_CHECKING`."""
+    for node in body:
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            continue
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, part, []))
+
+
 @functools.cache
 def imports(module: str) -> frozenset[str]:
     """Return our modules that a module imports; those under `if TYPE_CHECKING` do not run."""
-    tree = ast.parse(modules()[module].read_text())
-    idle = {
-        child
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
-        for child in ast.walk(node)
-    }
     names = set()
-    for node in ast.walk(tree):
-        if node in idle:
-            continue
+    for node in statements(ast.parse(modules()[module].read_text()).body):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

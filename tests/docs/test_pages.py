@@ -4,14 +4,12 @@ import ast
 import importlib
 import os
 import re
-import shlex
 from pathlib import Path
 
 import page_blocks
 import pytest
 from page_blocks import Block, BlockError, blocks
 
-from dynsim.__main__ import main
 from tests.docs import ROOT
 
 PAGES = {
@@ -38,29 +36,17 @@ def test_python_imports_what_is_there(name):
                 assert all(hasattr(module, one.name) for one in line.names), block.code
 
 
-def commands(code: str):
-    """Yield the words of each command of a shell block, after writing the files that stand before it."""
-    lines = iter(code.splitlines())
-    for line in lines:
-        words = shlex.split(line, comments=True)
-        if words[:2] == ["cat", ">"]:
-            end = words[-1].removeprefix("<<")
-            Path(words[2]).write_text("\n".join(iter(lambda: next(lines), end)) + "\n")
-        elif words:
-            yield words
-
-
 DEAR = tuple(
     f"docs/pages/{name}.md"
     for name in ("start/first-trajectory", "start/own-system", "workbench/theorems", "workbench/equations")
-)
+) + tuple(name for name in PAGES if "workbench/theorems/" in name)
 """Pages that take long; `make docs` runs them, too."""
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in WITH_BLOCKS if quick(n)]
 )
-def test_quick_blocks_run(name, tmp_path, monkeypatch, capsys):
+def test_quick_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     names = {"__name__": "__main__"}
@@ -69,11 +55,10 @@ def test_quick_blocks_run(name, tmp_path, monkeypatch, capsys):
         if left_out(block):
             continue
         if block.language == "python":
-            page_blocks.check_same_everywhere(where, page_blocks.run_python(names, where, block.code).text)
-            continue
-        for program, *words in commands(block.code):
-            assert program == "dynsim", "a block that pipes or calls other programs is `slow`"
-            assert main(words) == 0, capsys.readouterr().err
+            shown = page_blocks.run_python(names, where, block.code)
+        else:
+            shown = page_blocks.run_shell(where, block.code)
+        page_blocks.check_same_everywhere(where, shown.text)
 
 
 @pytest.mark.slow
@@ -160,6 +145,27 @@ def test_bad_blocks_are_named_with_page_and_line(code, said):
     with pytest.raises(BlockError, match=r"^page.md, line 3: ") as caught:
         page_blocks.run_page("page.md", f"# Page\n\n```{code}\n```\n")
     assert said in str(caught.value)
+
+
+def test_commands_alone_run_in_the_process_of_the_page_and_others_in_bash():
+    code = "cat > f.py <<'END'\ndynsim list\nEND\n"
+    code += "dynsim a 'x|y' \"2 > 1\" \\\n  --b '$c$'  # (not read)\ndynsim a | tail -1\n"
+    file, alone, piped = page_blocks.pieces(code)
+    assert file == "cat > f.py <<'END'\ndynsim list\nEND"
+    assert page_blocks.plain_command(alone) == ["a", "x|y", "2 > 1", "--b", "$c$"]
+    assert page_blocks.plain_command(file) is page_blocks.plain_command(piped) is None
+    for other in ("echo dynsim", "dynsim a || true", "dynsim a $HOME", 'dynsim "$HOME"', "dynsim a > b", "dynsim a &"):
+        assert page_blocks.plain_command(other) is None, other
+
+
+def test_what_a_command_says_is_shown_and_its_error_ends_the_block(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = page_blocks.run_shell("here", "cat > f.txt <<'END'\none\nEND\ncat f.txt\ndynsim --version\n")
+    assert re.fullmatch(r"one\ndynsim \S+", shown.text)
+    with pytest.raises(
+        BlockError, match="exit status 2: dynsim: Argument `command` must be one of .* but is `simulat`"
+    ):
+        page_blocks.run_shell("here", "dynsim simulat\necho after")
 
 
 def test_a_link_is_no_path_of_a_machine():

@@ -126,7 +126,7 @@ def test_curves_have_at_most_unit_speed_and_end_at_equilibria():
 @pytest.mark.slow
 def test_the_curves_of_a_saddle_are_told_by_where_they_lead(monkeypatch):
     """The states fall to the saddle along one line and leave it along the other; the starts are of neither kind."""
-    monkeypatch.setattr(phase_planes, "curves", lambda flow, points, length, *, signs, t: np.asarray(points)[:, None])
+    monkeypatch.setattr(phase_planes, "curves", lambda flow, points, length, **_: np.asarray(points)[:, None])
     flow = FunctionFlow(lambda t, x: jnp.stack([x[0], -2 * x[1]]))
     (saddle,) = equilibria(flow, jnp.zeros((1, 2)))
     low, high = np.full(2, -1.0), np.ones(2)
@@ -240,8 +240,8 @@ def test_the_command_draws_a_line(capsys, tmp_path):
     ("words", "sentence"),
     [
         ("van-der-pol --mu 1 --basins --grid 31", "stable periodic orbit of period 6.66329"),
-        ("van-der-pol --mu 1 --trajectories 4", "unstable (0, 0); stable cycle of period 6.6632869"),
-        ("lorenz --plane x z --start 0 0 0 --trajectories 4", "saddle (0, 0)"),
+        ("van-der-pol --mu 1 --trajectories 4", "unstable focus (0, 0); stable cycle of period 6.6632869"),
+        ("lorenz --plane x z --start 0 0 0 --trajectories 4", "saddle of index 1 (0, 0)"),
         ("oja --tokens 1", "stable"),
         ("oja --tokens 1 --dimension 2", "stable"),
         ("master-equation --size 3", "stable"),

@@ -71,8 +71,8 @@ def test_a_portrait_lists_running_orbits_and_each_equilibrium_once():
     plane = phase_plane(driven(), [-8, 8, -4, 4], grid=21)
     assert len(plane.points) == 5
     rest = np.arcsin(0.7)
-    assert str(plane).count("stable (") == 1
-    assert f"stable ({rest:.6g}, 0); saddle ({np.pi - rest:.6g}, 0); stable cycle of period" in str(plane)
+    assert str(plane).count("stable focus (") == 1
+    assert f"stable focus ({rest:.6g}, 0); saddle ({np.pi - rest:.6g}, 0); stable cycle of period" in str(plane)
     (path,) = plane.cycles
     inside = path[np.all((path >= [-8, -4]) & (path <= [8, 4]), axis=1)]
     assert np.ptp(inside[:, 0]) > 15.8  # it runs through the whole window

@@ -116,6 +116,18 @@ def test_the_0_1_test_tells_the_logistic_map_regular_or_chaotic(r, low, high):
     assert (found.count, len(table(found))) == (2000, 50)
 
 
+def test_the_entropy_is_that_of_the_shares_of_lengths_some_of_which_do_not_occur(monkeypatch):
+    found = recurrence_plot(np.sin(np.arange(60.0)), threshold=0.1)
+    monkeypatch.setattr(type(found), "diagonals", np.array([1, 2, 2, 5]))
+    assert found.entropy == pytest.approx(np.log(3) - 2 / 3 * np.log(2), rel=1e-14)
+
+
+@pytest.mark.parametrize("mean", [-3.0, 20.0])
+def test_the_0_1_test_does_not_depend_on_the_mean(mean):
+    """Of values about a large mean the translations oscillate, which the modified displacement leaves out."""
+    assert zero_one_test(logistic(3.97, 1000) + mean, frequencies=20).K > 0.99
+
+
 def test_a_flow_is_tested_at_samples_that_are_no_longer_correlated():
     fine = run(0.02 * np.arange(40_000), np.repeat(np.cos(0.02 * np.arange(40_000) * np.sqrt(2))[:, None], 2, axis=1))
     found = zero_one_test(fine, "x", frequencies=20)

@@ -102,8 +102,7 @@ def test_what_is_not_followed_is_said_in_a_sentence():
     with pytest.raises(IntegrationError, match=r"^The trajectory slides on two surfaces at once, of those where"):
         simulate(BOTH, [0.5, 0.7], [0.0, 1.0], integrator=FEW)
     never = Event(lambda t, x: x[0] - 9.0)
-    with pytest.raises(IntegrationError, match="may jump where the sign changes of x_2: a trajectory that slides"):
-        simulate_until(FRICTION, [0.2, 0.1], [0.0, 9.0], [never], integrator=FEW)
+    assert simulate_until(FRICTION, [0.2, 0.1], [0.0, 9.0], [never], integrator=FEW).event == -1
 
 
 @pytest.mark.slow

@@ -36,6 +36,12 @@ def test_exported_python_and_ode_files_have_the_same_field(flow, t, y):
     assert np.asarray(again.velocity(t, jnp.asarray(state))) == pytest.approx(expected, rel=1e-14)
 
 
+def test_an_exported_script_runs_from_one_where_no_start_is_given(capsys):
+    exec(ds.export(ds.system("x' = -0.1*x"), "python"), found := {})
+    capsys.readouterr()
+    assert found["solution"].y[0, [0, -1]] == pytest.approx([1.0, np.exp(-2.0)], rel=1e-6)
+
+
 def test_latex_and_julia_read_as_printed():
     flow = ds.system("x' = a*(x - 1)^2/(1 + x) - k_1*sqrt(x)", a=1.0, k_1=2.0)
     assert ds.export(flow, "latex") == (
@@ -48,6 +54,12 @@ def test_latex_and_julia_read_as_printed():
     assert "x_{i - 1} - \\sum_{j=1}^{3} x_{j} && i = 1, \\dots, 3" in ds.export(ring, "latex")
     with pytest.raises(ArgumentError, match="`to` must be latex for equations with families"):
         ds.export(ring, "xpp")
+
+
+def test_latex_keeps_the_primes_of_names():
+    text = ds.export(ds.system("x'' = -x' + z2'; z2'' = mass'; mass'' = -z2"), "latex")
+    for shown in ("&= -x' + z'_{2}", "&= \\mathrm{mass}'", "&= -z_{2}"):
+        assert shown in text
 
 
 def test_maps_are_exported_with_their_step():

@@ -94,6 +94,10 @@ def test_the_number_of_entries_can_be_given():
         ds.system("x[i=1..N]' = 1", N=2.5)
 
 
+def test_both_ends_of_a_range_may_be_names():
+    assert field("a = 2; b = 4; x' = sum(i=a..b, i)*x", [1.0]).tolist() == [9.0]
+
+
 def test_ends_of_a_family_may_have_equations_of_their_own():
     text = "x[1]' = -x[1]; x[i=2..4]' = x[i-1] - x[i]; y' = x[4]"
     assert field(text, [1.0, 2.0, 4.0, 8.0, 0.0]).tolist() == [-1.0, -1.0, -2.0, -4.0, 8.0]

@@ -217,7 +217,8 @@ def test_exported_models_have_the_same_field():
 
 def test_functions_of_the_grammar_are_written_out():
     text = (
-        "x' = mod(x, y) + hypot(x, y) + cbrt(y) + sign(y) + log2(x) + round(x) + atan2(y, x) + atan2(x, y); y' = pi*t"
+        "x' = mod(x, y) + hypot(x, y) + cbrt(y) + sign(y) + log2(x) + round(x) + atan2(y, x) + atan2(x, y); "
+        "y' = pi*t + 3000000000*x"
     )
     flow = ds.system(text)
     again = ds.system(from_sbml(ds.export(flow, "sbml")))

@@ -75,6 +75,11 @@ def test_every_system_of_the_catalogue_has_a_model():
         assert made["forced"] == (entry.kind.__name__ == "Duffing")
     assert model(CATALOGUE["duffing"].system()).described["forcing"] == {"by": "omega", "period": 2 * np.pi}
     assert model(CATALOGUE["pendulum"].system()).described["periods"] == [2 * np.pi, None]
+    assert [model(CATALOGUE[name].system()).described["horizon"] for name in ("duffing", "logistic", "henon")] == [
+        50,
+        50,
+        1000,
+    ]
     assert [one["name"] for one in model(CATALOGUE["kuramoto"].system()).described["parameters"]][0] == "frequencies[1]"
 
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.attractors.limit_set import LimitSet
-from analysis.dynamics.codim2.curves import CriticalCurve, Degeneracy
+from analysis.dynamics.codim2.curves import CriticalCurve
+from analysis.dynamics.codim2.degeneracies import Degeneracy
 from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch

@@ -8,9 +8,9 @@ from scipy.sparse import issparse
 
 from dynsim.integrators import Scipy
 from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened, shortened
-from dynsim.integrators.sparse_jacobians import SMALLEST, sparse_pattern
 from dynsim.programs import evaluate, scalar_program
 from dynsim.programs.python_function import python_function
+from dynsim.programs.sparsity import SMALLEST, sparse_pattern
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow

@@ -16,7 +16,18 @@ from dynsim.integrators import Diffrax, in_lanes
 from dynsim.integrators.base import stacked
 from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.lanes import kernel
-from dynsim.integrators.lanes.method import DONE, RUNNING, SPENT, STUCK, Settings, TrialStep, begun, stepped, within
+from dynsim.integrators.lanes.method import (
+    DONE,
+    RUNNING,
+    SPENT,
+    STUCK,
+    Settings,
+    TrialStep,
+    at_samples,
+    begun,
+    stepped,
+    within,
+)
 from dynsim.integrators.lanes.recorded import System, form_of, recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
@@ -264,6 +275,9 @@ def test_the_interpolant_is_that_of_the_method(solver):
         np.testing.assert_allclose(within(solver, step, t), other.evaluate(t), rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(within(solver, step, step.t), y)
     np.testing.assert_array_equal(within(solver, step, step.end), y1)
+    for samples in (1, 4):
+        shares = [within(solver, step, 0.5 + 2.0 * (k + 1) / samples) for k in range(samples)]
+        np.testing.assert_allclose(at_samples(solver, step, samples), shares, rtol=1e-12, atol=1e-12)
 
 
 CASES = {

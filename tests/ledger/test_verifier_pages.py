@@ -209,12 +209,12 @@ def test_each_function_of_the_frames_is_on_two_pages_or_more():
 
 
 def test_pages_do_not_depend_on_the_order_of_sets():
-    code = "from analysis.verifiers.pages import page, verifiers\nprint(*map(page, verifiers().values()))"
+    code = "from analysis.verifiers.pages import page, verifiers\nprint(*map(page, [*verifiers().values()][::8]))"
     other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"  # a random one, or that of a test run
     said = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | {"PYTHONHASHSEED": other}
     )
-    assert said.stdout.decode().rstrip("\n") == " ".join(map(page, verifiers().values())).rstrip("\n")
+    assert said.stdout.decode().rstrip("\n") == " ".join(map(page, [*verifiers().values()][::8])).rstrip("\n")
 
 
 def test_a_verifier_runs_in_the_repository_as_its_page_does():

@@ -190,7 +190,7 @@ def test_tokens_approach_vertices_and_other_points_with_the_ratio_of_the_layer()
         distances(run, found.limits[:2])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(lattice(), ALPHAS, METRICS)
 @unchecked()
 @pytest.mark.slow
@@ -233,7 +233,7 @@ def test_four_hundred_float_layers_end_at_the_limits():
     assert all(contains(K, s) for s in found.limits)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(lattice(), ALPHAS, st.randoms(use_true_random=False), st.sampled_from([Fraction(3), Fraction(-2, 7)]))
 def test_order_and_scale_of_the_tokens_change_nothing(tokens, alpha, random, factor):
     order = list(range(len(tokens)))
@@ -245,7 +245,7 @@ def test_order_and_scale_of_the_tokens_change_nothing(tokens, alpha, random, fac
     assert first.leader_layers[order].tolist() == other.leader_layers.tolist()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(lattice(), ALPHAS, st.sampled_from([[[1, 2], [0, 1]], [[2, 1], [1, Fraction(1, 3)]], [[0, -3], [1, 1]]]))
 def test_a_change_of_variables_turns_a_into_the_identity(tokens, alpha, B):
     B = rationals("B", B)
@@ -256,7 +256,7 @@ def test_a_change_of_variables_turns_a_into_the_identity(tokens, alpha, B):
     assert first.leader_layers.tolist() == other.leader_layers.tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(lattice(d=3, high=6, size=2), ALPHAS, st.randoms(use_true_random=False), st.integers(0, 9))
 def test_what_is_called_settled_is_positive_at_every_layer(tokens, alpha, random, shift):
     """Any triangular following will do, whether the scores ask for it or not."""

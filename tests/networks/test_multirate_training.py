@@ -275,7 +275,7 @@ def test_the_command_reads_writes_and_checks(capsys, tmp_path):
     assert "775,681 parameters" in said
     assert "gate +1.000000" in said
     assert "embedding: 0\n" in said
-    assert "of 8 at which another byte changes a bit of an earlier score: 0" in said
+    assert "at which another byte changes a bit of an earlier score: 0 of 8" in said
     assert "A horse!" in said.splitlines()[-1]
     with np.load(out) as kept:
         assert kept["leak matrix"].shape == (8, 8)

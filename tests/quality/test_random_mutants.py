@@ -31,6 +31,12 @@ def drawn(count: int, **options) -> list[Drawn]:
     return draw(count, index=INDEX, **{"rows": (), **options})
 
 
+@pytest.fixture(autouse=True)
+def _without_tests(monkeypatch):
+    """Leave out which tests are tried for a module, which has tests of its own and reads all files of tests."""
+    monkeypatch.setattr(random_mutants, "files_for", lambda source, index: ())
+
+
 @pytest.fixture
 def verdicts(monkeypatch):
     """Let the runner notice what the test says, and draw errors of these names."""

@@ -223,7 +223,7 @@ BAD = [
         lambda: dense_output(still()).at([0.5, 2.0]),
         "Argument `ts` must lie between the ends of the run, 0 and 1, but is 2.",
     ),
-    (lambda: dense_output(still()).at([0.5, 0.2]), "Argument `ts` must increase"),
+    (lambda: dense_output(still()).at([0.5, 0.2, 0.4]), "Argument `ts` must increase"),
     (
         lambda: inspect.unwrap(crossings)(WAVE, [0.0, 1.0], [0.0, 1.0], [Event(lambda t, x: x[0])], action=3),
         "Argument `action` must be a function of (event, t, x), but is 3.",

@@ -274,9 +274,9 @@ def test_parts_are_of_nearly_equal_size_and_hold_few_large_states():
         work = Work((BLOW_UP,), Diffrax(solver), np.zeros((members, entries), dtype), jnp.asarray(TS, dtype), first)
         return [len(part) for part in module._parts(work, cost, chunk)]
 
-    assert sizes(300, 2) == [100, 100, 100]  # 128 lanes at most
-    assert sizes(128, 2) == [128]
-    assert sizes(300, 2, dtype=np.float32) == [150, 150]  # 256
+    assert sizes(1200, 2) == [400, 400, 400]  # 512 lanes at most
+    assert sizes(512, 2) == [512]
+    assert sizes(1200, 2, dtype=np.float32) == [600, 600]  # 1024
     assert sizes(70, 2, solver=dfx.Kvaerno5()) == [24, 23, 23]  # 32 at most
     assert sizes(64, 2, solver=dfx.Kvaerno5()) == [32, 32]
     assert sizes(5, 2**15) == [2, 2, 1]  # half a megabyte

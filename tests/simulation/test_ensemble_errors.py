@@ -10,8 +10,8 @@ import pytest
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.run_files import load, save
-from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import FunctionFlow
+from dynsim.systems.named import changed
 from dynsim.systems.noisy import NoisyFlow
 from tests.support.commands import run as command
 
@@ -37,15 +37,26 @@ def run():
 
 
 @pytest.mark.slow
-def test_a_member_has_the_error_that_simulate_estimates(run):
-    path = simulate(FLOW, STARTS[0], TS, integrator=ROUGH, error_estimate=True)
+def test_a_member_has_the_difference_to_a_tenth_of_the_tolerance_as_its_error(run):
+    finer = ensemble(FLOW, STARTS, TS, tenfold, integrator=ROUGH.tightened())
     exact = -1 / (1 + TS)
-    assert np.allclose(run.stats.error.values[0], 10 * np.asarray(path.stats.error)[:, 0], rtol=1e-6, atol=1e-12)
-    assert np.allclose(run.stats.error.final[0], np.asarray(path.stats.error)[-1], rtol=1e-6)
-    off = np.abs(np.asarray(path.ys)[:, 0] - exact)
+    gaps = np.abs(np.asarray(run.values[0]) - np.asarray(finer.values[0]))
+    assert np.allclose(run.stats.error.values[0], gaps, rtol=1e-6, atol=1e-12)
+    assert np.allclose(run.stats.error.final[0, 0], gaps[-1] / 10, rtol=1e-6)
+    off = np.abs(np.asarray(run.values[0]) / 10 - exact)
     assert np.all(np.asarray(run.stats.error.values[0])[1:] / 10 > 0.5 * off[1:])  # the finer solution errs much less
     assert np.max(off) > 1e-6
     assert str(run).endswith(f"differ by at most {run.stats.max_error:.2g}.")
+
+
+def test_a_pulse_that_all_members_step_over_shows_in_their_errors():
+    """A pulse of width 0.2 at t = 35, of which a solver at rest takes no notice."""
+    flow = FunctionFlow(lambda t, x, a: -x + a * jnp.exp(-(((t - 35.0) / 0.1) ** 2)), parameters={"a": 5.0})
+    flows = [changed(flow, {"a": a}) for a in (5.0, 1.0)]
+    found = ensemble(flows, jnp.zeros((2, 1)), [0.0, 36.0], lambda t, x: x[0], error_estimate=True)
+    assert np.max(np.abs(found.values)) < 1e-12
+    late = 0.1 * np.sqrt(np.pi) * np.exp(0.05**2 - 1)  # of a pulse of height one, at the end
+    assert np.asarray(found.stats.error.values)[:, -1] == pytest.approx([5 * late, late], rel=1e-3)
 
 
 def test_a_member_that_fails_has_no_error_and_the_others_have_theirs(run):

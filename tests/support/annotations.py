@@ -17,6 +17,9 @@ from beartype import BeartypeConf, beartype
 from jaxtyping import config
 
 typechecked = beartype(conf=BeartypeConf(is_pep484_tower=True))
+CALLS = 3
+"""Calls of a function that are checked in a test; checks of all calls in inner loops took a tenth of the time."""
+_test = [0]
 one_call = jaxtyping.jaxtyped("context")  # one size for each name of an axis
 
 
@@ -38,11 +41,22 @@ def checked(thing: Any = None, **options: Any) -> Any:
     return _checked_function(thing)
 
 
+def check_anew() -> None:
+    """Check the next calls of every function, also of those that have been called often."""
+    _test[0] += 1
+
+
 def _checked_function(function: Callable) -> Callable:
     prepared = functools.cache(lambda: _with_types(function))  # at its first call: a run calls few of all functions
+    left = [0, -1]  # calls that are still checked, and the number of the test that they belong to
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        return (function if config.jaxtyping_disable else prepared())(*args, **kwargs)
+        if left[1] != _test[0]:
+            left[:] = CALLS, _test[0]
+        if not left[0] or config.jaxtyping_disable:
+            return function(*args, **kwargs)
+        left[0] -= 1
+        return prepared()(*args, **kwargs)
 
     _without_file(called)
     called.checks_types = True

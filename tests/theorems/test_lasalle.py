@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax.numpy as jnp
 import pytest
 
 import dynsim as ds
@@ -32,6 +33,31 @@ def test_solutions_of_the_double_well_tend_to_its_equilibria():
     found = th.lasalle(WELL, energy, BELOW, THREE)
     assert failing(found) == []
     assert found.is_certified
+
+
+PENDULUM_ENERGY = lambda s: s[1] ** 2 / 2 - jnp.cos(s[0])
+
+
+@pytest.mark.parametrize(
+    ("friction", "expected"),
+    [
+        ("0.5*y", []),
+        pytest.param("0.5*y - 1e-9*y*cos(x)", [], marks=pytest.mark.slow),
+        pytest.param(
+            "0.5*y*sin(x)",
+            [
+                ("the field points into the region on its boundary", "fails"),
+                ("V does not grow along solutions", "fails"),
+            ],
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_the_pendulum_with_friction_comes_to_rest(friction, expected):
+    below = th.where([(-2.6, 2.6), (-2.5, 2.5)], lambda s: 0.8 - PENDULUM_ENERGY(s), label="{E <= 0.8}", bounds=False)
+    found = th.lasalle(flow(f"x' = y; y' = -sin(x) - {friction}"), PENDULUM_ENERGY, below, [0.0, 0.0], budget=20_000)
+    assert [row for row in failing(found) if row[1] == "fails"] == expected
+    assert found.applies == (expected == [])
 
 
 OSCILLATOR = flow("x' = y; y' = -x - y")

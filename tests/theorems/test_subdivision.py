@@ -4,9 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.theorems.algebra import RationalFunction, is_zero, rational
+from analysis.theorems.algebra import RationalFunction, cancelled_entries, is_zero, rational
 from analysis.theorems.regions import annulus, ball, box, where
 from analysis.theorems.subdivision import least_value, positive
+from dynsim.programs import scalar_program
 
 SQUARE = box([(-1.0, 1.0), (-1.0, 1.0)])
 
@@ -122,3 +123,15 @@ def test_the_derivatives_of_a_rational_function_bound_its_changes():
         x = boxes[..., 0] + share * 0.02
         y = x[:, 0] * x[:, 1] / (1 + x[:, 0] ** 2) - x[:, 1] ** 3
         assert np.all((ends[:, 0] <= y) & (y <= ends[:, 1]))
+
+
+def test_elementary_functions_cancel_and_their_derivatives_bound_changes():
+    fn = lambda x: x[1] * jnp.sin(x[0]) + jnp.exp(-x[0] * x[1]) - x[1] * jnp.sin(x[0]) + jnp.tanh(jnp.cos(x[0]))
+    [entry] = cancelled_entries(scalar_program(lambda x: jnp.reshape(fn(x), (1,)), (2,))) or []
+    sides = np.array([[[0.3, 0.31], [-0.5, -0.49]]])
+    low, high = entry.enclosed(sides)[0, 0]
+    x = np.stack(np.meshgrid(*[np.linspace(low, high, 9) for low, high in sides[0]]))
+    values = np.exp(-x[0] * x[1]) + np.tanh(np.cos(x[0]))
+    assert low <= np.min(values) <= np.max(values) <= high
+    assert high - low < 1.05 * np.ptp(values)  # sin x is gone
+    assert is_zero(lambda x: jnp.sin(x[0]) * x[1] - x[1] * jnp.sin(x[0]), 2)

@@ -55,14 +55,14 @@ def attracting_orbit(
         ValueError: for bad input, or a start that leads to no stable periodic orbit; the sentence says where it leads.
     """
     check_flow(flow)
-    limit = start if isinstance(start, LimitSet) else _reached(flow, start, search)
+    limit = start if isinstance(start, LimitSet) else limit_of(flow, start, search)
     if limit.kind != PERIODIC or limit.stability != "stable":
         raise ArgumentError("start", "lead to a stable periodic orbit", f"it leads to another limit: {limit}")
     solver = solver_of(flow, search.integrator)
     return periodic_orbit(flow, limit.state, limit.period, segments=segments, forced=search.forced, solver=solver)
 
 
-def _reached(flow: AbstractFlow, start: State | Trajectory, search: Search) -> LimitSet:
+def limit_of(flow: AbstractFlow, start: State | Trajectory, search: Search) -> LimitSet:
     """Find the limit set that a start reaches; raise `ValueError` if it reaches none."""
     given = _end_of(flow, start) if isinstance(start, Trajectory) else start
     state = check_start("start", flow, double_state("start", given))

@@ -14,9 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.coefficients import degenerate_coefficients
+from analysis.dynamics.codim2.degeneracies import Degeneracy, as_bifurcation, check_leaving, leaving
 from analysis.dynamics.codim2.equilibria import AbstractCritical, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
+from analysis.dynamics.continuation.branches import point_beyond
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
@@ -31,7 +33,7 @@ from analysis.dynamics.normal_forms.flows import crossing_pair, turns
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.placement import on_host_by_default
-from dynsim._core.printing import one_line, printed, size_of
+from dynsim._core.printing import one_line, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError, shown
@@ -160,61 +162,11 @@ def plane_of(parameters: Any) -> tuple[Parameter, Parameter]:
     return first, second
 
 
-LETTERS = {
-    "cusp": ("c",),
-    "Bogdanov-Takens point": ("a", "b"),
-    "fold-Hopf point": ("s", "theta"),
-    "Bautin point": ("l2",),
-    "double Hopf point": ("p11", "p12", "p21", "p22", "theta", "delta"),
-    "1:1 resonance": ("a", "b"),
-    "1:3 resonance": ("a",),
-    "1:4 resonance": ("Re A", "Im A"),
-    "generalised period doubling": ("e",),
-    "Chenciner point": ("L2",),
-}
-"""Names of the coefficients of codimension-two points, by kind."""
+# Test function at the end of a curve, relative to that at the point before, that vanishes up to its error; and the
+# distance of its zero from the end, relative to the last step.
+NEAR_ZERO, AT_END = 1e-4, 1e-6
 END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of the first one"}
 """Descriptions of ends of curves at bounds."""
-
-
-class Degeneracy(NamedTuple):
-    """Codimension-two point on a curve of bifurcations.
-
-    It is a `cusp`, a `Bogdanov-Takens point`, where a curve of Hopf points begins at one of folds, a `Bautin point`,
-    where the first Lyapunov coefficient of Hopf points changes its sign, a `fold-Hopf point` (zero-Hopf), where a fold
-    is a Hopf point, too, or a `double Hopf point`, with two pairs of imaginary eigenvalues.
-
-    Of orbits it is a `cusp`, a strong resonance, `1:1 resonance` or `1:2 resonance`, where the multiplier 1 or -1 is
-    double and curves of Neimark-Sacker points begin, `1:3 resonance` or `1:4 resonance` on these, a `generalised period
-    doubling` or a `Chenciner point`, where the coefficient of a period doubling or of a Neimark-Sacker point changes
-    its sign and folds of doubled cycles, or of invariant curves, begin, or a point with two bifurcations, `fold-flip
-    point`, `fold-Neimark-Sacker point`, `flip-Neimark-Sacker point` or `double Neimark-Sacker point`.
-
-    `coefficients` are those of the normal form, see `analysis.dynamics.normal_forms`: c of
-    a cusp, a and b of a Bogdanov-Takens point or a 1:1 resonance, s and theta of a fold-Hopf point, the second Lyapunov
-    coefficient of a Bautin point, p11, p12, p21, p22, theta and delta of a double Hopf point, e of a generalised period
-    doubling, L2 of a Chenciner point, a of a 1:3 resonance, the real and the imaginary part of A of a 1:4 resonance.
-    Those that are not defined are NaN. Of periodic orbits of a flow only cusps have one.
-    """
-
-    kind: str
-    state: State
-    first: float
-    second: float
-    coefficients: tuple[float, ...] = ()
-
-    __repr__ = one_line
-
-    def __str__(self) -> str:
-        """Describe the kind, the parameters and the coefficients in one line."""
-        return self.sized((1.0, 1.0))
-
-    def sized(self, sizes: Sequence[float]) -> str:
-        """Describe the point in one line; values that are tiny relative to these sizes of the parameters print as 0."""
-        place = ", ".join(printed(v, size) for v, size in zip((self.first, self.second), sizes, strict=True))
-        names = LETTERS.get(self.kind, ())
-        found = ", ".join(f"{n} = {c:.4g}" for n, c in zip(names, self.coefficients, strict=False))
-        return f"{self.kind} at ({place})" + (f" with {found}" if found else "")
 
 
 class CriticalCurve(NamedTuple):
@@ -295,6 +247,8 @@ def critical_curve(
     parameters: tuple[Parameter, Parameter],
     at: Bifurcation | Degeneracy,
     *,
+    kind: str = "",
+    frequency: float | None = None,
     iterate: int = 1,
     forcing: Callable[[Any], Any] | None = None,
     steps: Steps = Steps(),
@@ -310,7 +264,10 @@ def critical_curve(
         parameters: two parameters of one flow or map, with their ranges: that in which `at` was found, and another one,
             whose own value is that of `at`.
         at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits; or a
-            `Bogdanov-Takens point` on a curve of folds in these parameters, at which a curve of Hopf points begins.
+            codimension-two point of equilibria on a curve in these parameters, from which a curve goes on.
+        kind: of a curve through a codimension-two point: `fold` or `Hopf point`, by default the latter where there are
+            both.
+        frequency: of the Hopf points on a curve through a double Hopf point; by default the higher one.
         iterate: of a map, that of the branch.
         forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
         steps: the steps along the curve, in the norm of the state, the critical vector and the parameters together, the
@@ -334,12 +291,20 @@ def critical_curve(
         (True, ['cusp'])
     """
     inner, outer = plane_of(parameters)
-    double = isinstance(at, Degeneracy)
-    kind = "Hopf point" if double else at.kind
-    if double:
-        _check_double(inner.system, at)
+    if isinstance(at, Degeneracy):
+        check_leaving(inner.system, at, kind)
+        kind = kind or leaving(at.kind)[-1]
+        if (at.kind, kind) != ("Bogdanov-Takens point", "Hopf point"):
+            both, at = as_bifurcation((inner, outer), at, kind, frequency)
+            return critical_curve(both, at, steps=steps)
+    elif kind or frequency is not None:
+        raise ArgumentError(
+            "kind" if kind else "frequency", "be left out with a bifurcation", f"is {kind or frequency}"
+        )
     else:
         check_kind(inner.system, at)
+    double = isinstance(at, Degeneracy)
+    kind = kind or at.kind
     returning = _returning(inner.system, at.state, iterate, forcing, max_period, rtol)
     place = (at.first, at.second) if double else (at.parameter, outer.value)
     units = units_at((inner, outer), at.state, place)
@@ -356,12 +321,6 @@ def critical_curve(
     return _in_given(units, _found(curve, points, (begin, end), kind))._replace(iterate=returning.iterate)
 
 
-def _check_double(flow: Any, at: Degeneracy) -> None:
-    """Raise `ValueError` for a codimension-two point from which no curve of Hopf points is continued."""
-    if at.kind != "Bogdanov-Takens point" or isinstance(flow, AbstractMap) or isinstance(at.state, Cycle):
-        raise ArgumentError("at", "be a bifurcation or a Bogdanov-Takens point of equilibria", f"is a {at.kind}")
-
-
 def _first(curve: AbstractCritical, units: Units, at: Bifurcation | Degeneracy) -> CurvePoint | None:
     """Find the first point of a curve at a bifurcation, or beside a Bogdanov-Takens point; None if it fails."""
     if isinstance(at, Degeneracy):
@@ -374,6 +333,8 @@ def _first(curve: AbstractCritical, units: Units, at: Bifurcation | Degeneracy) 
 def _limits(curve: AbstractCritical, steps: Steps) -> Limits:
     """Collect step sizes and bounds of a curve; raise `ValueError` if a range is too narrow for the steps."""
     units = curve.units
+    if steps.marks or steps.stops:
+        raise ArgumentError("steps", "have no marks and stops along a curve of bifurcations", "has")
     steps.limits(curve.first, POINTS, 1.0 if units is None else units.parameters[0])
     return steps.limits(curve.parameter, POINTS, curve.unit)
 
@@ -474,7 +435,9 @@ def _place(point: CurvePoint) -> np.ndarray:
 def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCurve:
     """Append a curve (side 1), or prepend it reversed (side 0); the curves share a point."""
     join = lambda a, b: np.concatenate([a, b[1:]] if side else [b[:0:-1], a])
-    found = (known.degeneracies + more.degeneracies) if side else (more.degeneracies[::-1] + known.degeneracies)
+    shared = known.first[-side], known.second[-side]
+    new = tuple(d for d in more.degeneracies if not any(_is_same(d, other, shared) for other in known.degeneracies))
+    found = (known.degeneracies + new) if side else (new[::-1] + known.degeneracies)
     return CriticalCurve(
         known.kind, join(known.first, more.first), join(known.second, more.second),
         jax.tree.map(join, known.states, more.states), join(known.frequencies, more.frequencies), found,
@@ -482,17 +445,27 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
     )  # fmt: skip
 
 
+def _is_same(one: Degeneracy, other: Degeneracy, at: tuple[float, float]) -> bool:
+    """Test whether two codimension-two points are one that lies where two curves meet."""
+    places = np.array([[d.first, d.second] for d in (one, other)])
+    return one.kind == other.kind and bool(np.all(np.abs(places - at) <= AT_END * (1 + np.abs(at))))
+
+
 def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
     """Build a curve from successive points, and locate the codimension-two points between them."""
     tests = curve.tests()
-    values = {kind: [test(point) for point in points] for kind, test in tests.items()}
+    whole = _with_ends(curve, points, ends, tests)
+    added = [p for p in (whole[0], whole[-1]) if p is not points[0] and p is not points[-1]]
+    values = {kind: [test(point) for point in whole] for kind, test in tests.items()}
     degenerate: list[Degeneracy] = []
-    for k in range(len(points) - 1):
+    for k in range(len(whole) - 1):
         for kind, test in tests.items():
-            for begin, end in _changes(curve, points, values[kind], k, test):
+            for begin, end in _changes(curve, whole, values[kind], k, test):
                 place, _ = located(curve, begin, end, test)
                 # the test function has a pole
                 if place is None or not abs(test(place)) <= JUMP * (abs(test(begin)) + abs(test(end))):
+                    continue
+                if any(one is p for one in (begin, end) for p in added) and not _at_end(place, points):
                     continue
                 if test != curve.crosses or turns(crossing_pair(curve.others(place))[1]):
                     degenerate.append(_degeneracy(curve, kind, place))
@@ -506,6 +479,30 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
     return CriticalCurve(
         name, stacked.parameter, second, stacked.state, np.abs(stacked.frequency), tuple(degenerate), ends
     )
+
+
+def _with_ends(
+    curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, str], tests: dict[str, Callable]
+) -> list[CurvePoint]:
+    """Add points beyond ends at bounds at which a test function vanishes up to its error."""
+    if len(points) < 2:
+        return points
+    found = [*points]
+    for side, sign in ((0, -1), (-1, 1)):
+        last, before = (points[0], points[1]) if side == 0 else (points[-1], points[-2])
+        if ends[side] in END_WORDS and any(abs(test(last)) <= NEAR_ZERO * abs(test(before)) for test in tests.values()):
+            beyond = point_beyond(curve, last, sign, float(np.linalg.norm(last.flat - before.flat)))
+            if beyond is not None:
+                found.insert(0 if side == 0 else len(found), beyond)
+    return found
+
+
+def _at_end(place: CurvePoint, points: list[CurvePoint]) -> bool:
+    """Test whether a place beyond an end of a curve is that end, up to its error."""
+    steps = [(points[0], points[1]), (points[-1], points[-2])]
+    sizes = [float(np.linalg.norm(last.flat - before.flat)) for last, before in steps]
+    away = [float(np.linalg.norm(place.flat - last.flat)) for last, _ in steps]
+    return any(far <= AT_END * size for far, size in zip(away, sizes, strict=True))
 
 
 def _changes(

@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, kinds_of, plane_of, units_at
+from analysis.dynamics.codim2.degeneracies import Degeneracy, frequencies_at, leaving
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 # Distance from a segment of a curve, relative to its length, below which a bifurcation belongs to the curve.
 NEAR = 0.1
+# Distance, relative to the sizes of the parameters, within which two codimension-two points are the same.
+SAME = 1e-5
 # Largest number of Newton steps at a grid point, and the largest speed, in rescaled units, of an equilibrium.
 STEPS, AT_REST = 30, 1e-9
 # Parameters between grid points at which an equilibrium is corrected on its way, and the number of Newton steps there.
@@ -57,6 +60,7 @@ def critical_curves(
     forcing: Callable[[Any], Any] | None = None,
     steps: Steps = Steps(),
     max_period: float | None = None,
+    switched: bool = False,
 ) -> tuple[CriticalCurve, ...]:
     """Continue all bifurcations of a diagram in two parameters, each curve once.
 
@@ -72,6 +76,8 @@ def critical_curves(
         forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
         steps: the steps along each curve; see `critical_curve`.
         max_period: the period at which a curve of periodic orbits ends.
+        switched: continue the curves of folds and Hopf points of equilibria, too, that meet the others at
+            codimension-two points, such as the second curve of Hopf points at a double Hopf point.
 
     Example:
         >>> import dynsim as ds
@@ -101,7 +107,27 @@ def critical_curves(
             period = forcing if isinstance(at.state, Cycle) else None
             options: Any = {"forcing": period, "steps": steps, "max_period": max_period}
             found.append(critical_curve((first, second), at, iterate=k, **options))
+    for curve in found if switched and not isinstance(flow, AbstractMap) else ():  # new curves are looked at in turn
+        for point in () if curve.of_orbits else curve.degeneracies:
+            for word in leaving(point.kind):
+                turns = frequencies_at((first, second), point) if word == "Hopf point" else []
+                for turn in turns or [None]:
+                    if not any(_leads_through(one, word, point, turn, turns) for one in found):
+                        found.append(critical_curve((first, second), point, kind=word, frequency=turn, steps=steps))
     return tuple(found)
+
+
+def _leads_through(
+    curve: CriticalCurve, kind: str, at: Degeneracy, frequency: float | None, others: list[float]
+) -> bool:
+    """Test whether a curve of a kind passes a codimension-two point, with the given one of several frequencies."""
+    widths = np.array([np.ptp(curve.first), np.ptp(curve.second)]) + np.abs([at.first, at.second])
+    away = lambda first, second: np.linalg.norm((np.array([first, second]).T - [at.first, at.second]) / widths, axis=-1)
+    same = [d.kind == at.kind and away(d.first, d.second) <= SAME for d in curve.degeneracies]
+    if curve.of_orbits or curve.kind != kind or not any(same):
+        return False
+    own = float(curve.frequencies[int(np.argmin(away(curve.first, curve.second)))])
+    return frequency is None or min(others, key=lambda one: abs(one - own)) == frequency
 
 
 def _images(first: Parameter, at: Bifurcation, iterate: int) -> list[State]:

@@ -141,7 +141,7 @@ def find_bifurcations(
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     steps: list[_PartOfBranch] = []
     for k in range(1, len(points)):
-        if at[k]:
+        if at[k] or not len(points[k].values):  # solutions of boundary value problems have none
             continue
         begin = k - 2 if at[k - 1] else k - 1  # a crossing at a point is searched between its neighbours
         low, high = float(lengths[begin]), float(lengths[k])

@@ -1,5 +1,6 @@
 """Branches of solutions with their stability and bifurcations, and their conversion to other units."""
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -8,6 +9,7 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.bifurcations import Bifurcation, find_bifurcations, moved_bifurcation
 from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.marks import Mark, Watched, marks_between
 from analysis.dynamics.continuation.orbit_curve import moved_states, unit_of_eigenvalues
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
@@ -45,10 +47,11 @@ class Branch(NamedTuple):
     not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
     orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
     does not confirm the orbits (`accuracy`), or where the field or its derivative is not finite at a state, such as
-    `undefined at (-55, 0.1)`. `isolated` is false if the solutions are not: the derivative is singular
-    along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at one value.
+    `undefined at (-55, 0.1)`, or `stop:` with the name of a function of yours. `isolated` is false if the solutions are
+    not: the derivative is singular along the branch. `vertical` says that the parameter does not change along it, up to
+    errors: a family at one value.
     `undetermined` lists intervals of the parameter in which eigenvalues change so fast that bifurcations may be missed.
-    `name` is that of the parameter.
+    `name` is that of the parameter, `marks` are the zeros of your functions (see `Steps`).
 
     A bifurcation that lies, up to its error, at an end at the bounds is one of the branch; its arclength is that of the
     end.
@@ -65,6 +68,7 @@ class Branch(NamedTuple):
     vertical: bool = False
     undetermined: tuple[tuple[float, float], ...] = ()
     name: str = "parameter"
+    marks: tuple[Mark, ...] = ()
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -93,6 +97,11 @@ class Branch(NamedTuple):
         return plot(self, ax, **options)
 
     @property
+    def places(self) -> tuple[Bifurcation | Mark, ...]:
+        """The bifurcations, followed by the marks."""
+        return (*self.bifurcations, *self.marks)
+
+    @property
     def beside(self) -> tuple[str, ...]:
         """Stability at the points, except at bifurcations where the branch begins or ends."""
         begin, end = (side in BEGINNINGS for side in self.ends)
@@ -100,7 +109,7 @@ class Branch(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the number of points, the parameters, the bifurcations and the ends in one line."""
-        values = [*self.parameters.tolist(), *(b.parameter for b in self.bifurcations)]
+        values = [*self.parameters.tolist(), *(b.parameter for b in self.places)]
         low, high = min(values), max(values)
         size = LOCATED * size_of((low, high))
         last = (0.0, float(self.arclengths[-1]))
@@ -111,13 +120,16 @@ class Branch(NamedTuple):
         said += "; vertical (a family at one value of the parameter)" if self.vertical else ""
         gaps = ", ".join(f"{printed(a, size)} and {printed(b, size)}" for a, b in self.undetermined)
         said += f"; undetermined between {gaps}" if gaps else ""
+        marks = "".join(f", {mark.sized(size)}" for mark in self.marks)
         points = f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}"
-        return f"{points}: {', '.join(found) or 'no bifurcation'}; ends: {said}"
+        return f"{points}: {', '.join(found) or 'no bifurcation'}{marks}; ends: {said}"
 
 
 @in_one_thread
-def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]) -> Branch:
-    """Build a branch from points, and locate the bifurcations between them, in the units of the given system.
+def branch(
+    curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str], marks: Watched | None = None
+) -> Branch:
+    """Build a branch from points, and locate bifurcations and marks between them, in the units of the given system.
 
     Arclengths are in the unit of the parameter.
     """
@@ -127,17 +139,39 @@ def branch(curve: AbstractCurve, points: list[CurvePoint], ends: tuple[str, str]
     found, gaps = _found(curve, points[first:], lengths[first:], least[first:], ends)
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [abs(value) <= SINGULAR for value in least[first:]]
-    kinds = tuple(curve.stable_kind(p) for p in points)
     parameters = np.array([p.parameter for p in points])
+    missed, uncounted = _uncounted(curve, points, lengths, found)
+    kinds = [curve.stable_kind(p) for p in points]
+    kinds = tuple("undecided" if k in missed and kind == "stable" else kind for k, kind in enumerate(kinds))
+    gaps = [*gaps, *uncounted]
     vertical = is_vertical(curve, parameters, lengths)
     if vertical:  # the parameter turns back by its error
         found = [b for b in found if b.kind not in ("fold", "corner")]
     made = Branch(
         states, parameters, lengths, np.array([p.values for p in points]), kinds, tuple(found), ends,
         isolated=not (len(singular) > 2 and all(singular)), vertical=vertical, undetermined=tuple(gaps),
-        name=curve.parameter.name,
+        name=curve.parameter.name, marks=tuple(marks_between(curve, points, lengths, marks or {})),
     )  # fmt: skip
     return made if curve.units is None else _in_given_units(curve.units, made)
+
+
+def _uncounted(
+    curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, found: list[Bifurcation]
+) -> tuple[set[int], list[tuple[float, float]]]:
+    """List the points between successive bifurcations where eigenvalues may be missed, and intervals of the parameter.
+
+    The number of growing eigenvalues is the same between bifurcations, so that it is tested at one point of each part.
+    """
+    ends = [(float(lengths[k]), points[k].parameter) for k in (0, -1)]
+    places = sorted([*ends, *((b.arclength, b.parameter) for b in found)])
+    missed, gaps = set(), []
+    for (low, first), (high, last) in itertools.pairwise(places):
+        part = np.flatnonzero((lengths >= low) & (lengths <= high)).tolist()
+        if part and not curve.is_counted(points[part[len(part) // 2]]):
+            values = [first, last, *(points[k].parameter for k in part)]
+            missed |= {*part}
+            gaps.append((min(values), max(values)))
+    return missed, gaps
 
 
 def _found(
@@ -150,7 +184,7 @@ def _found(
         end, beyond = points[side], None
         if ends[side] in OPEN and (curve.zeros(end) or abs(least[side]) <= CROSSING):
             near = [abs(places[side] - places[side - sign])] if len(points) > 1 else []
-            beyond = _beyond(curve, end, sign, min([*near, BEYOND * (curve.parameter.high - curve.parameter.low)]))
+            beyond = point_beyond(curve, end, sign, min([*near, BEYOND * (curve.parameter.high - curve.parameter.low)]))
         if beyond is not None:
             index = len(points) if side else 0
             away = float(np.linalg.norm(beyond.flat - end.flat))
@@ -173,7 +207,7 @@ def _found(
     return kept, [(max(a, low), min(b, high)) for a, b in gaps if a < high and b > low]
 
 
-def _beyond(curve: AbstractCurve, last: CurvePoint, sign: int, size: float) -> CurvePoint | None:
+def point_beyond(curve: AbstractCurve, last: CurvePoint, sign: int, size: float) -> CurvePoint | None:
     """Find a point of a curve beyond its last one, in the direction of a sign along the tangent; None if it fails."""
     along = sign * last.tangent
     found = curve.stepped(last, along, size)
@@ -195,6 +229,7 @@ def cut_at(found: Branch, at: Bifurcation, end: str) -> Branch:
         eigenvalues=ended(found.eigenvalues, at.eigenvalues),
         kinds=(*found.kinds[: int(np.sum(inner))], "undecided"),
         bifurcations=tuple(b for b in found.bifurcations if b.arclength < at.arclength),
+        marks=tuple(mark for mark in found.marks if mark.arclength < at.arclength),
         ends=(found.ends[0], end),
     )
 
@@ -207,12 +242,15 @@ def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
         known = {b.kind for b in found.bifurcations if b.arclength == length}  # at the point where both parts meet
         new = (b for b in part.bifurcations if b.arclength > 0 or b.kind not in known)
         moved = tuple(b._replace(arclength=b.arclength + length) for b in new)
+        marks = {mark.name for mark in found.marks if mark.arclength == length}
+        more = (mark for mark in part.marks if mark.arclength > 0 or mark.name not in marks)
+        marked = tuple(mark._replace(arclength=mark.arclength + length) for mark in more)
         join = lambda a, b: np.concatenate([a, b[1:]])
         found = Branch(
             jax.tree.map(join, found.states, part.states), join(found.parameters, part.parameters),
             join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
             found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
-            undetermined=found.undetermined + part.undetermined, name=found.name,
+            undetermined=found.undetermined + part.undetermined, name=found.name, marks=found.marks + marked,
         )  # fmt: skip
     return found._replace(ends=ends)
 
@@ -232,4 +270,13 @@ def _in_given_units(units: Units, found: Branch) -> Branch:
         eigenvalues=found.eigenvalues / unit_of_eigenvalues(units, found.states),
         bifurcations=tuple(moved_bifurcation(units, at, 1) for at in found.bifurcations),
         undetermined=tuple((low * unit, high * unit) for low, high in found.undetermined),
+        marks=tuple(
+            mark._replace(
+                state=moved_states(units, mark.state, 1),
+                parameter=mark.parameter * unit,
+                arclength=mark.arclength * unit,
+                eigenvalues=mark.eigenvalues / unit_of_eigenvalues(units, mark.state),
+            )
+            for mark in found.marks
+        ),  # fmt: skip
     )

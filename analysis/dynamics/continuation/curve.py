@@ -3,17 +3,18 @@
 import abc
 import functools
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution
+from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution, with_row
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.branch_points import BranchForm
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.sparse.matrices import Extended, SparseMatrix, row_sizes
 from dynsim._core.types import State
 from dynsim.systems.parameter import Parameter
 
@@ -44,8 +45,8 @@ class CurvePoint(NamedTuple):
 
     state: State
     parameter: float
-    basis: np.ndarray
-    J: np.ndarray
+    basis: Any
+    J: Any
     slope: np.ndarray
     tangent: np.ndarray
     spectrum: Callable[[], np.ndarray]
@@ -74,7 +75,7 @@ class Equations(NamedTuple):
     """Equations at a state and a parameter: values and derivatives in coordinates, and the largest residual."""
 
     values: np.ndarray
-    J: np.ndarray
+    J: Any
     slope: np.ndarray
     size: float
 
@@ -112,7 +113,7 @@ class AbstractCurve(abc.ABC):
         return state if self.units is None else self.units.rescaled(state)
 
     @abc.abstractmethod
-    def basis(self, state: State) -> np.ndarray:
+    def basis(self, state: State) -> Any:
         """Compute an orthonormal basis of the coordinates at a state, (ambient, coordinates)."""
 
     @abc.abstractmethod
@@ -120,18 +121,18 @@ class AbstractCurve(abc.ABC):
         """Move a state by a step, given as a flattened ambient vector."""
 
     @abc.abstractmethod
-    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+    def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the equations and their derivatives."""
 
     @abc.abstractmethod
-    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+    def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Compute an orthonormal basis of directions in which symmetries move a state, (coordinates, symmetries)."""
 
     @abc.abstractmethod
-    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues that decide about stability, without those due to symmetries."""
 
-    def rounding(self, values: np.ndarray, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def rounding(self, values: np.ndarray, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the errors of those eigenvalues that are judged by their own errors; zero for the others."""
         del J, orbit
         return np.zeros(len(values))
@@ -229,6 +230,11 @@ class AbstractCurve(abc.ABC):
         """Compute the growth, of each eigenvalue or of all, below which it counts as neutral."""
         return NEAR_ZERO * max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
 
+    def is_counted(self, point: CurvePoint) -> bool:
+        """Test whether the number of growing eigenvalues is certain, where not all eigenvalues are computed."""
+        del point
+        return True
+
     def zeros(self, point: CurvePoint) -> int:
         """Count the neutral eigenvalues."""
         return int(np.sum(np.abs(self.growth(point.values)) <= self.neutral(point)))
@@ -270,7 +276,7 @@ class AbstractCurve(abc.ABC):
         largest = max(float(np.max(np.abs(point.values), initial=0.0)) for point in points)
         return abs(value.imag) <= self.double * largest
 
-    def row_sizes(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    def row_sizes(self, J: Any, slope: np.ndarray) -> np.ndarray:
         """Compute sizes of the equations at a point, by which they are divided in Newton steps; one by default."""
         del slope
         return np.ones(len(J))
@@ -284,7 +290,7 @@ class AbstractCurve(abc.ABC):
         sizes = self.row_sizes(at.J, at.slope)
         return Equations(at.values / sizes, at.J / sizes[:, None], at.slope / sizes, at.size)
 
-    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+    def balanced(self, matrix: Any) -> Any:
         """Scale the rows of a matrix of derivatives to similar sizes.
 
         Small singular values are compared with the largest one, so that rows of very different sizes would hide them.
@@ -301,7 +307,7 @@ class AbstractCurve(abc.ABC):
         return self._point(state, parameter, basis, self.equations(state, parameter, basis))
 
     def _point(
-        self, state: State, parameter: float, basis: np.ndarray, at: Equations, direction: np.ndarray | None = None
+        self, state: State, parameter: float, basis: Any, at: Equations, direction: np.ndarray | None = None
     ) -> CurvePoint:
         orbit = self.orbit(state, basis)
         null = null_vector(self.balanced(self._with_rows(at.J, at.slope, orbit)), CROSSING, direction)
@@ -310,7 +316,7 @@ class AbstractCurve(abc.ABC):
         rounding = functools.cache(lambda: self.rounding(spectrum(), at.J, orbit))
         return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding)
 
-    def _with_rows(self, J: np.ndarray, slope: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def _with_rows(self, J: Any, slope: np.ndarray, orbit: np.ndarray) -> Any:
         """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
         (m, d), k, sizes = J.shape, orbit.shape[1], self.row_sizes(J, slope)
         matrix = np.zeros((m + k, d + 1))
@@ -339,12 +345,13 @@ class AbstractCurve(abc.ABC):
         basis, first, before, contraction = self.basis(state), None, 0.0, 0.0
         for count in range(CORRECTIONS):
             at = self.equations(state, parameter, basis)
-            if not (np.isfinite(at.size) and np.isfinite(at.J).all() and np.isfinite(at.slope).all()):
+            rows = row_sizes(at.J)
+            if not (np.isfinite(at.size) and np.isfinite(rows).all() and np.isfinite(at.slope).all()):
                 return None
             scaled = self.scaled(at)
             residual = self.residual(at)
             first = max(residual, 1.0) if first is None else first
-            by_state = float((np.abs(at.J).max(axis=1, initial=0.0) / self.rows).max(initial=0.0))
+            by_state = float((rows / self.rows).max(initial=0.0))
             by_parameter = float((np.abs(at.slope) / self.rows).max(initial=0.0))
             terms = by_state * (1 + float(np.abs(flat_state(state)).max())), by_parameter * abs(parameter)
             rounding = ROUNDING * max(terms)
@@ -396,7 +403,7 @@ class AbstractCurve(abc.ABC):
         rows = null_space(self.balanced(self._with_rows(point.J, point.slope, point.orbit)), 1e-6, least=2)
         along = rows.T @ (rows @ np.append(point.basis.T @ direction[:-1], direction[-1]))
         along = along / np.linalg.norm(along)
-        left = np.linalg.svd(rows - np.outer(rows @ along, along))[2]
+        left = np.linalg.svd(rows - np.outer(rows @ along, along), full_matrices=False)[2]
         return along, left[: len(rows) - 1]
 
     def singular(self, point: CurvePoint) -> float:
@@ -418,15 +425,13 @@ class AbstractCurve(abc.ABC):
 
 def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:
     """Compute the Newton step in the plane across a direction."""
-    m, d = at.J.shape
-    matrix, left = np.empty((m + 1, d + 1)), np.zeros(m + 1)
-    matrix[:m, :d], matrix[:m, d], matrix[m], left[:m] = at.J, at.slope, direction, -at.values
-    return solution(matrix, left)
+    derivatives = Extended(at.J, at.slope) if isinstance(at.J, SparseMatrix) else np.column_stack([at.J, at.slope])
+    return solution(with_row(derivatives, direction), np.append(-at.values, 0.0))
 
 
-def _transported(old: np.ndarray, new: np.ndarray) -> np.ndarray:
+def _transported(old: Any, new: Any) -> Any:
     """Find the basis of a new tangent space that is nearest to an old basis."""
-    if np.array_equal(old, new):
+    if old is new or np.array_equal(old, new):
         return new
     left, _, right = np.linalg.svd(new.T @ old)
     return new @ left @ right
@@ -447,7 +452,7 @@ def typical_rows(curve: AbstractCurve, state: State, parameters: Sequence[float]
     basis, sizes = curve.basis(state), []
     for value in parameters:
         at = curve.equations(state, value, basis)
-        rows = np.max(np.abs(np.column_stack([at.J, at.slope])), axis=1, initial=0.0)
+        rows = np.fmax(row_sizes(at.J), np.abs(at.slope))
         sizes += [rows] if np.all(np.isfinite(rows)) else []
     if not sizes:
         return np.ones(basis.shape[1])

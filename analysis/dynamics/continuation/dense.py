@@ -1,7 +1,8 @@
-"""Dense linear algebra of continuation: Newton steps, tangents, and the signed least singular value of a matrix.
+"""Linear algebra of continuation: Newton steps, tangents, and the signed least singular value of a matrix.
 
 Small matrices have a singular value decomposition. From `LARGE` rows on, one LU factorisation serves instead, which
-takes a tenth of the time; matrices that are nearly singular are decomposed, whatever their size.
+takes a tenth of the time; matrices that are nearly singular are decomposed, whatever their size. Sparse matrices with
+a dense border have their own algebra, `sparse.matrices`.
 """
 
 import contextlib
@@ -9,7 +10,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
+
+from analysis.dynamics.sparse.matrices import Bordered, Extended, sign_of_permutation
 
 # Number of rows from which matrices are factorised; a decomposition of smaller ones is as fast.
 LARGE = 40
@@ -60,7 +63,7 @@ class _Factors:
     def sign(self) -> float:
         """Compute the sign of the determinant."""
         if self.sparse is not None:
-            signs = _sign_of_permutation(self.sparse.perm_r) * _sign_of_permutation(self.sparse.perm_c)
+            signs = sign_of_permutation(self.sparse.perm_r) * sign_of_permutation(self.sparse.perm_c)
             return float(np.prod(np.sign(self.diagonal))) * signs
         swaps = int(np.sum(self.pivots != np.arange(len(self.pivots))))
         return float(np.prod(np.sign(self.diagonal))) * (-1.0) ** swaps
@@ -80,18 +83,15 @@ class _Factors:
         return most, least
 
 
-def _sign_of_permutation(order: Int[np.ndarray, " n"]) -> float:
-    """Compute the sign of a permutation from the number of its cycles."""
-    import scipy.sparse.csgraph
-
-    n = len(order)
-    moves = scipy.sparse.coo_array((np.ones(n), (np.arange(n), order)), shape=(n, n))
-    cycles = int(scipy.sparse.csgraph.connected_components(moves, directed=False)[0])
-    return (-1.0) ** (n - cycles)
+def with_row(matrix: Float[np.ndarray, "m n"] | Extended, row: Float[np.ndarray, " n"]) -> Any:
+    """Add a row below a matrix."""
+    return matrix.with_row(row) if isinstance(matrix, Extended) else np.vstack([matrix, row])
 
 
-def solution(matrix: Float[np.ndarray, "n n"], left: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def solution(matrix: Float[np.ndarray, "n n"] | Bordered, left: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """Solve linear equations; the shortest solution of least squares if the matrix is nearly singular."""
+    if isinstance(matrix, Bordered):
+        return matrix.solution(left)
     if len(matrix) >= LARGE:
         factors = _Factors(matrix)
         most, least = factors.singular_values
@@ -100,15 +100,17 @@ def solution(matrix: Float[np.ndarray, "n n"], left: Float[np.ndarray, " n"]) ->
     return np.linalg.lstsq(matrix, left, rcond=NEGLIGIBLE)[0]
 
 
-def null_space(matrix: Float[np.ndarray, "m n"], share: float, *, least: int) -> Float[np.ndarray, "k n"]:
+def null_space(matrix: Float[np.ndarray, "m n"] | Extended, share: float, *, least: int) -> Float[np.ndarray, "k n"]:
     """Find right singular vectors with small singular values, relative to the largest, and at least `least` of them."""
+    if isinstance(matrix, Extended):
+        return matrix.least(share, least)[0].T[::-1]
     _, sizes, right = np.linalg.svd(matrix)
     full = np.append(sizes, np.zeros(right.shape[0] - len(sizes)))
     return right[-max(least, int(np.sum(full <= share * max(1.0, full[0])))) :]
 
 
 def null_vector(
-    matrix: Float[np.ndarray, "m n"], share: float, direction: Float[np.ndarray, " n"] | None
+    matrix: Float[np.ndarray, "m n"] | Extended, share: float, direction: Float[np.ndarray, " n"] | None
 ) -> Float[np.ndarray, " n"]:
     """Compute the unit null vector of a matrix, nearest to a direction if several singular values are small.
 
@@ -117,6 +119,10 @@ def null_vector(
         share: singular values below this share of the largest one count as zero.
         direction: a unit vector, near the null vector that is wanted.
     """
+    if isinstance(matrix, Extended):
+        towards = np.append(np.zeros(len(matrix.inner)), 1.0) if direction is None else direction
+        found = matrix.with_row(towards).null_vector()
+        return _of_several(null_space(matrix, share, least=1), direction) if found is None else found
     m, n = matrix.shape
     if direction is not None and n == m + 1 >= LARGE:
         factors = _Factors(np.vstack([matrix, direction]))
@@ -125,8 +131,12 @@ def null_vector(
         if smallest > bound * max(1.0, most):  # so are those of the matrix without this row
             found = factors.solved(np.append(np.zeros(m), 1.0))
             return found / np.linalg.norm(found)
-    rows = null_space(matrix, share, least=1)
-    if len(rows) > 1 and direction is not None:  # where curves cross, keep the tangent of the curve being continued
+    return _of_several(null_space(matrix, share, least=1), direction)
+
+
+def _of_several(rows: Float[np.ndarray, "k n"], direction: Float[np.ndarray, " n"] | None) -> Float[np.ndarray, " n"]:
+    """Choose the null vector nearest to a direction: where curves cross, the tangent of the curve being continued."""
+    if len(rows) > 1 and direction is not None:
         along = rows.T @ (rows @ direction)
         return along / np.linalg.norm(along) if np.any(along) else rows[-1]
     return rows[-1]

@@ -9,12 +9,14 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifur
 from analysis.dynamics.continuation.branches import Branch, branch
 from analysis.dynamics.continuation.curve import CurvePoint, typical_rows
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
+from analysis.dynamics.continuation.large_equilibria import LargeEquilibriumCurve, pattern_of
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.stepping import both_ways, departing
 from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.continuation.switching import rays, ways_out
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.sparse.matrices import row_sizes
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, SymmetryGenerator
@@ -75,7 +77,9 @@ def continue_equilibria(
     first = curve.at(state, curve.value)
     if first is None:
         at = curve.equations(state, curve.value, curve.basis(state))
-        if not (np.all(np.isfinite(at.values)) and np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.slope))):
+        if not (
+            np.all(np.isfinite(at.values)) and np.all(np.isfinite(row_sizes(at.J))) and np.all(np.isfinite(at.slope))
+        ):
             raise ArgumentError("flow", "have a finite field with finite derivatives at `start`", "has not")
         raise ArgumentError("start", "be near an equilibrium", "leads to none at the flow's own parameter")
     return both_ways(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
@@ -131,7 +135,7 @@ def switch(
         left = [departing(curve, here, along, way, within) for way in ways]
     else:
         left = _leaving(curve, here, along, across[0], within, touches=at.multiplicity == 0)
-    return tuple(branch(curve, one[0], (at.kind, one[1])) for one in left if one is not None)
+    return tuple(branch(curve, one[0], (at.kind, one[1]), within.marks) for one in left if one is not None)
 
 
 def _leaving(
@@ -174,7 +178,10 @@ def equilibrium_curve(
     if iterate != 1:
         raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
     check_autonomous("flow", parameter, state)
-    units = curve_units((parameter,), state, at=at)
+    pattern = None if symmetries else pattern_of(parameter, state)
+    units = curve_units((parameter,), state, at=at, pattern=pattern)
+    if pattern is not None:
+        return _with_rows(LargeEquilibriumCurve(units.varied[0], units, pattern), units, state)
     return _with_rows(EquilibriumCurve(units.varied[0], units.acting(symmetries), units), units, state)
 
 

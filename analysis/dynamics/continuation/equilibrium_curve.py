@@ -24,10 +24,11 @@ from analysis.dynamics.linearisation import (
     tangent_basis,
 )
 from analysis.dynamics.normal_forms.branch_points import BranchForm, branch_form
-from analysis.dynamics.normal_forms.charts import FlowChart, MapChart
-from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, lyapunov_coefficient
+from analysis.dynamics.normal_forms.charts import Chart, FlowChart, MapChart
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, hopf_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.sparse.matrices import Extended
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
 from dynsim.simulation.checks import check_flow
@@ -51,7 +52,7 @@ class EquilibriumCurve(AbstractCurve):
         super().__init__(parameter, units)
         self.system, self.symmetries = parameter.system, tuple(symmetries)
 
-    def basis(self, state: State) -> np.ndarray:
+    def basis(self, state: State) -> Any:
         """Compute a basis of the tangent space."""
         return tangent_basis(self.system.space, state)
 
@@ -59,7 +60,7 @@ class EquilibriumCurve(AbstractCurve):
         """Move a state by a step, and project it to the space."""
         return displaced(self.system.space, state, step)
 
-    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+    def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the vector field and its derivatives in tangent coordinates."""
         found = self._derivatives(state, np.asarray(parameter, float))
         field, J, slope = (np.asarray(part) for part in found)
@@ -75,11 +76,11 @@ class EquilibriumCurve(AbstractCurve):
         """Test whether the field or the map may fail to be smooth."""
         return may_have_corners(self.system, point.state)
 
-    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+    def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Compute a basis of the directions in which the symmetries move a state."""
         return orbit_basis(basis, state, self.symmetries)
 
-    def row_sizes(self, J: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    def row_sizes(self, J: Any, slope: np.ndarray) -> np.ndarray:
         """Compute the size of each equation, so that slow equations are solved as accurately as fast ones.
 
         With symmetries the equations are not independent, and other weights would lead to other solutions.
@@ -102,7 +103,7 @@ class EquilibriumCurve(AbstractCurve):
         away[-1] = 0.0
         return 1 / float(np.linalg.norm(point.flat_tangent / np.clip(away, within.largest, LONGEST * within.largest)))
 
-    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""
         del state, parameter
         A, sizes = self._transverse(J, orbit)
@@ -114,7 +115,7 @@ class EquilibriumCurve(AbstractCurve):
                 values[k] = own_eigenvalue(A, values[k] - self.meeting, sizes)[0] + self.meeting
         return values
 
-    def _transverse(self, J: np.ndarray, orbit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _transverse(self, J: Any, orbit: np.ndarray) -> tuple[Any, np.ndarray]:
         """Restrict a Jacobian to directions across the orbit of the symmetries, and the sizes of its rows."""
         sizes = np.broadcast_to(self.rows, len(J))
         if not orbit.size:
@@ -126,7 +127,7 @@ class EquilibriumCurve(AbstractCurve):
         """Test which eigenvalues are so small, beside the largest one, that their own errors decide on their sign."""
         return np.abs(self.growth(values)) <= NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0)))
 
-    def rounding(self, values: np.ndarray, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def rounding(self, values: np.ndarray, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the error of each eigenvalue that is small beside the largest one; zero for the others."""
         found = np.zeros(len(values))
         for k in np.flatnonzero(self._is_small(values)):
@@ -138,7 +139,7 @@ class EquilibriumCurve(AbstractCurve):
         """Compute the error of each eigenvalue that is small beside the largest one; zero for the others."""
         return np.fmin(point.rounding(), AbstractCurve.neutral(self, point))
 
-    def _error(self, J: np.ndarray, orbit: np.ndarray, value: complex) -> float:
+    def _error(self, J: Any, orbit: np.ndarray, value: complex) -> float:
         A, sizes = self._transverse(J, orbit)
         return own_eigenvalue(A, value - self.meeting, sizes)[1]
 
@@ -160,20 +161,28 @@ class EquilibriumCurve(AbstractCurve):
             return UNKNOWN
         flow = self.parameter.at(point.parameter)
         if name == "Hopf point":
-            return self._given(lyapunov_coefficient(flow, point.state, frequency), point, 1j * frequency)
-        return self._given(fold_coefficient(FlowChart(flow, point.state, point.basis), point.J, point.slope), point)
+            return self._given(hopf_coefficient(self._chart(flow, point), point.J, frequency), point, 1j * frequency)
+        return self._given(fold_coefficient(self._chart(flow, point), point.J, point.slope), point)
+
+    def _chart(self, flow: AbstractFlow, point: CurvePoint) -> Chart:
+        return FlowChart(flow, point.state, point.basis)
+
+    def _both(self, point: CurvePoint) -> Any:
+        """Join the derivatives by the state and by the parameter."""
+        return np.column_stack([point.J, point.slope])
 
     def branch_form(self, point: CurvePoint) -> BranchForm:
         """Compute the normal form of a simple branch point, unless symmetries move the state."""
         if point.orbit.size:
             return BranchForm("")
 
-        def derivatives(move: np.ndarray) -> np.ndarray:
+        def derivatives(move: np.ndarray) -> Any:
             state = self.displaced(point.state, point.basis @ move[:-1])
             at = self.equations(state, point.parameter + float(move[-1]), point.basis)
-            return np.column_stack([at.J, at.slope])
+            both = self._both(point._replace(J=at.J, slope=at.slope))
+            return both.plain if isinstance(both, Extended) else both
 
-        found = branch_form(derivatives, np.column_stack([point.J, point.slope]))
+        found = branch_form(derivatives, self._both(point))
         if self.units is None or not found.kind:
             return found
         length = float(np.linalg.norm(self.units.flat(point.state) * (point.basis @ null_vectors(point.J)[0])))
@@ -211,12 +220,12 @@ class FixedPointCurve(EquilibriumCurve):
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
         return _of_map(self.parameter.take, self.system, state, parameter, np.asarray(self.iterate))
 
-    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the multipliers, the eigenvalues of the derivative of the iterate."""
         found = super().spectrum(state, parameter, J, orbit)
         return found[np.argsort(-np.abs(found), kind="stable")]
 
-    def monodromy(self, state: State, J: np.ndarray) -> np.ndarray:
+    def monodromy(self, state: State, J: Any) -> np.ndarray:
         """Compute the derivative of the iterate."""
         del state
         return J + np.eye(len(J))

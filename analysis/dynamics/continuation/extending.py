@@ -100,10 +100,10 @@ def _extend_branch(
         begin, _ = turned(begin, towards.tangent, begin)
         points, ends[side] = follow(curve, begin, begin.tangent, within)
         if points and side:
-            parts.append(branch(curve, [begin, *points], ("", ends[1])))
+            parts.append(branch(curve, [begin, *points], ("", ends[1]), within.marks))
         elif points:
             back = [p._replace(tangent=-p.tangent) for p in points[::-1]]
-            parts.insert(0, branch(curve, [*back, begin._replace(tangent=-begin.tangent)], (ends[0], "")))
+            parts.insert(0, branch(curve, [*back, begin._replace(tangent=-begin.tangent)], (ends[0], ""), within.marks))
     found = joined(parts, (ends[0], ends[1]))
     return found._replace(vertical=is_vertical(curve, found.parameters, found.arclengths))
 

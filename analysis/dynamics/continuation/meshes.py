@@ -1,18 +1,20 @@
 """Continue periodic orbits by collocation, on meshes that are replaced where the error of an orbit grows."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+from analysis.dynamics.collocation.intervals import refined_mesh
+from analysis.dynamics.collocation.solver import MOST
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
-from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
-from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.marks import Watched
+from analysis.dynamics.continuation.on_mesh import CurveOnMesh
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.stepping import begun_inside, follow
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.periodic_orbits.collocated_orbit import MOST
-from analysis.dynamics.periodic_orbits.collocation import refined_mesh
 from analysis.dynamics.scaling.flat import states_like
 from dynsim._runtime.blas import in_one_thread
 from dynsim.errors import ArgumentError
@@ -32,9 +34,7 @@ class Part(NamedTuple):
     points: list[CurvePoint]
 
 
-def remeshed(
-    curve: CollocationCurve, point: CurvePoint, direction: np.ndarray
-) -> tuple[CollocationCurve, CurvePoint] | None:
+def remeshed(curve: CurveOnMesh, point: CurvePoint, direction: np.ndarray) -> tuple[CurveOnMesh, CurvePoint] | None:
     """Find an orbit again on a mesh on which its error is small; None if it needs too many intervals.
 
     Intervals are added as the error, of order twice the number of Gauss points, asks for.
@@ -66,7 +66,7 @@ def follow_on_meshes(
         if points:
             parts.append(Part(curve, [begin, *points]))
         left -= len(points)
-        if end != "mesh" or not isinstance(curve, CollocationCurve):
+        if end != "mesh" or not isinstance(curve, CurveOnMesh):
             return parts, end
         if left <= 0:
             return parts, "steps"
@@ -90,17 +90,27 @@ def follow_on_meshes(
 
 
 @in_one_thread
-def branch_of_parts(parts: list[Part], ends: tuple[str, str]) -> Branch:
+def branch_of_parts(parts: list[Part], ends: tuple[str, str], marks: Watched | None = None) -> Branch:
     """Build the branch of successive parts of a curve, and locate its bifurcations; see `branches.branch`."""
-    meshes = [part.curve.mesh for part in parts if isinstance(part.curve, CollocationCurve)]
+    meshes = [part.curve.mesh for part in parts if isinstance(part.curve, CurveOnMesh)]
     most = max((len(mesh) - 1 for mesh in meshes), default=0)
     found = []
     for k, part in enumerate(parts):
         own = (ends[0] if k == 0 else "", ends[1] if part is parts[-1] else "")
-        made = branch(part.curve, part.points, own)
+        made = _with_periods(part, branch(part.curve, part.points, own, marks))
         found.append(_with_times(part, made, most) if most else made)
     whole = joined(found, ends)
     return whole._replace(vertical=is_vertical(parts[0].curve, whole.parameters, whole.arclengths))
+
+
+def _with_periods(part: Part, made: Branch) -> Branch:
+    """Set the periods of the orbits of a forced flow, also at bifurcations."""
+    if not isinstance(part.curve, OrbitCurve):
+        return made
+    curve = part.curve
+    own = lambda found: tuple(b._replace(state=curve.with_periods(b.state, b.parameter)) for b in found)
+    states = curve.with_periods(made.states, made.parameters)
+    return made._replace(states=states, bifurcations=own(made.bifurcations), marks=own(made.marks))
 
 
 def _with_times(part: Part, made: Branch, count: int) -> Branch:
@@ -114,23 +124,30 @@ def _with_times(part: Part, made: Branch, count: int) -> Branch:
         nodes = curve.units.moved(nodes, 1)
     states: Any = made.states
     times = np.tile(mesh[:-1], (len(part.points), 1))
-    at = tuple(b._replace(state=b.state._replace(times=curve.mesh[:-1])) for b in made.bifurcations)
-    return made._replace(states=Cycle(nodes, states.period, times), bifurcations=at)
+    timed = lambda found: tuple(b._replace(state=b.state._replace(times=curve.mesh[:-1])) for b in found)
+    at, marks = timed(made.bifurcations), timed(made.marks)
+    return made._replace(states=Cycle(nodes, states.period, times), bifurcations=at, marks=marks)
 
 
 @in_one_thread
-def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch:
-    """Continue a curve of orbits from one of them in both directions; see `stepping.both_ways`."""
+def both_ways_on_meshes(
+    curve: AbstractCurve,
+    first: CurvePoint,
+    within: Limits,
+    collect: Callable[[list[Part], tuple[str, str]], Any] | None = None,
+) -> Any:
+    """Continue a curve of solutions from one of them in both directions, and collect the parts; see `both_ways`."""
     first = begun_inside(first, within)
-    if isinstance(curve, CollocationCurve) and curve.unresolved(first):
+    if isinstance(curve, CurveOnMesh) and curve.unresolved(first):
         found = remeshed(curve, first, np.append(np.zeros(len(first.tangent) - 1), 1.0))
         if found is None:
             must = f"be one that {MOST} intervals of a mesh resolve"
             raise ArgumentError("orbit", must, "needs more")
         curve, first = found
+    collected = collect or (lambda parts, ends: branch_of_parts(parts, ends, within.marks))
     forward, end = follow_on_meshes(curve, first, first.tangent, within)
     if end == "closed":
-        return branch_of_parts(forward, ("closed", "closed"))
+        return collected(forward, ("closed", "closed"))
     backward, begin = follow_on_meshes(curve, first, -first.tangent, within)
     turned = [Part(one.curve, [p._replace(tangent=-p.tangent) for p in one.points[::-1]]) for one in backward[::-1]]
     if not turned or not forward:
@@ -140,4 +157,4 @@ def both_ways_on_meshes(curve: AbstractCurve, first: CurvePoint, within: Limits)
         parts = [*turned[:-1], middle, *forward[1:]]
     else:
         parts = [*turned, *forward]
-    return branch_of_parts(parts, (begin, end))
+    return collected(parts, (begin, end))

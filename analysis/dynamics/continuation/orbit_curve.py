@@ -219,6 +219,14 @@ class OrbitCurve(AbstractCurve):
         """Whether the period is fixed by a forcing."""
         return self._forced_period is not None
 
+    def with_periods(self, state: Any, parameters: Any) -> Any:
+        """Set the periods of orbits of a forced flow, which are those of the forcing at their parameters."""
+        if self._forced_period is None:
+            return state
+        periods = [float(self._forced_period(jnp.asarray(p, float))[0]) for p in np.ravel(parameters) / self.unit]
+        time = 1.0 if self.units is None else self.units.time
+        return state._replace(period=time * np.reshape(periods, np.shape(parameters)))
+
     def nodes(self, state: Any) -> np.ndarray:
         """Stack the nodes as rows."""
         return flat_states(state.nodes)

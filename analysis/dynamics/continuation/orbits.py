@@ -9,6 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.collocation.intervals import METHODS
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.branches import Branch, cut_at, joined
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
@@ -24,7 +25,6 @@ from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.rolled_solver import extremes
 from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.periodic_orbits.collocation import METHODS
 from analysis.dynamics.periodic_orbits.shooting import UNIT, PeriodicOrbit, orbit_stability, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
@@ -175,12 +175,13 @@ def families_from_hopf(
     curve = curve_of_orbits(units, at.state, count, None, max_period, (rtol, atol), mesh)
     begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
     curve.at_crossings = True
-    parts, end = follow_on_meshes(curve, begin, begin.tangent, steps.limits(curve.parameter, POINTS, curve.unit))
+    within = steps.limits(curve.parameter, POINTS, curve.unit)
+    parts, end = follow_on_meshes(curve, begin, begin.tangent, within)
     if not parts:
         raise ArgumentError(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
-    found = branch_of_parts(parts, ("Hopf point", end))
+    found = branch_of_parts(parts, ("Hopf point", end), within.marks)
     crossing = next((b for b in found.bifurcations if b.kind == end == "branch point"), None)
     if crossing is None:
         return (found,)
@@ -336,7 +337,7 @@ def switch_orbits(
     if len(across) > 1 and not doubled:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
     left = [departing(curve, here, along, way, within, follow_on_meshes) for way in ways]
-    return tuple(branch_of_parts(one[0], (at.kind, one[1])) for one in left if one is not None)
+    return tuple(branch_of_parts(one[0], (at.kind, one[1]), within.marks) for one in left if one is not None)
 
 
 @checked

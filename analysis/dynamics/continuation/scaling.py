@@ -1,6 +1,7 @@
 """Choose units for continuing equilibria and periodic orbits, from one point and the bounds of the parameters."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -9,12 +10,14 @@ from jax.flatten_util import ravel_pytree
 
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.equilibrium_curve import derivatives_of
+from analysis.dynamics.continuation.large_equilibria import sparse_equations
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.flow_maps.component_sizes import (
     SLOW,
     TYPICAL,
     Local,
     LocalRates,
+    arrays_of,
     groups_of,
     orbit_sizes,
     scale_of,
@@ -24,8 +27,11 @@ from analysis.dynamics.flow_maps.component_sizes import (
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits.shooting import TURN, passed
 from analysis.dynamics.scaling.units import STATES, TIMES, WIDTHS, Units, made_units, unit_of
+from analysis.dynamics.sparse.matrices import row_sizes
+from analysis.dynamics.sparse.rightmost import rightmost
 from dynsim._core.types import State
 from dynsim._runtime.blas import in_one_thread
+from dynsim.programs.sparsity import Pattern
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 from dynsim.systems.noisy import NoisyFlow
@@ -38,18 +44,26 @@ RTOL = 1e-10
 BESIDE = 1 / 16
 
 
+# Number of rightmost eigenvalues of a sparse Jacobian by which units are estimated.
+FEW = 8
+# Largest derivative with which eigenvalues are computed without overflow.
+HUGE = 1e100
 # Scale of a component up to which its unit is 1 even if the ranges of the parameters are narrower.
 NARROW = 16.0
 
 
 @in_one_thread
-def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[float] = ()) -> Units:
+def curve_units(
+    parameters: Sequence[Parameter], state: State, *, at: Sequence[float] = (), pattern: Pattern | None = None
+) -> Units:
     """Estimate units near the sizes that matter on a curve of equilibria or fixed points through a state.
 
     Args:
         parameters: those of a flow or a map that vary on the curve; each has a unit near its range.
         state: a state on the curve.
         at: the values of the parameters there, by default the system's own.
+        pattern: that of a sparse Jacobian. Each array of the state then has one unit, and the rightmost eigenvalues
+            decide.
     """
     system, taken = parameters[0].system, [one.take for one in parameters]
     own = tuple(float(value) for value in at) or tuple(one.value for one in parameters)
@@ -63,6 +77,9 @@ def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[f
         moved = system
         for take, value in zip(taken[1:], values[1:], strict=True):
             moved = with_parameter(take, moved, jnp.asarray(value, float))
+        if pattern is not None:
+            sparse = sparse_equations(pattern, parameters[0], restored(jnp.asarray(x)), values[0])
+            return _rightmost(sparse.values, sparse.J)
         found = evaluated(taken[0], moved, restored(jnp.asarray(x)), jnp.asarray(values[0], float))
         field, J = (np.asarray(part, float) for part in found[:2])
         return Local(field, J, np.linalg.eigvals(J)) if np.all(np.isfinite(J)) else None
@@ -75,7 +92,7 @@ def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[f
     rates = LocalRates(here, beyond)
     sizes, scale = np.ones(len(flat)), np.ones(())
     if is_flat(system.space):
-        groups = groups_of(state)
+        groups = groups_of(state) if pattern is None else arrays_of(state)
         # a state moves about as far as the parameters, in their units
         wide = max((one.high - one.low) / unit for one, unit in zip(parameters, units, strict=True))
         most = min(max(wide, NARROW), STATES[1])
@@ -83,6 +100,10 @@ def curve_units(parameters: Sequence[Parameter], state: State, *, at: Sequence[f
         scale = scale_of(restored(jnp.asarray(sizes)))
     rate = max(rates.fastest, SLOW * float(np.max(rates.forces / (TYPICAL * sizes), initial=0.0)))
     return made_units(system, parameters, scale, unit_of_rate(rate), units)
+
+
+def _rightmost(field: np.ndarray, J: Any) -> Local | None:
+    return Local(field, J, rightmost(J, FEW, shifts=1).values) if np.max(row_sizes(J)) < HUGE else None
 
 
 def orbit_units(

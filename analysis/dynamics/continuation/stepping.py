@@ -8,6 +8,7 @@ import numpy as np
 from analysis.dynamics.continuation.branches import Branch, branch
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, turned
 from analysis.dynamics.continuation.locating import between, cubic_between, has_kink, hidden_turn, located, passes_by
+from analysis.dynamics.continuation.marks import STOP, stopped
 from analysis.dynamics.continuation.steps import LEAST, Limits
 from analysis.dynamics.continuation.switching import departures
 from dynsim._runtime.blas import in_one_thread
@@ -41,10 +42,11 @@ ASIDE = 0.15
 def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
     """Test whether a curve that ended at some parameter value can be continued within new bounds.
 
-    It can if it ended at bounds and the new ones are wider, or if it ended at the limit on points.
+    It can if it ended at bounds and the new ones are wider, at the limit on points, or at a stop.
     """
     near = LEAST * (bounds[1] - bounds[0])
-    return end in ("bounds", "outside", "steps") and bounds[0] + near < parameter < bounds[1] - near
+    is_open = end in ("bounds", "outside", "steps") or end.startswith(STOP)
+    return is_open and bounds[0] + near < parameter < bounds[1] - near
 
 
 @in_one_thread
@@ -53,10 +55,10 @@ def both_ways(curve: AbstractCurve, first: CurvePoint, within: Limits) -> Branch
     first = begun_inside(first, within)
     forward, end = follow(curve, first, first.tangent, within)
     if end == "closed":
-        return branch(curve, [first, *forward], ("closed", "closed"))
+        return branch(curve, [first, *forward], ("closed", "closed"), within.marks)
     backward, begin = follow(curve, first, -first.tangent, within)
     reversed_points = [point._replace(tangent=-point.tangent) for point in backward[::-1]]
-    return branch(curve, [*reversed_points, first, *forward], (begin, end))
+    return branch(curve, [*reversed_points, first, *forward], (begin, end), within.marks)
 
 
 def begun_inside(first: CurvePoint, within: Limits) -> CurvePoint:
@@ -91,7 +93,7 @@ def follow(
         home: the point at which a closed curve ends, by default the first one.
     """
     points: list[CurvePoint] = []
-    bounds, step = within.bounds, within.step
+    step = within.step
     _check_steps(curve, first, within)
     here, along = turned(first, direction, first)
     home = first._replace(tangent=direction) if home is None else home
@@ -112,10 +114,9 @@ def follow(
             continue
         if cosine < ANGLE and points:
             return points, curve.stuck_at(here, kink=True)
-        if not bounds[0] <= found.parameter <= bounds[1]:
-            edge = bounds[0] if found.parameter < bounds[0] else bounds[1]
-            last, _ = located(curve, here, found, lambda point, edge=edge: point.parameter - edge)
-            return [*points, *_other(here, direction, last, LEAST * step)], "bounds"
+        last, ended = _ended(curve, here, found, within)
+        if ended:
+            return [*points, *_other(here, direction, last, LEAST * step)], ended
         end = curve.ends_at(here, found) or curve.unresolved(found)
         if end.startswith(UNDEFINED) and size > SURE * step:  # other orbits nearby may miss the state
             size *= SHRINK
@@ -130,6 +131,17 @@ def follow(
         if found.corrections <= EASY:
             size = min(GROW * size, curve.largest_step(found, within, first))
     return points, "steps"
+
+
+def _ended(curve: AbstractCurve, here: CurvePoint, found: CurvePoint, within: Limits) -> tuple[CurvePoint | None, str]:
+    """Find the last point before a bound of the parameter or a stop in a step, and which of them it is; "" if none."""
+    (low, high), last = within.bounds, found
+    outside = not low <= found.parameter <= high
+    if outside:
+        edge = low if found.parameter < low else high
+        last, _ = located(curve, here, found, lambda point: point.parameter - edge)
+    stop = stopped(curve, here, last, within.stops) if within.stops and last is not None else None
+    return stop or (last, "bounds" if outside else "")
 
 
 def _other(here: CurvePoint, direction: np.ndarray, last: CurvePoint | None, least: float) -> list[CurvePoint]:

@@ -23,6 +23,7 @@ from dynsim.systems.rescaled import is_flat
 ENTRIES, ROWS = 2**15, (8, 512)
 # Singular values below this share of the largest one are left out of Newton steps.
 RANK = 1e-9
+OF_ROWS = 8 * float(np.finfo(float).eps)  # a row of the Jacobian this share of the largest one is rounding
 # Longest Newton step, relative to the state and its unit, from a state that counts as an equilibrium.
 STEP = 1e-7
 # Largest part of the field that a Newton step cannot remove, relative to the terms of its linearisation.
@@ -204,10 +205,15 @@ def newton_steps(field: Rows, slopes: Float[np.ndarray, "points d axes"]) -> Flo
 
 
 def _steps(field: Rows, slopes: Float[np.ndarray, "points d axes"]) -> tuple[np.ndarray, np.ndarray]:
-    """Compute Newton steps, and whether the Jacobian, with rows of equal norm, is regular at each state."""
+    """Compute Newton steps, and whether the Jacobian, with rows of equal norm, is regular at each state.
+
+    A row that is rounding of the largest one counts as zero: where a component of the field does not change at all, its
+    derivatives are rounding, and a step of rounding divided by rounding would lead anywhere.
+    """
     known = np.all(np.isfinite(field), axis=1) & np.all(np.isfinite(slopes), axis=(1, 2))
     rows = np.sqrt(np.sum(slopes**2, axis=2))
-    weights = 1 / np.where(known[:, None] & (rows > 0), rows, 1.0)
+    counts = known[:, None] & (rows > OF_ROWS * np.max(rows, axis=1, keepdims=True))
+    weights = np.where(counts, 1 / np.where(counts, rows, 1.0), 0.0)
     matrix = np.where(known[:, None, None], slopes * weights[..., None], 0.0)
     left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
     kept = sizes > RANK * sizes[:, :1]

@@ -4,6 +4,7 @@ The scale of a component is the displacement that changes the eigenvalues by the
 depend on the units of the state. If a component has no effect on them, its scale follows from the other components.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from jaxtyping import Array
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import STATES, TIMES, Units, made_units, unit_of
+from analysis.dynamics.sparse.matrices import SparseMatrix, row_sizes
 from dynsim._core.types import State, Time
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
@@ -48,10 +50,10 @@ TINY = float(np.finfo(float).tiny)
 
 
 class Local(NamedTuple):
-    """Vector field, Jacobian and eigenvalues at a state and parameter values."""
+    """Vector field, Jacobian and eigenvalues at a state and parameter values; of a sparse one the rightmost ones."""
 
     field: np.ndarray
-    J: np.ndarray
+    J: Any
     values: np.ndarray
 
 
@@ -134,6 +136,12 @@ def groups_of(state: State) -> list[np.ndarray]:
     return groups
 
 
+def arrays_of(state: State) -> list[np.ndarray]:
+    """Group the indices of a flattened state by its arrays."""
+    ends = np.cumsum([0, *(int(np.size(part)) for part in jax.tree.leaves(state))])
+    return [np.arange(begin, end) for begin, end in itertools.pairwise(ends)]
+
+
 class LocalRates:
     """Rates at a point: the fastest, typical ones of all eigenvalues, and what the parameters add to velocities.
 
@@ -146,7 +154,7 @@ class LocalRates:
         known = [found for pair in beyond for found in pair if found is not None]
         sizes = np.array([np.sort(np.abs(found.values)) for found in (here, *known)])
         self.fastest = max(float(np.max(sizes[0])), SLOW * float(np.max(sizes)))
-        rows = np.max([np.abs(found.J).max(axis=1, initial=0.0) for found in (here, *known)], axis=0)
+        rows = np.max([row_sizes(found.J) for found in (here, *known)], axis=0)
         slowest = float(np.min(rows[rows > 0], initial=np.inf))
         most = np.fmax(np.max(sizes, axis=0), SLOW * slowest if np.isfinite(slowest) else 0.0)
         self.typical = np.where(most > NONE * np.max(most), most, SLOW * self.fastest)
@@ -252,26 +260,28 @@ def _differ(before: np.ndarray, after: np.ndarray, least: np.ndarray) -> bool:
     )
 
 
-def _among(groups: list[np.ndarray], J: np.ndarray) -> np.ndarray:
+def _among(groups: list[np.ndarray], J: Any) -> np.ndarray:
     """Compute the largest derivatives of groups of successive entries by each other."""
     starts = [int(group[0]) for group in groups]
+    if isinstance(J, SparseMatrix):
+        return J.largest_in(starts)
     return np.maximum.reduceat(np.maximum.reduceat(np.abs(J), starts, axis=0), starts, axis=1)
 
 
-def _coupled(groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
+def _coupled(groups: list[np.ndarray], J: Any, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
     """Compute the largest derivatives of groups of entries by each other, and their relaxation rates."""
     among = _among(groups, J)
     return among - np.diag(np.diag(among)), np.fmax(np.diag(among), rates.slow)
 
 
-def _driven(units: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
+def _driven(units: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRates) -> np.ndarray:
     """Estimate the unit of each component from the terms that drive it; 0 if there are none."""
     among, speeds = _coupled(groups, J, rates)
     forces = np.array([np.max(rates.forces[group]) for group in groups]) / TYPICAL
     return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
 
 
-def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: np.ndarray, rates: LocalRates) -> np.ndarray:
+def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRates) -> np.ndarray:
     """Estimate the missing units of entries from the other components and parameters that drive them.
 
     If nothing drives a component, its effect on the others is used, or else the state itself.

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from analysis.dynamics.flow_maps.autonomy import PROGRAMMED
+from analysis.dynamics.flow_maps.python_solver import StuckError, steps
 from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators.dop853 import EXTENDED, MAX_STEPS, REJECTIONS, STAGES, A, C, D, next_step, step_error
 from dynsim.integrators.sliding import jumping
@@ -155,6 +157,9 @@ def followed_path(
     Raises:
         IntegrationError: if the end is not reached.
     """
+    quick = _path_in_python(flow, np.asarray(start, float), begin, end, rtol=rtol, atol=atol, longest=longest)
+    if quick is not None:
+        return quick
     state, parts, done = None, [], 0
     y, first = jnp.asarray(start, float), jnp.asarray(min(1e-3 * (end - begin), longest))
     while state is None or float(state.t) < end:
@@ -164,11 +169,30 @@ def followed_path(
         parts.append([np.asarray(part)[: int(count)] for part in kept])
         done += int(count)
         if int(state.rejected) > REJECTIONS or done > MAX_STEPS:
-            stuck = int(state.rejected) > REJECTIONS
-            said = f"The solver cannot go on at t = {float(state.t):.6g}: take another start, or a stiff integrator."
-            said = " ".join(filter(None, (said, jumping(flow, y))))
-            raise IntegrationError(said, outcome=Outcome.STEP_UNDERFLOW if stuck else Outcome.MAX_STEPS)
+            raise _stuck(flow, y, float(state.t), int(state.rejected) > REJECTIONS)
     return Path(*(np.concatenate(some) for some in zip(*parts, strict=True)))
+
+
+def _path_in_python(flow: AbstractFlow, start: np.ndarray, begin: float, end: float, **options: float) -> Path | None:
+    """Follow a flow without compiling; None if its field has no short program or more steps are needed."""
+    field = PROGRAMMED.numbers((flow,), np.zeros(()), np.zeros(start.shape))
+    if field is None:
+        return None
+    first = min(1e-3 * (end - begin), options["longest"])
+    try:
+        taken = list(steps(field, begin, end, start, first, dense=True, **options))
+    except StuckError as stuck:
+        if stuck.rejected:
+            raise _stuck(flow, jnp.asarray(start), stuck.t, True) from None
+        return None
+    begins, ends = (np.array([getattr(step, name) for step in taken]) for name in ("begin", "end"))
+    return Path(begins, ends - begins, np.stack([s.state for s in taken]), np.stack([s.coefficients for s in taken]))
+
+
+def _stuck(flow: AbstractFlow, y: Array, t: float, rejected: bool) -> IntegrationError:
+    said = f"The solver cannot go on at t = {t:.6g}: take another start, or a stiff integrator."
+    said = " ".join(filter(None, (said, jumping(flow, y))))
+    return IntegrationError(said, outcome=Outcome.STEP_UNDERFLOW if rejected else Outcome.MAX_STEPS)
 
 
 @eqx.filter_jit

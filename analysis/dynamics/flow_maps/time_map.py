@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -23,14 +22,14 @@ from dynsim._core.placement import current, placed
 from dynsim._core.types import State
 from dynsim._runtime.cores import on_cores
 from dynsim.integrators.corners import rests_in_corner
-from dynsim.integrators.diffrax_backend import Diffrax
-from dynsim.integrators.embedded import solve_within
-from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.switched_field import SwitchedField
 from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import breakpoints, longest_step
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
+
+if TYPE_CHECKING:
+    import diffrax as dfx
 
 # Number of intervals in one call; a fixed number lets one compiled program serve all.
 WINDOW = 8
@@ -75,7 +74,7 @@ class TimeMap(eqx.Module):
     beyond: Array
     unit: Array
     sizes: Array
-    solver: dfx.AbstractAdaptiveSolver | None
+    solver: "dfx.AbstractAdaptiveSolver | None"
     switched: SwitchedField | None
 
     def __init__(
@@ -88,7 +87,7 @@ class TimeMap(eqx.Module):
         bound: float,
         sizes: State | None = None,
         beyond: float = 0.0,
-        solver: dfx.AbstractAdaptiveSolver | None = None,
+        solver: "dfx.AbstractAdaptiveSolver | None" = None,
         atol: float | None = None,
     ):
         """Store the system, the structure of a state, and numbers as arrays, so that new values compile nothing."""
@@ -250,6 +249,9 @@ def _by_kernel(time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.nd
     with placed(xs.size, ()):
         if current().platform == "cpu":
             return None
+        from dynsim.integrators.diffrax_backend import Diffrax
+        from dynsim.integrators.in_lanes import Ways
+
         flow = _Rescaled(time_map=time_map, longest=math.inf if longest is None else float(longest))  # pyright: ignore[reportCallIssue]
         atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
         solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=WINDOW * STEPS)
@@ -371,6 +373,10 @@ def _run(time_map: TimeMap, xs: Any, begin: Any, jumps: Any, longest: Any, windo
 
 def _apart(time_map: TimeMap, xs: Array, begin: Array, jumps: Array, longest: Any) -> Array:
     """Do the same as `_run` with a given solver, with separate steps for each member; NaN where it fails."""
+    import diffrax as dfx
+
+    from dynsim.integrators.embedded import solve_within
+
     sizes, velocity = time_map.sizes, velocity_of(time_map)
     ts = begin + time_map.interval * jnp.arange(1.0, WINDOW + 1)
 
@@ -434,6 +440,10 @@ def _map_interval(
 def _flow_interval(
     time_map: TimeMap, ys: Array, begin: Array, length: Array, jumps: Array, longest: Any
 ) -> tuple[Array, Array, Array]:
+    import diffrax as dfx
+
+    from dynsim.integrators.embedded import solve_within
+
     velocity = jax.vmap(velocity_of(time_map), in_axes=(None, 1), out_axes=1)
     worst = lambda error: jnp.max(jnp.sqrt(jnp.mean(error**2, axis=0)))
     sizes = time_map.sizes[:, None]

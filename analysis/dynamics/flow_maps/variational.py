@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
@@ -16,7 +17,7 @@ from dynsim.errors import ArgumentError, shown
 from dynsim.integrators.switched_field import SwitchedField, switched_field
 from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import longest_step
-from dynsim.programs import compiles_little
+from dynsim.programs import NumbersFunction, Programmed, compiles_little
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
 if TYPE_CHECKING:
@@ -105,6 +106,10 @@ class Linearised(eqx.Module):
         """Compute the velocities of a state and of tangent vectors under a flow."""
         del args
         return self._with_vectors(lambda z: self.system.vector_field(t, self.restored(z)), y)
+
+    def in_python(self, n: int) -> NumbersFunction | None:
+        """The field of n entries of a state and n vectors for Python, or None if it should be compiled."""
+        return _FIELD.numbers((self,), np.zeros(()), np.zeros(n), np.zeros((n, n)))
 
     def velocity(self, t: Array, x: Array) -> Array:
         """Compute the velocity of a flattened state, by Filippov's convention on a surface where the field jumps."""
@@ -196,3 +201,6 @@ class Linearised(eqx.Module):
         x, V = y
         f = lambda z: ravel_pytree(fn(z))[0]
         return f(x), jax.vmap(lambda v: jax.jvp(f, (x,), (v,))[1], in_axes=1, out_axes=1)(V)
+
+
+_FIELD = Programmed(lambda pair, t, x, V: pair.field(t, (x, V)))

@@ -19,13 +19,14 @@ Bifurcations of Dynamical Equilibria (2000), chapter 7; R. Seydel, Practical Bif
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.linearisation import null_vectors
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.dynamics.sparse.matrices import Extended, SparseMatrix, pseudo_inverse
 from dynsim._core.printing import one_line, report
 
 # Steps of the differences, in the units of the curve: with rounding the error of third derivatives is 1e-9 of them.
@@ -37,7 +38,7 @@ ERRORS = 10.0
 # Product of the critical vectors below which the eigenvalue zero is not simple.
 SIMPLE = 1e-6
 
-Derivatives = Callable[[np.ndarray], np.ndarray]  # [J, F_p] at a displacement of state and parameter, (d, d + 1)
+Derivatives = Callable[[np.ndarray], Any]  # [J, F_p] at a displacement of state and parameter, (d, d + 1)
 
 
 class BranchForm(NamedTuple):
@@ -55,7 +56,7 @@ class BranchForm(NamedTuple):
     __str__ = report
 
 
-def branch_form(derivatives: Derivatives, here: Float[np.ndarray, "d n"]) -> BranchForm:
+def branch_form(derivatives: Derivatives, here: Float[np.ndarray, "d n"] | Extended) -> BranchForm:
     """Compute the normal form of a simple branch point from the derivatives of the equations near it.
 
     Args:
@@ -68,7 +69,7 @@ def branch_form(derivatives: Derivatives, here: Float[np.ndarray, "d n"]) -> Bra
         >>> found.kind, round(found.coefficient.value, 6)
         ('pitchfork', -1.0)
     """
-    J, slope = here[:, :-1], here[:, -1]
+    J, slope = (here.inner, here.column) if isinstance(here, Extended) else (here[:, :-1], here[:, -1])
     v, w = null_vectors(J)
     if abs(float(w @ v)) <= SIMPLE:
         return BranchForm("degenerate", why="the eigenvalue 0 is not simple")
@@ -94,18 +95,17 @@ def branch_form(derivatives: Derivatives, here: Float[np.ndarray, "d n"]) -> Bra
 
 
 def _reduced(
-    derivatives: Derivatives, J: np.ndarray, slope: np.ndarray, v: np.ndarray, w: np.ndarray, step: float
+    derivatives: Derivatives, J: np.ndarray | SparseMatrix, slope: np.ndarray, v: np.ndarray, w: np.ndarray, step: float
 ) -> tuple[Coefficient, Coefficient, Coefficient, Coefficient]:
     """Compute a20, a11, a02 and a30 by differences; sizes include the next order, and J, at a distance of one."""
-    left, sizes, right = np.linalg.svd(J)
-    solved = lambda b: -right[:-1].T @ ((left[:, :-1].T @ b) / sizes[:-1])
-    along, across = np.append(v, 0.0), np.append(solved(slope), 1.0)
+    solved = pseudo_inverse(J, v, w)
+    along, across = np.append(v, 0.0), np.append(-solved(slope), 1.0)
     across = across / np.linalg.norm(across)
     first, second = (_differences(derivatives, way, step) for way in (along, across))
     square = first[0] @ along
-    bent = np.append(solved(square), 0.0)
+    bent = np.append(-solved(square), 0.0)
     cube = first[1] @ along + 3 * first[0] @ bent
-    linear = np.abs(J) @ np.abs(v)  # of which rounding errors remain where all terms of higher order vanish
+    linear = abs(J) @ np.abs(v)  # of which rounding errors remain where all terms of higher order vanish
     size = lambda *vectors: sum(float(np.abs(w) @ np.abs(one)) for one in (linear, *vectors))
     return (
         Coefficient(float(w @ square), size(square, first[1] @ along)),
@@ -115,7 +115,7 @@ def _reduced(
     )
 
 
-def _differences(derivatives: Derivatives, way: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
+def _differences(derivatives: Derivatives, way: np.ndarray, step: float) -> tuple[Any, Any]:
     """Compute first and second derivatives of [J, F_p] along a direction by central differences of order four."""
     far, near, here, after, beyond = (derivatives(k * step * way) for k in (-2, -1, 0, 1, 2))
     first = (8 * (after - near) - (beyond - far)) / (12 * step)

@@ -46,6 +46,18 @@ class FlowChart(eqx.Module):
         return found
 
 
+class FlatChart(eqx.Module):
+    """Vector field of a flow on a flat space in the displacement from a state."""
+
+    flow: AbstractFlow
+    state: State
+
+    def __call__(self, u: Array) -> Array:
+        """Compute the velocity at a displacement u."""
+        flat, restored = ravel_pytree(self.state)
+        return ravel_pytree(self.flow.vector_field(jnp.zeros(()), restored(flat + u)))[0]
+
+
 class MapChart(eqx.Module):
     """Iterate of a map in the tangent coordinates u = B^T (y - x) of a point y, correct to fifth order in u.
 

@@ -13,6 +13,7 @@ from jaxtyping import Float, Inexact
 
 from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import Chart, FlowChart, Form, second_derivative, series, third_derivative
+from analysis.dynamics.sparse.matrices import SparseMatrix, conditioning, solved_beside
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
@@ -69,22 +70,27 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
     """
-    chart, A = FlowChart(flow, state, tangent_basis(flow.space, state)), tangent_jacobian(flow, state)
+    return hopf_coefficient(*_chart(flow, state), frequency)
+
+
+def hopf_coefficient(chart: Chart, A: Float[np.ndarray, "d d"] | SparseMatrix, frequency: float) -> Coefficient:
+    """Compute the first Lyapunov coefficient from a vector field and its Jacobian; see `lyapunov_coefficient`."""
     q, p, critical = eigenvectors_near(A, 1j * frequency)
     w = critical.imag
-    sizes = np.linalg.svd(A, compute_uv=False)
-    if w <= 0 or sizes[-1] <= SINGULAR * sizes[0]:
+    if w <= 0 or conditioning(A) <= SINGULAR:
         return UNKNOWN
     p = p / np.conj(np.vdot(p, q))
     B = lambda u, v: second_derivative(chart, u, v)
-    steady = np.linalg.solve(A, B(q, q.conj()).value)
-    double = np.linalg.solve(2j * w * np.eye(len(A)) - A, B(q, q).value)
+    steady = solved_beside(A, 0.0, B(q, q.conj()).value)
+    double = -solved_beside(A, 2j * w, B(q, q).value)
     cubic = third_derivative(chart, q, q, q.conj())
     value, size = weighed(p, (1, cubic), (-2, B(q, steady)), (1, B(q.conj(), double)))
     return Coefficient(value.real / (2 * w), size / (2 * w))
 
 
-def fold_coefficient(chart: Chart, J: Float[np.ndarray, "d d"], slope: Float[np.ndarray, " d"]) -> Coefficient:
+def fold_coefficient(
+    chart: Chart, J: Float[np.ndarray, "d d"] | SparseMatrix, slope: Float[np.ndarray, " d"]
+) -> Coefficient:
     """Compute c of a fold, near which the parameter is lambda_0 + c s^2 at distance s along the branch.
 
     Where c > 0 the two equilibria exist for larger parameter values. The result is NaN if the derivative by the

@@ -1,24 +1,23 @@
 """Compute a single periodic orbit by collocation from a guess of a state and the period."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.periodic_orbits.collocation import (
-    CycleField,
-    Intervals,
-    adapted_mesh,
-    evaluated,
-    halved,
-    rule,
-    solved,
+from analysis.dynamics.collocation.intervals import CycleField
+from analysis.dynamics.collocation.solver import (
+    LAST,
+    MOST,
+    BoundaryProblem,
+    Collocated,
+    collocated,
+    gauss_points,
+    periodic,
 )
 from dynsim.errors import ArgumentError
 from dynsim.spaces.base import nearest
 
-MOST = 400
-"""Most intervals of a mesh."""
 # Fewest intervals with which an orbit is begun, the relative tolerance of the trajectory that is its guess, and the
 # number of its steps in an interval.
 FEWEST, GUESS, SHORTER = 20, 1e-6, 4
@@ -28,31 +27,6 @@ RETURNS = 1.5
 INSIDE = 9
 # Share of the mean density of a first mesh that every part of an orbit has.
 EVENLY = 0.25
-# Most Newton steps on a mesh, and most meshes.
-STEPS, MESHES = 30, 12
-# Last Newton step, relative to the states or the period, at which an orbit counts as found.
-LAST = 1e-9
-# Largest change of the period in a Newton step, relative to it.
-STRETCH = 1 / 3
-# Largest factor by which the number of intervals grows at once, and its factor beyond what the error asks for.
-GROWTH, ROOM = 2.0, 1.1
-
-
-class Collocated(NamedTuple):
-    """Periodic orbit on a mesh: its states at the ends of intervals, the period, and the solutions of the intervals.
-
-    `turn` is the increment of the state over a period, `gap` the largest distance of successive intervals, and `error`
-    an estimate of the errors of the states, relative to their ranges.
-    """
-
-    mesh: np.ndarray
-    nodes: np.ndarray
-    period: float
-    intervals: Intervals
-    speeds: np.ndarray
-    turn: np.ndarray
-    gap: float
-    error: float
 
 
 def collocated_orbit(
@@ -81,22 +55,10 @@ def collocated_orbit(
     Raises:
         ValueError: if Newton's method leads to no orbit, or the orbit needs more than 400 intervals.
     """
-    mesh, nodes, stages, period = _guess(field, start, period, angles, max(count, FEWEST), forced=forced)
-    away = nodes[-1] - nodes[0]
-    turn, nodes, time = away - nearest(away, angles), nodes[:-1], period
-    for _ in range(MESHES):
-        found = _on_mesh(field, mesh, nodes, stages, time, turn, forced)
-        if found.error <= accuracy:
-            return found
-        if len(mesh) > MOST:
-            break
-        factor = min(GROWTH, ROOM * (found.error / accuracy) ** (1 / (2 * stages.shape[1])))
-        more = min(int(np.ceil((len(mesh) - 1) * factor)), MOST)
-        new = adapted_mesh(mesh, found.nodes, found.intervals.stages, more)
-        nodes, stages = _moved(found, new)
-        mesh, time = new, found.period
-    must = f"be an orbit that {MOST} intervals of a mesh resolve to {accuracy:.1g}"
-    raise ArgumentError("guess", must, f"leads to one with an error of {found.error:.1g}")
+    mesh, whole, stages, period = _guess(field, start, period, angles, max(count, FEWEST), forced=forced)
+    away = whole[-1] - whole[0]
+    problem = BoundaryProblem(field, periodic(away - nearest(away, angles)), free=not forced, periodic=True)
+    return collocated(problem, mesh, whole[:-1], stages, period, accuracy)
 
 
 def _guess(
@@ -119,7 +81,7 @@ def _guess(
     total = np.linspace(0.0, 1.0, len(ends)) + EVENLY * ends / period
     mesh = np.interp(np.linspace(0.0, total[-1], count + 1), total, ends / period)
     mesh[-1] = 1.0
-    inner = mesh[:-1, None] + np.diff(mesh)[:, None] * rule().c
+    inner = gauss_points(mesh)
     whole = path.sol(np.concatenate([mesh, inner.ravel()]) * period).T
     return mesh, whole[: count + 1], whole[count + 1 :].reshape(*inner.shape, -1), period
 
@@ -151,72 +113,3 @@ def _turn(
         lambda t: float(apart(t)), bounds=(low, high), method="bounded", options=options
     )
     return path, float(found.x), float(found.fun)
-
-
-def _moved(found: Collocated, mesh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluate an orbit at the nodes and the Gauss points of another mesh."""
-    inner = mesh[:-1, None] + np.diff(mesh)[:, None] * rule().c
-    at = lambda shares: evaluated(found.mesh, found.nodes, found.intervals.stages, shares)
-    return at(mesh[:-1]), at(inner.ravel()).reshape(*inner.shape, -1)
-
-
-def _on_mesh(
-    field: CycleField,
-    mesh: np.ndarray,
-    nodes: np.ndarray,
-    stages: np.ndarray,
-    period: float,
-    turn: np.ndarray,
-    forced: bool,
-) -> Collocated:
-    """Find an orbit on a mesh by Newton's method for its states and the period, and estimate its error."""
-    (N, n), shares = nodes.shape, np.diff(mesh)
-    after = np.roll(np.arange(N), -1)
-    wound = np.zeros((N, n))
-    wound[-1] = turn
-
-    def solution(intervals: Intervals, speeds: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-        """Solve the linear equations of a Newton step; the nodes do not move along the flow on average."""
-        import scipy.sparse.linalg
-
-        rows, columns = (np.arange(N)[:, None, None] * n + np.arange(n)[:, None]), np.arange(n)
-        own = (np.broadcast_to(rows, (N, n, n)), np.broadcast_to(np.arange(N)[:, None, None] * n + columns, (N, n, n)))
-        next_ones = (np.arange(N * n), (after[:, None] * n + columns).ravel())
-        last = np.full(N * n, N * n)
-        rates = np.zeros(N * n) if forced else (intervals.rates * shares[:, None]).ravel()
-        phase = np.zeros(N * n) if forced else speeds.ravel() / np.linalg.norm(speeds)
-        entries = [intervals.maps.ravel(), np.full(N * n, -1.0), rates, phase, [1.0 if forced else 0.0]]
-        at = [own[0].ravel(), next_ones[0], np.arange(N * n), last, [N * n]]
-        to = [own[1].ravel(), next_ones[1], last, next_ones[1], [N * n]]
-        places = (np.concatenate(at), np.concatenate(to))
-        matrix = scipy.sparse.csc_array((np.concatenate(entries), places), shape=(N * n + 1, N * n + 1))
-        return scipy.sparse.linalg.splu(matrix).solve(-np.append(gaps.ravel(), 0.0))
-
-    def at(intervals: Intervals) -> tuple[np.ndarray, np.ndarray]:
-        if not np.all(np.isfinite(intervals.ends)):
-            raise ArgumentError("guess", "lead to a periodic orbit", "leads to values that are not finite")
-        speeds = field.at(period * mesh[1:], intervals.ends, np.zeros(()))[0]
-        return speeds, intervals.ends - nodes[after] - wound
-
-    for _ in range(STEPS):
-        found = solved(field, period * mesh[:-1], period * shares, nodes, 0.0, stages, once=True)
-        speeds, gaps = at(found)
-        try:
-            change = solution(found, speeds, gaps)
-        except RuntimeError:  # a singular matrix
-            break
-        moves = change[:-1].reshape(N, n)
-        stretch = float(np.clip(change[-1], -STRETCH * period, STRETCH * period))
-        by = np.column_stack([moves, np.zeros(N), stretch * shares])
-        stages = found.stages + np.einsum("kmij,kj->kmi", found.moves, by)
-        nodes, period = nodes + moves, period + stretch
-        ranges = np.ptp(nodes, axis=0) + LAST * (1 + np.max(np.abs(nodes), axis=0))
-        if max(float(np.max(np.abs(moves) / ranges)), abs(float(change[-1])) / period) <= LAST:
-            found = solved(field, period * mesh[:-1], period * shares, nodes, 0.0, stages)
-            speeds, gaps = at(found)
-            fine = halved(field, period * mesh[:-1], period * shares, nodes, 0.0, found.stages)
-            fine_speeds, fine_gaps = at(fine)
-            change = np.abs(solution(fine, fine_speeds, fine_gaps - gaps))
-            error = max(float(np.max(change[:-1].reshape(N, n) / ranges)), float(change[-1]) / period)
-            return Collocated(mesh, nodes, period, found, speeds, turn, float(np.max(np.abs(gaps))), error)
-    raise ArgumentError("guess", "be near a periodic orbit", f"leads to none in {STEPS} steps of Newton's method")

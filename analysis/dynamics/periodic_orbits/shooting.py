@@ -1,5 +1,6 @@
 """Compute periodic orbits of flows by multiple shooting on any state space, with their Floquet multipliers."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,15 +10,16 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
+from analysis.dynamics.collocation.intervals import ACCURATE, METHODS, CycleField
 from analysis.dynamics.equilibrium_types import fixed_point_type
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
+from analysis.dynamics.flow_maps.python_solver import StuckError, advanced
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.periodic_orbits.collocated_orbit import collocated_orbit
-from analysis.dynamics.periodic_orbits.collocation import ACCURATE, METHODS, CycleField
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.flat import flat_state, states_like
@@ -427,10 +429,38 @@ def shots(
     One compiled program serves any number of states: they are filled up to a multiple of `ROWS`, and it stops after
     those that are given.
     """
+    quick = _segments_in_python(pair, np.asarray(nodes, float), begins, durations, float(rtol))
+    if quick is not None:
+        return quick
     count = len(durations)
     room = -(-count // ROWS) * ROWS
     parts = [filled(np.asarray(part, float), room) for part in (nodes, begins, durations)]
     return tuple(part[:count] for part in jax.device_get(_segments(pair, *parts, np.asarray(count), rtol)))
+
+
+def _segments_in_python(
+    pair: Linearised, nodes: np.ndarray, begins: np.ndarray, durations: np.ndarray, rtol: float
+) -> tuple[np.ndarray, ...] | None:
+    """Do the same without compiling, or return None if the field has no short program or more steps are needed."""
+    n = nodes.shape[1]
+    field = pair.in_python(n) if pair.rolled and pair.switched is None and is_flat(pair.system.space) else None
+    if field is None:
+        return None
+    ends, maps, velocities = np.full_like(nodes, np.nan), np.empty((len(nodes), n, n)), []
+    atol = rtol / 100 if pair.atol is None else float(pair.atol)
+    longest = math.inf if pair.longest is None else float(pair.longest)
+    for k, (x, begin, time) in enumerate(zip(nodes, begins.tolist(), durations.tolist(), strict=True)):
+        start = np.append(x, np.eye(n))
+        try:
+            y = advanced(field, begin, begin + time, start, time / 100, rtol=rtol, atol=atol, longest=longest)
+        except StuckError as stuck:
+            if not stuck.rejected:
+                return None
+            y = np.full_like(start, np.nan)
+        ends[k], maps[k] = y[:n], y[n:].reshape(n, n)
+        velocities.append([field([t, *z.tolist()])[:n] for t, z in ((begin + time, y), (begin, start))])
+    last, first = np.swapaxes(np.array(velocities), 0, 1)
+    return ends, maps, last, first
 
 
 def stops_at(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> np.ndarray:

@@ -6,6 +6,7 @@ from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.conditions import Conditions, Hypothesis
 from analysis.theorems.fields import continuous, field_of
 from analysis.theorems.regions import as_region, point
+from analysis.theorems.subdivision import equal_parts
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import integer
@@ -45,7 +46,7 @@ def picard_lindelof(flow: AbstractFlow, sides: BoxLike, start: ArrayLike, *, par
         raise ArgumentError("start", "be inside the box", f"is {at.tolist()}")
     given = field_of(flow, n, "the theorem of Picard and Lindeloef")
     field = IntervalFunction(given, n)
-    boxes = _cover(where.sides, integer("parts", parts, least=1))
+    boxes = equal_parts(where.sides, integer("parts", parts, least=1))
     speeds, slopes = field.enclosed(boxes), field.slopes(boxes)
     speed = float(np.max(np.abs(speeds)))
     rows = np.nextafter(np.sum(np.max(np.abs(slopes), axis=3), axis=2) * (1 + 4 * n * np.finfo(float).eps), np.inf)
@@ -66,13 +67,3 @@ def picard_lindelof(flow: AbstractFlow, sides: BoxLike, start: ArrayLike, *, par
         "existence and uniqueness are not implied",
         where, flow, numbers,
     )  # fmt: skip
-
-
-def _cover(sides: np.ndarray, parts: int) -> np.ndarray:
-    """Cut a box into about so many equal boxes."""
-    n = len(sides)
-    count = max(1, round(parts ** (1 / n)))
-    cuts = [np.linspace(low, high, count + 1) for low, high in sides]
-    places = np.indices((count,) * n).reshape(n, -1)
-    ends = [np.stack([cut[k], cut[k + 1]], axis=1) for cut, k in zip(cuts, places, strict=True)]
-    return np.stack(ends, axis=1)

@@ -7,13 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 
 from analysis.theorems.boundary import bounded, pointing_inwards
 from analysis.theorems.conditions import UNDECIDED, Conditions, Hypothesis, decided, known, together
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth
 from analysis.theorems.matrices import leading_minors
+from analysis.theorems.quadratic import lyapunov_matrix
 from analysis.theorems.regions import Region, as_region, box, point, written
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.checked import checked
@@ -109,12 +109,10 @@ def _alone(field: Field, at: np.ndarray, size: float, budget: int) -> list[Hypot
     words, sense = "no other solution stays near it", "(x - x*)' P (x - x*) falls"
     still = vanishes("the point is an equilibrium", "f(x*) = 0", field, at)
     A = np.asarray(jax.jacfwd(field)(jnp.asarray(at)))
-    n, values = len(at), np.linalg.eigvals(A)
-    if np.min(np.abs(values[:, None] + values[None, :])) < 1e-8 * (1 + np.max(np.abs(values))):
+    n, P = len(at), lyapunov_matrix(A)
+    if P is None:
         row = known(words, f"{sense}: Lyapunov's equation has no solution at {written(at)}", None, "floats")
         return [still, row]
-    P = scipy.linalg.solve_continuous_lyapunov(A.T, -np.eye(n))
-    P = (P + P.T) / 2
     fall = lambda x: -2 * jnp.dot(P @ (x - at), field(x))
     near = box(np.stack([at - size, at + size], axis=1))
     minors = [positive(minor, near, budget=budget) for minor in leading_minors(jax.hessian(fall), n)]

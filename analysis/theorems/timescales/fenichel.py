@@ -1,6 +1,5 @@
 """Fenichel's theorem: a critical manifold that is normally hyperbolic persists as a slow manifold."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import jax
@@ -11,10 +10,9 @@ from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.matrices import determinant
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
+from analysis.theorems.timescales.critical_manifolds import at_rest, critical_curve, fast_components
 from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
-from dynsim._core.validation import integer
-from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 
@@ -48,17 +46,13 @@ def fenichel(
     """
     where = as_region(region)
     n = where.dimension
-    quick = [integer("fast", k, least=0) for k in fast]
-    if not 1 <= len(quick) <= 2 or len(set(quick)) != len(quick) or max(quick) >= n:
-        raise ArgumentError("fast", f"be one or two different indices below {n}", f"is {list(fast)}")
+    quick = fast_components(fast, n, 2)
     field = field_of(flow, n, "Fenichel's theorem")
     J = lambda x: jax.jacfwd(field)(x)[jnp.asarray(quick)][:, jnp.asarray(quick)]
-    rests = [lambda x, k=k: field(x)[k] for k in quick]
-    both = [lambda x, g=g: -g(x) for g in rests[1:]]
-    at_rest, on = dataclasses.replace(where, inside=(*where.inside, *rests, *both)), len(where.inside)
-    attracts = [positive(lambda x: -jnp.trace(J(x)), at_rest, on=on, budget=budget)]
+    resting, on = at_rest(where, field, quick)
+    attracts = [positive(lambda x: -jnp.trace(J(x)), resting, on=on, budget=budget)]
     if len(quick) == 2:
-        attracts.append(positive(lambda x: determinant(J(x)), at_rest, on=on, budget=budget))
+        attracts.append(positive(lambda x: determinant(J(x)), resting, on=on, budget=budget))
     return Conditions(
         "Fenichel's theorem",
         "C. Kuehn, Multiple Time Scale Dynamics, Springer 2015, theorem 3.1.4",
@@ -69,5 +63,5 @@ def fenichel(
         ),
         "for small enough time-scale ratios a slow manifold lies near the critical one and attracts",
         "the critical manifold loses its normal hyperbolicity in the region, or repels",
-        where, flow,
+        where, flow, {}, critical_curve(where, field, quick),
     )  # fmt: skip

@@ -61,10 +61,11 @@ def from_text(word: str, given: Mapping[str, Any], calculus: str | None, *, hybr
     from dynsim.equations.files import text_of
     from dynsim.equations.system import system
     from dynsim.equations.transitions import with_transitions
-    from dynsim.simulation.hybrid_equations import hybrid_system
 
     with typed_as(text="system", path="system"):
         text = text_of(word)
         if hybrid and with_transitions(text).statements:
+            from dynsim.simulation.hybrid_equations import hybrid_system
+
             return hybrid_system(text, given)
         return system(text, given, calculus=calculus or "ito")

@@ -80,6 +80,8 @@ class Simulate(SystemOptions):
     """print the times at which components pass values: NAME=VALUE, NAME=VALUE:up or NAME=VALUE:down"""
     events_out: Path | None = None
     """a table (.csv, .parquet or .npz) of the times and states of these events, to write"""
+    theorems: bool = False
+    """print which theorems on the consensus of tokens apply to this flow and start, with all margins"""
     out: Path | None = None
     """the run file (.npz), or a table of times and states (.csv or .parquet), to write; an ensemble keeps finished
     members beside it and resumes from them"""

@@ -2,18 +2,17 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
 from dynsim.cli.building.flow_options import Simulate
+from dynsim.cli.building.spaces import space
 from dynsim.cli.parsing.options import typed_as
 from dynsim.cli.parsing.tables import matrix
-from dynsim.errors import ArgumentError, nearest
+from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
-from dynsim.spaces import AbstractSpace, Ellipsoid, Euclidean, Simplex, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import changed
@@ -142,15 +141,3 @@ def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:
     if size:
         found |= {"tokens"} | ({"dimension"} if o.dimension != size else set()) | ({"initial"} if o.start else set())
     return found | {"trust"}
-
-
-def space(name: str) -> AbstractSpace:
-    """Build a state space by name; `ellipsoid:FILE` is the ellipsoid of the matrix W in a file."""
-    plain = {"sphere": Sphere, "euclidean": Euclidean, "simplex": Simplex}
-    if name in plain:
-        return plain[name]()
-    if name.startswith("ellipsoid:"):
-        with typed_as(matrix="space"):
-            return Ellipsoid(matrix(Path(name.partition(":")[2]), "space"))
-    must = "be sphere, euclidean, simplex or ellipsoid:FILE"
-    raise ArgumentError("space", must, f"is `{name}`{nearest(name, plain)}")

@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -13,19 +13,19 @@ from jax.flatten_util import ravel_pytree
 from dynsim._core.types import State
 from dynsim.cli.building.equations import first_value, from_text, has_value, is_equations, names, title
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
-from dynsim.cli.building.papers import MODEL, SYSTEMS, space, unused
-from dynsim.cli.building.papers import build as built
+from dynsim.cli.building.spaces import space
 from dynsim.cli.parsing.options import nearest_option, parse, refuse_unused, typed_as, warn
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.parsing.tables import number
 from dynsim.cli.simulate import WITH_OWN_OPTIONS
 from dynsim.errors import ArgumentError, check_positive, counted, nearest
 from dynsim.keys import random_key
-from dynsim.simulation.hybrid_equations import HybridSystem
 from dynsim.systems.angles import turning
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
-from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import Components, changed, components, declared, listed, parameters
+
+if TYPE_CHECKING:
+    from dynsim.simulation.hybrid_equations import HybridSystem
 
 System = AbstractFlow | AbstractMap
 NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "atol", "members",
@@ -44,8 +44,9 @@ class Found(NamedTuple):
     Attributes:
         name: its name.
         system: the flow or the map.
-        start: its initial state; None if its dimension is unknown.
+        start: its initial state; None if its dimension is unknown, or if a random one is to be drawn when it is needed.
         box: a window for portraits, or ().
+        random: seed and dimension of a random initial state.
         hybrid: the hybrid system whose first flow it is, if it has transitions.
     """
 
@@ -53,7 +54,15 @@ class Found(NamedTuple):
     system: Any
     start: State | None
     box: tuple[float, ...] = ()
-    hybrid: HybridSystem | None = None
+    random: tuple[int, int] | None = None
+    hybrid: "HybridSystem | None" = None
+
+    def state(self) -> State | None:
+        """Get the initial state, drawn if that is to be done, or None if the dimension is unknown."""
+        if self.start is not None or self.random is None:
+            return self.start
+        seed, dimension = self.random
+        return self.system.space.sample(random_key(seed, "start"), (dimension,))
 
     def begun(self, dimension: int | None = None) -> State:
         """Get the initial state, or draw a random one of this dimension.
@@ -61,8 +70,9 @@ class Found(NamedTuple):
         Raises:
             ValueError: if neither is known.
         """
-        if self.start is not None:
-            return self.start
+        known = self.state()
+        if known is not None:
+            return known
         if dimension is None:
             must = f"be given for `{self.name}`, whose dimension is unknown"
             raise ArgumentError("start", must, "is not")
@@ -105,9 +115,13 @@ def _named(o: SystemOptions, command: str) -> Found:
     if is_equations(o.system):
         refuse_unused(o, OF_FUNCTIONS, "unless the system is a function of yours, which equations are not")
         return _started(o, _of_text(o, given, command))
-    if ":" not in o.system:
-        own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
-        refuse_unused(o, own, f"unless the system is a function of yours, which `{o.system}` is not")
+    if ":" in o.system and o.system.partition("/")[0] not in STARTED:
+        return _fitting(o, _started(o, _own(o, given, command)), command)
+    from dynsim.cli.building.papers import SYSTEMS
+    from dynsim.systems.catalogue.entries import CATALOGUE
+
+    own = [name for name in OF_FUNCTIONS if name != "space" or o.system not in SYSTEMS]
+    refuse_unused(o, own, f"unless the system is a function of yours, which `{o.system}` is not")
     if o.system in CATALOGUE:
         entry = CATALOGUE[o.system]
         _only(given, parameters(entry.system()), o, command)
@@ -122,8 +136,6 @@ def _named(o: SystemOptions, command: str) -> Found:
         return _started(o, _of_tokens(o, given, command))
     if o.system.partition("/")[0] in STARTED:
         return _started(o, _of_paper(o, given, command))
-    if ":" in o.system:
-        return _fitting(o, _started(o, _own(o, given, command)), command)
     if o.system.endswith(".py"):
         raise without_name("system", o.system)
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
@@ -145,16 +157,18 @@ def _of_text(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
         if name not in values and not has_value(o.system, name) and (first := first_value(o, name)) is not None:
             values[name] = first
     read: Any = from_text(o.system, values, getattr(o, "calculus", None), hybrid=command in WITH_TRANSITIONS)
-    hybrid = read if isinstance(read, HybridSystem) else None
+    hybrid = read if hasattr(read, "transitions") else None
     made: Any = read if hybrid is None else hybrid.flow
     windows = {name: (low, high) for name, low, high in made.ranges}
     box = tuple(end for name in made.names for end in windows.get(name, ()))
     start = jnp.asarray(made.start) if made.start else None
-    return Found(title(o.system), made, start, box if len(box) == 2 * len(made.names) else (), hybrid)
+    return Found(title(o.system), made, start, box if len(box) == 2 * len(made.names) else (), hybrid=hybrid)
 
 
 def warn_below_zero(system: str, argument: str, values: Any) -> None:
     """Warn about negative values of populations and concentrations in the catalogue, which have no meaning."""
+    from dynsim.systems.catalogue.entries import CATALOGUE
+
     entry = CATALOGUE.get(system)
     if entry is not None and entry.counted and np.any(np.asarray(values, float) < 0):
         warn([f"`{argument}` reaches below zero, where the {entry.counted} of `{system}` have no meaning."])
@@ -219,6 +233,7 @@ def _words(given: Mapping[str, str]) -> list[str]:
 def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     """Build a flow of tokens from the options of `dynsim simulate`."""
     from dynsim.cli.building.flow_options import Simulate, with_dimension
+    from dynsim.cli.building.papers import MODEL, build, unused
     from dynsim.cli.building.starts import start
 
     known = ("tokens", "dimension", "initial", *MODEL)
@@ -227,7 +242,7 @@ def _of_tokens(o: SystemOptions, given: Mapping[str, str], command: str) -> Foun
     words = [o.system, "--seed", str(o.seed), *of_space, *_words(given)]
     parsed = parse(Simulate, words, f"simulate {o.system}")
     options = with_dimension(parsed)
-    made = built(options)
+    made = build(options)
     refuse_unused(parsed, unused(options, made), f"for `{o.system}`, on which it has no effect")
     return Found(o.system, made, start(options, made, 0))
 
@@ -320,8 +335,9 @@ def _fitting(o: SystemOptions, made: Found, command: str) -> Found:
     Without an initial state the centre of the box is used. `dynsim simulate` checks at the state that it draws instead.
     """
     size, x = _size(o), cast(Any, made.start)
-    if x is None and size is not None:
-        x = jnp.asarray(np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1), float)
+    if x is None:
+        centre = None if size is None else np.mean(np.reshape(getattr(o, "box", ()), (-1, 2)), axis=1)
+        x = made.state() if centre is None else jnp.asarray(centre, float)
     if x is None or command == "simulate" and not o.start:
         return made
     host = isinstance(made.system, AbstractMap) and made.system.on_host
@@ -353,7 +369,7 @@ def _started(o: SystemOptions, made: Found) -> Found:
     if not o.start:
         size, names = _size(o), made.system.names
         if made.start is None and names and size in (None, len(names)):
-            return made._replace(start=made.system.space.sample(random_key(o.seed, "start"), (len(names),)))
+            return made._replace(random=(o.seed, len(names)))
         return made
     if not all(map(math.isfinite, o.start)):
         raise ArgumentError("start", "hold finite numbers", f"is {o.start}")

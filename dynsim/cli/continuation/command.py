@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dynsim.cli.continuation.cycles import as_in_run, check_cycle, check_flow, diagram_of_cycle
+from dynsim.cli.continuation.cycles import as_in_run, check_cycle, check_flow, diagram_of_limit
 from dynsim.cli.continuation.ends import say_ends
 from dynsim.cli.continuation.options import Continue, check_numbers, steps_of, steps_of_orbits
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
+from dynsim.cli.continuation.watched import check_watched, watched
 from dynsim.cli.parsing.options import check_outputs, say, typed_as
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.system import parse_system
@@ -31,6 +32,7 @@ def main(words: Sequence[str]) -> int:
         raise _without_range(o)
     varied = o.varied  # raises for a bad range before anything is computed
     check_numbers(o)
+    check_watched(o)
     check_cycle(o)
     if o.resume is not None and not o.resume.is_file():
         raise ArgumentError("resume", "be a file", f"`{o.resume}` is not one")
@@ -136,11 +138,19 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
     from analysis.dynamics.diagrams import bifurcation_diagram, load_diagram, with_orbits
     from dynsim.systems.base import AbstractFlow
 
-    steps = steps_of(o)
-    of_orbits: Any = {"steps": steps_of_orbits(o), "max_period": o.max_period, "rtol": o.rtol, "atol": o.atol}
+    known = None
     if o.resume is not None:
         with typed_as(path="resume"):
-            diagram = load_diagram(o.resume)
+            known = load_diagram(o.resume)
+    state = lambda: made.begun(len(o.box) // 2 or None) if known is None else _first(known)
+    steps = watched(steps_of(o), o, parameter, state)
+    of_orbits: Any = {
+        "steps": watched(steps_of_orbits(o), o, parameter, state, orbits=True),
+        "max_period": o.max_period,
+    }
+    of_orbits |= {"rtol": o.rtol, "atol": o.atol}
+    if known is not None:
+        diagram = known
         if diagram.parameter != o.varied.name:
             raise ArgumentError(
                 "resume", f"be a diagram in `{o.varied.name}`", f"is a diagram in `{diagram.parameter}`"
@@ -153,7 +163,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
             with_orbits(diagram, parameter, segments=o.segments, method=o.method, **of_orbits) if o.cycles else diagram
         )
     if o.of_cycle:
-        return diagram_of_cycle(o, made, parameter)
+        return diagram_of_limit(o, made, parameter)
     if not o.varied.low <= parameter.value <= o.varied.high:
         parameter = parameter.of(parameter.at(o.varied.low))
     starts = _starts(o, made._replace(system=parameter.system), parameter, symmetries)
@@ -184,6 +194,9 @@ def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tupl
             made.system, key, box=box, shape=shape, num_starts=o.num_starts, symmetries=symmetries, invariant=gram,
         )  # fmt: skip
         say(str(found))
+        if not found.found and found.pseudo:
+            must = "have an equilibrium where the field is smooth at the first parameter"
+            raise ArgumentError("system", must, "has only pseudo-equilibria, where trajectories slide: not continued")
         if not found.found:
             where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
             raise ArgumentError(

@@ -1,8 +1,9 @@
-"""Continue a periodic orbit found by simulation, for `dynsim continue --from RUN` and `dynsim continue --cycle`."""
+"""Continue what a simulation has reached, for `dynsim continue --from RUN` and `dynsim continue --cycle`."""
 
 from typing import TYPE_CHECKING, Any
 
-from dynsim.cli.continuation.options import Continue, steps_of_orbits
+from dynsim.cli.continuation.options import Continue, steps_of, steps_of_orbits
+from dynsim.cli.continuation.watched import watched
 from dynsim.cli.parsing.options import refuse_unused, say, typed_as
 from dynsim.errors import ArgumentError
 
@@ -17,7 +18,8 @@ def check_cycle(o: Continue) -> None:
     if not o.of_cycle:
         return
     option = "--from" if o.from_ is not None else "--cycle"
-    refuse_unused(o, ("box", "num_starts", "levels", "cycles", "counts", "resume"), f"with `{option}`")
+    of_equilibria = ("levels", "cycles") * (o.from_ is None)
+    refuse_unused(o, ("box", "num_starts", "counts", "resume", *of_equilibria), f"with `{option}`")
     refuse_unused(o, ("start",) * (o.from_ is not None), "with `--from`, whose final state is the start")
     if o.from_ is not None and not o.from_.is_file():
         raise ArgumentError("from", "be a file", f"`{o.from_}` is not one")
@@ -63,24 +65,32 @@ def as_in_run(o: Continue, made: "Found") -> "Found":
     return made._replace(system=changed(system, chosen), start=run.final)
 
 
-def diagram_of_cycle(o: Continue, made: "Found", parameter: "Parameter") -> "Diagram":
-    """Compute the periodic orbit that the start approaches, print it, and continue it."""
-    from analysis.dynamics.attractors.attracting_orbit import attracting_orbit
+def diagram_of_limit(o: Continue, made: "Found", parameter: "Parameter") -> "Diagram":
+    """Compute the periodic orbit, or with `--from` the equilibrium, that the start approaches, and continue it."""
+    from analysis.dynamics.attractors.attracting_orbit import attracting_orbit, limit_of
+    from analysis.dynamics.attractors.options import Search
     from analysis.dynamics.continuation.equilibria import check_autonomous
     from analysis.dynamics.continuation.orbits import continue_orbits
-    from analysis.dynamics.diagrams import Diagram
+    from analysis.dynamics.diagrams import Diagram, bifurcation_diagram, with_orbits
     from dynsim.systems.named import components
 
     start = made.begun()
+    steps = watched(steps_of_orbits(o), o, parameter, lambda: start, orbits=True)
+    of_orbits: Any = {"steps": steps, "max_period": o.max_period, "rtol": o.rtol, "atol": o.atol, "method": o.method}
     if not parameter.low <= parameter.value <= parameter.high:
-        must = f"be a range that contains the value {parameter.value:g} at which the periodic orbit is"
+        must = f"be a range that contains the value {parameter.value:g} at which the solution is"
         raise ArgumentError("parameter", must, f"is `{o.parameter}`")
     check_autonomous("system", parameter, start)
     with typed_as(start="from" if o.from_ is not None else "start"):
-        orbit = attracting_orbit(parameter.system, start, segments=o.segments)
+        limit = limit_of(parameter.system, start, Search())
+        if o.from_ is not None and limit.kind == "equilibrium":
+            say(str(limit))
+            steps = watched(steps_of(o), o, parameter, lambda: start)
+            diagram = bifurcation_diagram(parameter, [limit.state], levels=o.levels, steps=steps)
+            return with_orbits(diagram, parameter, segments=o.segments, **of_orbits) if o.cycles else diagram
+        orbit = attracting_orbit(parameter.system, limit, segments=o.segments)
+    refuse_unused(o, ("levels", "cycles"), "with `--from` and a run that ends on a periodic orbit")
     say(str(orbit))
-    found = continue_orbits(
-        parameter, orbit, steps=steps_of_orbits(o), max_period=o.max_period, rtol=o.rtol, atol=o.atol, method=o.method
-    )  # fmt: skip
+    found = continue_orbits(parameter, orbit, **of_orbits)
     known = components(parameter.system, start)
     return Diagram(parameter.name, (), (), (found,), names=known.names, units=known.units, of=parameter)

@@ -25,8 +25,8 @@ class Continue(SystemOptions):
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` or `module:name` of yours; every parameter of
     the system is an option of its own, such as `--rho 28` for `lorenz`. Branches start from all equilibria found at the
     system's own value of the parameter, or at the lower end of the range if that value lies outside. At branch points
-    the other branches are continued too. `--from run.npz` continues instead the periodic orbit that a run of
-    `dynsim simulate` has reached, and `--cycle` the one to which the trajectory from `--start` leads.
+    the other branches are continued too. `--from run.npz` continues instead the equilibrium or the periodic orbit
+    that a run of `dynsim simulate` has reached, and `--cycle` the orbit to which the trajectory from `--start` leads.
     """
 
     parameter: str = ""
@@ -45,8 +45,8 @@ class Continue(SystemOptions):
     cycle: bool = False
     """continue the stable periodic orbit to which the trajectory from `--start` leads, instead of equilibria"""
     from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
-    """a run file (.npz) of SYSTEM: continue the stable periodic orbit to which its final state leads; parameters that
-    are not given are those of the run"""
+    """a run file (.npz) of SYSTEM: continue the stable equilibrium or periodic orbit to which its final state leads;
+    parameters that are not given are those of the run"""
     method: Literal["shooting", "collocation"] = "shooting"
     """how periodic orbits are computed: by multiple shooting, or by collocation on a mesh that is adapted, for stiff
     systems, long periods and large multipliers"""
@@ -63,6 +63,8 @@ class Continue(SystemOptions):
     second: str = ""
     """a second parameter with its range, NAME=LOW:HIGH: continue the bifurcations (with `--cycles`, of
     periodic orbits too) in the plane of both parameters, and draw the curves there"""
+    switch_curves: bool = False
+    """continue also the curves that meet those of `--second` at Bogdanov-Takens, fold-Hopf and double Hopf points"""
     counts: int = 0
     """grid points per side of a map of the number of stable equilibria over both parameters; 0 for no map"""
     step: float = 0.05
@@ -73,6 +75,11 @@ class Continue(SystemOptions):
     """largest number of points of a branch in each direction; branches that reach it are reported"""
     max_orbit_points: int = 1000
     """largest number of points of a branch of periodic orbits"""
+    mark: tuple[str, ...] = ()
+    """formulas of components and parameters, such as "x - 1", "x = 1" or "rho = 13.9": branches are marked where they
+    vanish or hold; along periodic orbits formulas of `period` and parameters"""
+    stop: tuple[str, ...] = ()
+    """conditions such as "x > 3" or "period > 50": branches end where one of them begins to hold"""
     box: tuple[float, ...] = ()
     """bounds of each component in the search for equilibria or fixed points; by default the window of the catalogue,
     or the whole space"""

@@ -17,8 +17,9 @@ MOST = 100  # largest number of grid points per side of a stability map, to boun
 def check_plane(o: Continue) -> None:
     """Raise `ValueError` for options that do not fit the second parameter."""
     if not o.second:
-        if o.counts:
-            raise ArgumentError("second", "be given with `--counts`", "is not")
+        for given, option in ((o.counts, "--counts"), (o.switch_curves, "--switch-curves")):
+            if given:
+                raise ArgumentError("second", f"be given with `{option}`", "is not")
         return
     if o.movie is not None:
         raise ArgumentError("movie", "be left out with `--second`", "is given")
@@ -49,7 +50,7 @@ def with_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagr
     """Continue the bifurcations of a diagram in the second parameter, print the curves, and add them to the diagram."""
     from analysis.dynamics.diagrams import with_curves
 
-    found = with_curves(diagram, both, steps=steps_of(o), max_period=o.max_period)
+    found = with_curves(diagram, both, steps=steps_of(o), max_period=o.max_period, switched=o.switch_curves)
     for curve in found.curves:
         say(f"  {curve}")
     if not found.curves:

@@ -31,7 +31,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     """
     from dynsim.simulation.run_files import save
 
-    refuse_unused(o, ("movie", "event", "events_out"), "for an ensemble")
+    refuse_unused(o, ("movie", "event", "events_out", "theorems"), "for an ensemble")
     if given is not None and o.noise is None:
         must = "be left out for an ensemble without noise, whose initial states are random (`--initial`)"
         raise ArgumentError("start", must, "is given")

@@ -45,8 +45,15 @@ AWAY = 10.0  # an escaping orbit is drawn up to this multiple of its median dist
 COPIES = 4  # copies of the largest arrays that exist at the same time
 MOST = 8  # largest number of components of a state that is printed
 STAGES = 16  # states that a Runge-Kutta solver holds at the same time
-EVENTS = ("event", "events_out")  # options of a single trajectory
-WITHOUT_TRANSITIONS = ("event", "members", "movie", "noise", "density")  # options that a hybrid system does not have
+EVENTS = ("event", "events_out", "theorems")  # options of a single trajectory
+WITHOUT_TRANSITIONS = (
+    "event",
+    "theorems",
+    "members",
+    "movie",
+    "noise",
+    "density",
+)  # options that a hybrid system lacks
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
 
@@ -226,6 +233,8 @@ def check_direction(o: Simulate, flow: Any, hybrid: HybridSystem | None) -> None
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     """Simulate one trajectory, print its summary, and write the requested files."""
     events = _events(o, flow, x)
+    if o.theorems:
+        tell_theorems(flow, x)
     system, options = solved(o, flow)
     with typed_as(flow="system", y0="start"):
         try:
@@ -271,6 +280,16 @@ def with_transitions(o: Simulate, flow: AbstractFlow, hybrid: HybridSystem, ts: 
         drawn.save(o.figure, f"{title(o.system)}: state over time")
         say(f"figure {o.figure}")
     return 0
+
+
+def tell_theorems(flow: AbstractFlow, x: jax.Array) -> None:
+    """Print which theorems on consensus apply to a flow and a start; raise `ValueError` for a flow of another kind."""
+    from analysis.theorems import consensus_theorems
+    from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
+
+    if not isinstance(flow, TokenFlow | ProjectedValueFlow):
+        raise ArgumentError("theorems", "be left out for other systems than flows of tokens", "is given")
+    say(str(consensus_theorems(flow, x)))
 
 
 def part_before(reached: float, system: AbstractFlow, x: jax.Array, ts: np.ndarray, options: Any) -> Trajectory | None:

@@ -124,7 +124,7 @@ def stepped(
     if not tableau.ssal:
         y1 = y + _combined(tableau.b_sol, ks)
     error = _combined(tableau.b_error, ks)
-    finite = jnp.all(jnp.isfinite(y1)) & jnp.all(jnp.isfinite(error))
+    finite = jnp.all(jnp.isfinite(y1), axis=0) & jnp.all(jnp.isfinite(error), axis=0)
     bound = settings.atol + jnp.maximum(jnp.abs(y), jnp.abs(y1)) * settings.rtol
     scaled = jnp.where(finite, _rms(error / bound), kind(np.inf))
     active = lane.status == RUNNING
@@ -240,7 +240,7 @@ def _order(solver: dfx.AbstractERK) -> float:
 
 
 def _rms(x: Array) -> Array:
-    return jnp.sqrt(jnp.sum(x * x) * x.dtype.type(1 / x.shape[0]))
+    return jnp.sqrt(jnp.sum(x * x, axis=0) * x.dtype.type(1 / x.shape[0]))
 
 
 def _power(x: Array, exponent: float) -> Array:

@@ -86,10 +86,14 @@ def solved(
     )
     field = lambda system: lambda t, y: form.velocity(system, t, y)
     begin = lambda system, y, settings, *ahead: begun(solver, field(system), y, settings, *ahead)
-    step = lambda system, lane, settings, walls: stepped(solver, field(system), lane, settings, walls)
     far = jnp.concatenate([jumps, jnp.full(2, np.inf, jumps.dtype)])
     walls = lambda passed: Walls(far[passed], far[passed + 1]) if jumps.size else None
     over = lambda work, *ins: eqx.filter_vmap(work, in_axes=ins, out_axes=-1)
+    velocities = lambda t, y: over(form.velocity, axes, -1, -1)(system, t, y)
+    # The arrays of all members go through a step together: XLA would transpose those of a mapped step of one member.
+    together = jax.numpy_rank_promotion("allow")
+    step = together(lambda lane, walls: stepped(solver, velocities, lane, settings, walls))
+    inside = together(lambda trial, t: within(solver, trial, t))
     due = jnp.concatenate([times, jnp.full((1,), np.inf, times.dtype)])
 
     def sampled(system: Any, trial: TrialStep) -> tuple[Array, Array]:
@@ -121,21 +125,21 @@ def solved(
         now = trial.accepted & (wanted <= trial.end)
         row = jnp.min(jnp.where(now, index, count))
         mine = now & (index == row)
-        values = over(lambda trial, t: within(solver, trial, t), -1, -1)(trial, wanted)
+        values = inside(trial, wanted)
         old = lax.dynamic_index_in_dim(saved, row, keepdims=False)
         saved = lax.dynamic_update_index_in_dim(saved, jnp.where(mine, values, old), row, 0)
         return trial, jnp.where(mine, index + 1, index), jnp.where(mine, due[row + 1], wanted), saved
 
     def renewed(lane: Lane, jumped: Array) -> Lane:
         """Compute the field anew after a jump."""
-        new = lambda: over(lambda system, t, y: field(system)(t, y), axes, -1, -1)(system, lane.t, lane.y)
-        return lane._replace(f=lax.cond(jnp.any(jumped), lambda: jnp.where(jumped, new(), lane.f), lambda: lane.f))
+        new = lambda: jnp.where(jumped, velocities(lane.t, lane.y), lane.f)
+        return lane._replace(f=lax.cond(jnp.any(jumped), new, lambda: lane.f))
 
     def advance(carry: Any) -> Any:
         last, searched, *saving = carry
-        stepped = over(step, axes, -1, same, -1)(system, last, settings, walls(last.passed))
+        made = step(last, walls(last.passed))
         # A processor is faster if the step is not computed again for each of its uses; a GPU is slower.
-        lane, trial = lax.platform_dependent(stepped, cpu=lax.optimization_barrier, default=lambda made: made)
+        lane, trial = lax.platform_dependent(made, cpu=lax.optimization_barrier, default=lambda made: made)
         lane = renewed(lane, lane.passed != last.passed) if jumps.size else lane
         if watch is not None:
             bracket, kept = searched
@@ -155,7 +159,7 @@ def solved(
         bracket = Bracket(begins, begins, sides, jnp.full(members, -1), jnp.zeros_like(begins), quiet)
         searched = (
             bracket,
-            jax.tree.map(jnp.zeros_like, over(step, axes, -1, same, -1)(system, lane, settings, walls(passed))[1]),
+            jax.tree.map(jnp.zeros_like, step(lane, walls(passed))[1]),
         )
     carry = (lane, searched, jnp.zeros(members, np.int32), jnp.broadcast_to(due[0], (members,)), nothing)
     lane, searched, _, _, saved = lax.while_loop(lambda carry: jnp.any(carry[0].status == RUNNING), advance, carry)

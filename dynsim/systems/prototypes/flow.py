@@ -74,7 +74,7 @@ class PrototypeFlow(AbstractFlow):
         """The loss of the prototypes in the state `x`."""
         return self.loss.value(self.embeddings.astype(x.dtype), x, self.temperature(t))
 
-    def prototypes(self, x: State) -> Prototypes:
+    def prototypes(self, x: State) -> Float[Array | np.ndarray, "k m"]:
         """The prototypes in a state, which is the state itself."""
         return x
 
@@ -165,7 +165,7 @@ class CoupledFlow(AbstractFlow):
         """The loss at the state `x`."""
         return self.loss.value(self.embed(x), x.prototypes, self.temperature(t))
 
-    def prototypes(self, x: State) -> Prototypes:
+    def prototypes(self, x: State) -> Float[Array | np.ndarray, "k m"]:
         """The prototypes in a state."""
         return x.prototypes
 

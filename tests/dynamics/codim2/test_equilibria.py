@@ -298,10 +298,8 @@ def test_folds_and_hopf_points_meet_at_a_bogdanov_takens_point():
     assert begun.kind == "Hopf point"
     assert np.allclose(begun.first, -(begun.second**2), atol=1e-9)
     assert set(begun.ends) == {"bounds", "Bogdanov-Takens point"}
-    with pytest.raises(
-        ValueError, match="must be a bifurcation or a Bogdanov-Takens point of equilibria, but is a cusp"
-    ):
-        critical_curve(plane, folds.degeneracies[0]._replace(kind="cusp"))
+    with pytest.raises(ValueError, match="must be a bifurcation, or a codimension-two point of equilibria, but is a 1"):
+        critical_curve(plane, folds.degeneracies[0]._replace(kind="1:1 resonance"))
 
 
 def test_both_folds_of_the_double_well_are_on_one_curve_unless_the_cusp_is_cut_off():

@@ -65,7 +65,7 @@ class Stretch(AbstractFlow):
 def test_a_family_of_equilibria_is_vertical_and_crossed_by_a_branch():
     found = continue_equilibria(Parameter(Stretch(), P, -1.0, 1.0), jnp.asarray([1.0]), steps=Steps(points=200))
     assert found.vertical
-    assert [str(b) for b in found.bifurcations] == ["branch point at 0"]
+    assert [str(b) for b in found.bifurcations] == ["branch point at 0 (degenerate: the cubic coefficient is 0)"]
 
 
 @pytest.fixture(scope="module")

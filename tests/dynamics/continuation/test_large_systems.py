@@ -81,7 +81,7 @@ def brusselator(cells):
     return FunctionFlow(field, parameters={"L": 0.1}), np.repeat([2.0, 5.45 / 2], cells)
 
 
-@pytest.mark.parametrize("cells", [25, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cells", [25, *(pytest.param(cells, marks=pytest.mark.slow) for cells in (250, 500, 1000))])
 def test_a_reaction_diffusion_system_has_the_hopf_points_of_its_modes(cells):
     """Mode k has the trace B - 1 - A^2 - (D_1 + D_2) m_k / L^2 with an eigenvalue -m_k of the difference quotient."""
     flow, start = brusselator(cells)

@@ -11,7 +11,7 @@ from dynsim.systems.named import where
 from dynsim.systems.parameter import Parameter
 from tests.dynamics.continuation.test_curve_units import in_units
 from tests.dynamics.continuation.test_orbits import Bautin
-from tests.dynamics.normal_forms.test_orbits import Driven, Torus
+from tests.dynamics.normal_forms.test_orbits import Driven, Torus, across_torus, square_of
 
 SIZES = np.array([1e-9, 1e3])
 
@@ -40,8 +40,8 @@ def test_cycles_from_a_hopf_point_have_their_fold_and_its_coefficient():
 
 
 @pytest.mark.slow
-def test_a_doubling_has_the_coefficient_of_the_section_across_the_velocity():
-    """As in the units of the flow, where the critical vector has length one in the section: c = -2 pi q / |v|^2."""
+def test_a_doubling_has_the_coefficient_of_the_floquet_vector_in_the_units_of_the_flow():
+    """As in the units of the torus, where a turn multiplies u by -(1 + 2 pi q u^2), with the mean square of sizes."""
     sizes = np.array([1e-9, 1e3, 1e-3])
     flow = in_units(Torus(), sizes, "p", rate=1e6)
     at, take = np.array([np.cos(2.0), np.sin(2.0), 0.0]), where(flow, "p")
@@ -50,12 +50,9 @@ def test_a_doubling_has_the_coefficient_of_the_section_across_the_velocity():
     found = continue_orbits(Parameter(flow, take, -0.05, 0.05), first)
     (point,) = found.bifurcations
     assert (point.kind, point.parameter) == ("period doubling", pytest.approx(0.0, abs=1e-7))
-    x, y, _ = point.state.nodes[0] / sizes
-    angle = np.arctan2(y, x)
-    v = sizes * [np.cos(angle / 2) * x, np.cos(angle / 2) * y, np.sin(angle / 2)]
-    along = sizes * [-y, x, 0.0]
-    v = v - along * (along @ v) / (along @ along)
-    assert point.coefficient == pytest.approx(2 * np.pi * 0.3 / (v @ v), rel=1e-4)
+    node = np.asarray(point.state.nodes[0]) / sizes
+    square = square_of(Torus(), node, own.period, across_torus(node), -1.0, sizes)
+    assert point.coefficient == pytest.approx(1e6 * 2 * np.pi * -0.3 / own.period / square, rel=1e-4)
     assert point.criticality == "supercritical"
     (doubled,) = switch_orbits(Parameter(flow, take, -0.05, 0.05), point, steps=Steps(points=3))
     assert doubled.states.period[-1] == pytest.approx(4e-6 * np.pi, rel=0.1)

@@ -28,7 +28,7 @@ def test_nine_equilibria_of_nine_are_found(sines):
     assert [kinds.count(k) for k in ("stable", "saddle", "unstable")] == [4, 4, 1]
     assert sines.families == ()
     assert all(e.speed < 1e-9 for e in sines.found)
-    assert "9 equilibria: 4 stable, 4 saddle, 1 unstable" in str(sines)
+    assert "9 equilibria: 4 stable star node, 4 saddle, 1 unstable star node" in str(sines)
 
 
 @pytest.mark.slow

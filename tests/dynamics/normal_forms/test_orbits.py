@@ -104,9 +104,10 @@ def bifurcation(flow, start, *, segments=1, forcing=None, step=0.05):
     return point
 
 
-def square_of(flow, start, period, vector, multiplier):
+def square_of(flow, start, period, vector, multiplier, sizes=1.0):
     """Return the mean square of the Floquet vector whose part across the velocity at the start is a given one.
 
+    Components are multiplied by `sizes`.
     By another integrator, and by the trapezium rule, which is exact to all orders for a periodic function.
     """
     field = jax.jit(lambda x: flow.velocity(0.0, x))
@@ -117,7 +118,7 @@ def square_of(flow, start, period, vector, multiplier):
     matrices, velocity = run.y[n:].T.reshape(-1, n, n), np.asarray(field(start))
     gap = matrices[-1] @ vector - multiplier * vector
     whole = vector + velocity * (gap @ velocity) / (velocity @ velocity) / (multiplier - 1)
-    return float(np.mean(np.sum(np.abs(matrices[:-1] @ whole) ** 2, axis=1)))
+    return float(np.mean(np.sum(np.abs(sizes * (matrices[:-1] @ whole)) ** 2, axis=1)))
 
 
 def across_torus(node):

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.periodic_orbits.collocation import (
+from analysis.dynamics.collocation.intervals import (
     CycleField,
     adapted_mesh,
     evaluated,

@@ -198,6 +198,6 @@ def test_a_flow_that_depends_on_time_needs_the_period_of_its_forcing():
 @pytest.mark.slow
 def test_a_period_far_from_the_guess_is_refused():
     """Near the slow curves of a relaxation oscillation Newton's method runs off to several turns."""
-    with pytest.raises(ValueError, match="Argument `period` must be near that of the orbit, but is 19, and leads"):
+    with pytest.raises(ValueError, match="Argument `(period|guess)` must be near (that of the|a periodic) orbit, but"):
         periodic_orbit(VanDerPol(mu=10.0), [2.0, 0.0], 19.0)
     assert periodic_orbit(VanDerPol(mu=10.0), [2.0, 0.0], 19.07).period == pytest.approx(19.0783696, abs=1e-5)

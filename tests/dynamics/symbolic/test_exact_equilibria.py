@@ -8,12 +8,29 @@ import sympy as sp
 
 import dynsim as ds
 from analysis import dynamics as ad
+from analysis.dynamics.symbolic.fields import rational
 
 PREY = "u' = u*(1 - u)*(u - a) - u*v/(h + u); v' = v*(c*u/(h + u) - m); a = 0.1; h = 0.3; c = 0.7; m = 0.2"
 
 
 def equations(text, **values) -> Any:
     return ds.system(text, **values)
+
+
+@pytest.mark.parametrize(
+    ("value", "fraction"),
+    [
+        (0.1, "1/10"),
+        (1 / 3, "1/3"),
+        (-2.5, "-5/2"),
+        (np.pi, "3.141592653589793"),
+        (1e-17, "1e-17"),
+        (6.02e23, "6.02e23"),
+    ],
+)
+def test_a_number_is_the_simplest_fraction_with_its_value(value, fraction):
+    assert rational(value) == sp.Rational(fraction)
+    assert float(rational(value)) == value
 
 
 def test_every_equilibrium_in_a_box_is_found_with_its_kind():

@@ -18,6 +18,7 @@ import dynsim as ds
 from dynsim.errors import IntegrationError
 from dynsim.systems.hardmax.attention import Hardmax
 from tests.quality.fuzz.test_commands import fuzzed
+from tests.support.annotations import check_anew
 
 EYE, RATES = np.eye(2), np.array([[0.0, 1.0], [2.0, 0.0]])
 KEY = jax.random.key(0)
@@ -223,6 +224,7 @@ def spoilt(name: str) -> st.SearchStrategy:
 def test_arguments(call):
     name, changes = call
     function, arguments = CALLS[name]
+    check_anew()
     try:
         function(**{**arguments, **{key: ODD[k] for key, k in changes.items()}})
     except BeartypeCallHintViolation:  # the annotations, which tests check, refuse it before

@@ -126,7 +126,7 @@ def _say_clocks(o: Prototypes, path: Any) -> None:
             "`--integrator stiff`, a larger `--ratio` or an earlier `--end`")  # fmt: skip
 
 
-def banks(flow: Any, x: State) -> list[Bank]:
+def banks(flow: Any, x: State) -> list[Any]:
     """List the prototypes of each level."""
     if isinstance(flow, TwoLevelFlow):
         return [x.first, x.second]

@@ -1,4 +1,4 @@
-"""Collocation of periodic orbits at Gauss points: intervals of a mesh, their derivatives, and adapted meshes."""
+"""Collocation at Gauss points: intervals of a mesh, their derivatives, and adapted meshes."""
 
 import functools
 from collections.abc import Callable
@@ -168,7 +168,8 @@ def solved(
     c, A, weights = rule(stages.shape[1])
     (N, m, n), h = stages.shape, durations[:, None, None]
     times, at = begins[:, None] + durations[:, None] * c, np.broadcast_to(parameter, (N,))[:, None]
-    sizes = np.max(np.abs(nodes), axis=0) + np.ptp(nodes, axis=0) + np.finfo(float).tiny
+    sizes = np.max(np.abs(nodes), axis=0) + np.ptp(nodes, axis=0)
+    sizes = np.maximum(sizes, np.finfo(float).eps * float(np.max(sizes)) or 1.0)
     right = np.zeros((N, m, n, n + 3))
     right[:, :, np.arange(n), 1 + np.arange(n)] = 1.0
     matrix = np.empty((N, m, n, m, n))
@@ -237,17 +238,32 @@ def evaluated(
     return np.einsum("kj,kja->ka", weights, known[which])
 
 
+def cubic(
+    nodes: Float[np.ndarray, "N n"],
+    away: Float[np.ndarray, "N n"],
+    speeds: Float[np.ndarray, "edges n"],
+    durations: Float[np.ndarray, " N"],
+) -> Float[np.ndarray, "N stages n"]:
+    """Interpolate states at Gauss points by the cubic polynomials of intervals, from differences and velocities."""
+    c, h = rule().c[:, None], durations[:, None, None]
+    first, last = h * speeds[:-1, None], h * speeds[1:, None]
+    return nodes[:, None] + c**2 * (3 - 2 * c) * away[:, None] + c * (1 - c) ** 2 * first - c**2 * (1 - c) * last
+
+
 def adapted_mesh(
     mesh: Float[np.ndarray, " edges"],
     nodes: Float[np.ndarray, "N n"],
     stages: Float[np.ndarray, "N stages n"],
     count: int,
+    *,
+    periodic: bool = True,
 ) -> Float[np.ndarray, " new"]:
     """Choose a mesh of `count` intervals in which the errors of all intervals are about equal.
 
     The error in an interval of length h is that of polynomials of degree m, proportional to the derivative of order
     m + 1 times h to the power m + 1. The derivative of order m is constant in each interval; its differences between
-    neighbouring intervals give the next one. Components count relative to their ranges.
+    neighbouring intervals give the next one; the last interval has the first one as its neighbour if the solution is
+    periodic. Components count relative to their ranges.
 
     Source: C. de Boor, Good approximation by splines with variable knots II (1974), as in AUTO: E. Doedel, H. B. Keller
     and J. P. Kernevez, Numerical analysis and control of bifurcation problems II (1991).
@@ -262,7 +278,9 @@ def adapted_mesh(
     highest = np.einsum("j,kja->ka", 1 / np.prod(apart, axis=1), known / ranges) / lengths[:, None] ** m  # over m!
     between = (lengths + np.roll(lengths, 1)) / 2
     jumps = np.linalg.norm(highest - np.roll(highest, 1, axis=0), axis=1) / between  # at the beginnings
-    density = ((jumps + np.roll(jumps, -1)) / 2) ** (1 / (m + 1))
+    if not periodic:
+        jumps[0] = jumps[1] if len(jumps) > 1 else 0.0
+    density = ((jumps + (np.roll(jumps, -1) if periodic else np.append(jumps[1:], jumps[-1]))) / 2) ** (1 / (m + 1))
     mean = float(np.sum(density * lengths))
     density = density + EVENLY * mean if mean > 0 else np.ones(len(nodes))
     total = np.append(0.0, np.cumsum(density * lengths))

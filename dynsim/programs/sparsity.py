@@ -1,15 +1,21 @@
 """Sparsity of a Jacobian from the scalar program of the field, and its columns in groups that share no row."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from dynsim._core.printing import one_line
+from dynsim._core.types import ArrayLike
 from dynsim.programs.program import Program
 
 SMALLEST = 64
 """Least number of unknowns for which a sparse factorisation was faster, measured on tridiagonal Jacobians."""
+COLUMNS = 64
+"""Number of derivatives computed at a time, which bounds the memory for wide Jacobians."""
 DENSEST = 0.25
 """Largest share of the entries of a matrix that its sparse factors may have."""
 
@@ -32,6 +38,11 @@ class Pattern(NamedTuple):
         return len(self.groups)
 
     @property
+    def group(self) -> np.ndarray:
+        """The group of the column of each entry."""
+        return self.groups[self.columns]
+
+    @property
     def seeds(self) -> np.ndarray:
         """The sums of unit vectors of each group, (groups, unknowns)."""
         return (self.groups == np.arange(self.groups.max() + 1)[:, None]).astype(float)
@@ -42,6 +53,22 @@ class Pattern(NamedTuple):
 
         ends = np.searchsorted(self.columns, np.arange(self.size + 1))
         return csc_array((entries, self.rows, ends), shape=(self.size, self.size))
+
+
+def entries_of(
+    function: Callable[[Array], Array], x: Array, seeds: ArrayLike, group: ArrayLike, row: ArrayLike
+) -> Array:
+    """The entries of the Jacobian of a function at x, from one derivative for each group of its columns.
+
+    Args:
+        function: takes and returns a vector.
+        x: a vector.
+        seeds: the seeds of a `Pattern`.
+        group: the group of the column of each entry.
+        row: the row of each entry.
+    """
+    along = lambda direction: jax.jvp(function, (x,), (direction,))[1]
+    return jax.lax.map(along, jnp.asarray(seeds), batch_size=COLUMNS)[group, row]
 
 
 def sparse_pattern(program: Program, size: int) -> Pattern | None:
@@ -62,18 +89,26 @@ def sparse_pattern(program: Program, size: int) -> Pattern | None:
 
 
 def _dependences(program: Program, size: int) -> list[int]:
-    """The entries of the state that the derivatives of each output involve, as the bits of a number."""
+    """The entries of the state that the derivatives of each output involve, as the bits of a number.
+
+    Each number is forgotten after its last use, since it has as many bits as the state has entries.
+    """
     bits = [0] * program.first_operation
     for k in range(size):
         bits[1 + k] = 1 << k
-    for operation in program.operations:
+    outputs = [k for output in program.outputs for k in output.ravel().tolist()]
+    last = {j: k for k, operation in enumerate(program.operations) for j in operation.operands} | dict.fromkeys(outputs)
+    for place, operation in enumerate(program.operations):
         operands = operation.operands[1:] if operation.name == "select_n" else operation.operands
         found = 0
         if operation.dtype.kind == "f":
             for k in operands:
                 found |= bits[k]
         bits.append(found)
-    return [bits[k] for output in program.outputs for k in output.ravel().tolist()]
+        for k in operation.operands:
+            if last[k] == place:
+                bits[k] = 0
+    return [bits[k] for k in outputs]
 
 
 def _places(bits: int) -> list[int]:

@@ -1,0 +1,537 @@
+"""Compute homoclinic and heteroclinic orbits by projection boundary conditions, and continue them in two parameters."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Complex, Float
+
+from analysis.dynamics.boundary_values.curve import BoundaryCurve, Profile
+from analysis.dynamics.boundary_values.problem import BoundaryValueProblem, WithUnknowns
+from analysis.dynamics.codim2.curves import CriticalCurve
+from analysis.dynamics.collocation.intervals import CycleField, refined_mesh
+from analysis.dynamics.collocation.solver import BoundaryProblem, EndConditions, collocated, gauss_points
+from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes
+from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.flow_maps.autonomy import depends_on_time
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.scaling.flat import flat_state, flat_states
+from dynsim._core.placement import on_host_by_default
+from dynsim._core.printing import one_line
+from dynsim._core.validation import instance, number
+from dynsim.errors import ArgumentError
+from dynsim.simulation.checks import check_flow, double_state
+from dynsim.spaces.base import nearest
+from dynsim.systems.parameter import Parameter
+from dynsim.systems.rescaled import is_flat
+
+# Distance of both ends from the equilibria, relative to the size of the orbit; errors of the parameter are smaller.
+DISTANCE = 1e-4
+# Distance at which an orbit is first solved for, as a multiple of that of the guess, and its bound relative to that of
+# the farthest point; the largest reduction of the distance at once.
+FIRST, FAR, CLOSER = 5.0, 0.3, 10.0
+# Relative step of the differences by which boundary conditions are differentiated by parameters.
+STEP = 1e-6
+# Most Newton steps for an equilibrium, and the last step relative to its size.
+NEWTON, LAST = 20, 1e-13
+# Number of intervals of the first mesh, and of the pieces that are added at the ends.
+INTERVALS, ADDED = 40, 8
+# Default of the largest number of points of a curve in each direction.
+POINTS = 500
+# Longest search along an unstable direction, in units of the slowest rate of the first equilibrium.
+LONGEST = 40.0
+
+
+class ConnectingOrbit(NamedTuple):
+    """Orbit that leads from one equilibrium to another one, or back to the same.
+
+    Attributes:
+        kind: `homoclinic` or `heteroclinic`.
+        parameter: the value of the parameter at which the orbit exists.
+        times: times from 0.
+        states: the states, (times, n), from beside the first equilibrium to beside the last one.
+        begin: the first equilibrium.
+        end: the last equilibrium.
+        eigenvalues: those at both equilibria, (2, n), by increasing real part.
+        error: estimate of the largest error of the states, relative to their sizes.
+    """
+
+    kind: str
+    parameter: float
+    times: Float[np.ndarray, " times"]
+    states: Float[np.ndarray, "times n"]
+    begin: Float[np.ndarray, " n"]
+    end: Float[np.ndarray, " n"]
+    eigenvalues: Complex[np.ndarray, "2 n"]
+    error: float
+
+    __repr__ = one_line
+
+    @property
+    def saddle_quantity(self) -> float:
+        """Sum of the real parts of the leading eigenvalues at the end: the least unstable, the least stable.
+
+        Where it is negative, one stable periodic orbit leaves a homoclinic orbit to a saddle.
+        """
+        rates = self.eigenvalues[1].real
+        return float(np.min(rates[rates > 0]) + np.max(rates[rates < 0]))
+
+    def __str__(self) -> str:
+        """Describe kind, parameter and duration in one line."""
+        return f"{self.kind} orbit at {self.parameter:.10g}, over a time of {self.times[-1]:.5g}"
+
+
+class _Timed(WithUnknowns):
+    """Flow over a unit of time with one of its parameters and, last, the duration as components of the state."""
+
+    def __init__(self, flow: Any, takes: tuple[Callable, ...]):
+        super().__init__(flow, takes)
+
+    def velocity(self, t: Any, x: Any) -> Any:
+        """Compute the velocity, multiplied by the duration."""
+        return jnp.concatenate([x[-1] * self.at(x[:-1]).vector_field(t, x[:-2]), jnp.zeros(2)])
+
+
+class _Connection(BoundaryValueProblem):
+    """Connecting orbit as a boundary value problem, for a parameter and the duration as unknowns.
+
+    The first state lies in the unstable subspace of the first equilibrium, the last one in the stable subspace of the
+    last one, both at given distances.
+
+    Source: W.-J. Beyn, The numerical computation of connecting orbits in dynamical systems, IMA J. Numer. Anal. 10
+    (1990).
+    """
+
+    def __init__(self, parameter: Parameter, begin: np.ndarray, end: np.ndarray, distances: tuple[float, float]):
+        self.flow, self.interval, self.unknowns = parameter.system, (0.0, 1.0), (parameter.name, "duration")
+        self.takes, self.distances = (parameter.take,), distances
+        self.equilibria = [begin, end]
+        self.rows: list[np.ndarray] | None = None
+
+    def extended(self, flow: Any) -> WithUnknowns:
+        """Build the flow whose state has the parameter and the duration as further components."""
+        return _Timed(flow, self.takes)
+
+    def end_equations(self, take: Callable | None, size: int) -> "_Projections":
+        """Build the boundary conditions."""
+        return _Projections(self, take, size)
+
+
+class _Projections:
+    """Values and derivatives of projection boundary conditions."""
+
+    def __init__(self, problem: _Connection, take: Callable | None, size: int):
+        self.problem, self.n = problem, size - 2
+        self._field = CycleField(WithUnknowns(problem.flow, problem.takes), take and _Within(take), np.zeros(size - 1))
+
+    def at(self, first: np.ndarray, last: np.ndarray, parameter: float) -> tuple[EndConditions, np.ndarray]:
+        """Evaluate the conditions; give their derivatives by the parameter, too."""
+        n, own = self.n, float(first[self.n])
+        values, before, after = self._values(first, last, own, parameter)
+        by_first, by_last = np.zeros((n + 2, n + 2)), np.zeros((n + 2, n + 2))
+        by_first[:, :n], by_last[:, :n] = before, after
+        differences = []
+        for k, value in enumerate((own, parameter)):
+            h = STEP * (1 + abs(value))
+            ends = [self._values(first, last, own + s * h * (k == 0), parameter + s * h * (k == 1))[0] for s in (1, -1)]
+            differences.append((ends[0] - ends[1]) / (2 * h))
+        by_first[:, n] = differences[0]
+        return EndConditions(values, by_first, by_last), differences[1]
+
+    def _values(
+        self, first: np.ndarray, last: np.ndarray, own: float, parameter: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Evaluate the conditions and their derivatives by both states at fixed parameters."""
+        n, problem = self.n, self.problem
+        away, rows = [], []
+        for k, (state, known) in enumerate(zip((first, last), problem.equilibria, strict=True)):
+            rest = equilibrium_near(lambda x: self.linear(x, own, parameter), known)
+            if rest is None:
+                nothing = np.full((n + 2, n), np.nan)
+                return nothing[:, 0], nothing, nothing
+            away.append(state[:n] - rest)
+            rows.append(left_subspace(self.linear(rest, own, parameter)[1], stable=k == 0))
+        if problem.rows is None:
+            problem.rows = rows
+        if [len(mine) for mine in rows] != [len(known) for known in problem.rows]:
+            nothing = np.full((n + 2, n), np.nan)
+            return nothing[:, 0], nothing, nothing
+        # bases that change smoothly
+        aligned = [np.linalg.solve(mine @ known.T, mine) for mine, known in zip(rows, problem.rows, strict=True)]
+        count = len(aligned[0])
+        before, after = np.zeros((n + 2, n)), np.zeros((n + 2, n))
+        before[:count], after[count : count + len(aligned[1])] = aligned[0], aligned[1]
+        lengths = [float(np.linalg.norm(part)) for part in away]
+        before[-2], after[-1] = away[0] / lengths[0] ** 2, away[1] / lengths[1] ** 2
+        logs = np.log(np.array(lengths) / problem.distances)
+        return np.concatenate([aligned[0] @ away[0], aligned[1] @ away[1], logs]), before, after
+
+    def linear(self, x: np.ndarray, own: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate the field of the flow, and its derivative by the state."""
+        f, J = self._field.at(np.zeros(()), np.append(x, own), np.asarray(parameter))
+        return f[: self.n], J[: self.n, : self.n]
+
+    def equilibrium(self, near: np.ndarray, own: float) -> np.ndarray:
+        """Find the equilibrium near a state at a value of the parameter that is solved for."""
+        found = equilibrium_near(lambda x: self.linear(x, own, 0.0), near)
+        return near if found is None else found
+
+
+class _Within:
+    """Takes a parameter from the flow inside an extended flow."""
+
+    def __init__(self, take: Any):
+        self.take = take
+
+    def __call__(self, extended: Any) -> Any:
+        return self.take(extended.flow)
+
+
+def equilibrium_near(
+    linear: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], start: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"] | None:
+    """Find an equilibrium by Newton's method from a state; None if it fails."""
+    x = np.array(start, float)
+    for _ in range(NEWTON):
+        f, J = linear(x)
+        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))):
+            return None
+        step = np.linalg.lstsq(J, f, rcond=None)[0]
+        x = x - step
+        if np.max(np.abs(step)) <= LAST * (1 + np.max(np.abs(x))):
+            return x
+    return x if np.max(np.abs(step)) <= np.sqrt(LAST) * (1 + np.max(np.abs(x))) else None
+
+
+def left_subspace(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndarray, "k n"]:
+    """Compute orthonormal left vectors that span the invariant subspace of the stable or the unstable eigenvalues."""
+    import scipy.linalg
+
+    found: Any = scipy.linalg.schur(J.T, sort="lhp" if stable else "rhp")
+    return found[1][:, : found[2]].T
+
+
+@on_host_by_default
+def homoclinic_orbit(
+    parameter: Parameter, orbit: PeriodicOrbit, *, distance: float = DISTANCE, rtol: float = 1e-7
+) -> ConnectingOrbit:
+    """Compute the homoclinic orbit to a saddle beside a periodic orbit of long period, and the parameter value there.
+
+    The periodic orbit must spend most of its time beside the saddle, as at the end of a branch on which the period
+    grows at nearly one value of the parameter; see `period_limit`. `orbit_of` gives orbits of a branch.
+
+    >>> import jax.numpy as jnp
+    >>> import dynsim as ds
+    >>> from analysis.dynamics import homoclinic_orbit, periodic_orbit
+    >>> def loop(t, s, a=0.02):  # for a = 0, the energy y^2 / 2 - x^2 / 2 + x^3 / 3 is 0 on the loop
+    ...     energy = s[1] ** 2 / 2 - s[0] ** 2 / 2 + s[0] ** 3 / 3
+    ...     return jnp.stack([s[1], s[0] - s[0] ** 2 - (energy + a) * s[1]])
+    >>> flow = ds.FunctionFlow(loop, parameters={"a": 0.001})
+    >>> orbit = periodic_orbit(flow, [1.45, 0.0], 11.0, method="collocation")
+    >>> print(homoclinic_orbit(ds.Parameter(flow, "a", -0.1, 0.1), orbit).kind)
+    homoclinic
+
+    Args:
+        parameter: the parameter that is solved for; its system has the value of the orbit.
+        orbit: a periodic orbit, best by collocation.
+        distance: distance of both ends from the saddle, relative to the size of the orbit.
+        rtol: largest error of the states, relative to the size of each component.
+
+    Raises:
+        ValueError: for bad input, or if no homoclinic orbit is found.
+
+    Source: W.-J. Beyn, The numerical computation of connecting orbits in dynamical systems (1990).
+    """
+    given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
+    field = _checked(parameter, given.state)
+    nodes = flat_states(given.nodes)
+    count = len(nodes)
+    times = np.arange(count) / count if given.times is None else np.asarray(given.times)
+    angles = flat_state(parameter.system.space.periods(given.state))
+    speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / np.ptp(nodes, axis=0), axis=1)
+    slowest = int(np.argmin(speeds))
+    rest = equilibrium_near(_linear_part(field), nodes[slowest])
+    if rest is None:
+        raise ArgumentError("orbit", "pass close to an equilibrium", "passes close to none")
+    turned = np.roll(nodes, -slowest, axis=0)
+    later = given.period * np.append((np.roll(times, -slowest) - times[slowest]) % 1.0, 1.0)
+    rows = turned[0] + np.cumsum(np.vstack([np.zeros_like(rest), nearest(np.diff(turned, axis=0), angles)]), axis=0)
+    last = rows[-1] + nearest(turned[0] - turned[-1], angles)
+    end = rest + (last - rows[0])
+    return _solved(parameter, field, (later, np.vstack([rows, last])), (rest, end), distance, rtol)
+
+
+@on_host_by_default
+def connecting_orbit(
+    parameter: Parameter,
+    begin: Any,
+    end: Any,
+    *,
+    guess: tuple[Any, Any] | None = None,
+    distance: float = DISTANCE,
+    rtol: float = 1e-7,
+) -> ConnectingOrbit:
+    """Compute an orbit that leads from one equilibrium to another one, and the parameter value at which it exists.
+
+    Without a guess, the trajectory along the unstable direction of the first equilibrium that comes closest to the last
+    one is taken.
+
+    >>> import jax.numpy as jnp
+    >>> import dynsim as ds
+    >>> from analysis.dynamics import connecting_orbit
+    >>> def front(z, s, c=-0.3, a=0.25):  # u'' + c u' + u (1 - u) (u - a) = 0, Nagumo's equation
+    ...     return jnp.stack([s[1], -c * s[1] - s[0] * (1 - s[0]) * (s[0] - a)])
+    >>> flow = ds.FunctionFlow(front, parameters={"c": -0.3, "a": 0.25})
+    >>> found = connecting_orbit(ds.Parameter(flow, "c", -1.0, 1.0), [0.0, 0.0], [1.0, 0.0])
+    >>> round(found.parameter, 6)  # - (1 - 2 a) / sqrt 2
+    -0.353553
+
+    Args:
+        parameter: the parameter that is solved for; its system has a value near that of the orbit.
+        begin: a state near the first equilibrium.
+        end: a state near the last one.
+        guess: times, and states there, (times, n).
+        distance: distance of both ends from the equilibria, relative to the size of the orbit.
+        rtol: largest error of the states, relative to the size of each component.
+
+    Raises:
+        ValueError: for bad input, or if no such orbit is found.
+    """
+    field = _checked(parameter, begin)
+    rests = []
+    for name, state in (("begin", begin), ("end", end)):
+        rest = equilibrium_near(_linear_part(field), flat_state(double_state(name, state)))
+        if rest is None:
+            raise ArgumentError(name, "be near an equilibrium", "leads to none by Newton's method")
+        rests.append(rest)
+    if guess is None:
+        path = _along_unstable(field, rests[0], rests[1], distance)
+    else:
+        path = np.ravel(np.asarray(guess[0], float)), np.asarray(guess[1], float)
+        if path[1].shape != (len(path[0]), field.size) or not np.all(np.diff(path[0]) > 0):
+            must = f"be increasing times and an array (times, {field.size})"
+            raise ArgumentError("guess", must, f"has shapes {path[0].shape} and {path[1].shape}")
+    return _solved(parameter, field, path, (rests[0], rests[1]), distance, rtol)
+
+
+def _checked(parameter: Parameter, state: Any) -> CycleField:
+    """Check that the parameter is one of an autonomous flow on a flat space; build its field."""
+    flow = parameter.system
+    check_flow(flow)
+    if not is_flat(flow.space):
+        has = f"its flow is on {type(flow.space).__name__}"
+        raise ArgumentError("parameter", "be one of a flow on a flat space", has)
+    start = double_state("begin", state)
+    if depends_on_time(flow, start):
+        raise ArgumentError("parameter", "be one of an autonomous flow", "its flow depends on time")
+    return CycleField(flow, None, start)
+
+
+def _linear_part(field: CycleField) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    def linear(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        f, J = field.at(np.zeros(()), x, np.zeros(()))
+        return f, J[:, :-1]
+
+    return linear
+
+
+def _along_unstable(
+    field: CycleField, begin: np.ndarray, end: np.ndarray, distance: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Integrate along both unstable directions of an equilibrium; take the path that comes closest to another one."""
+    import scipy.integrate
+
+    found: Any = np.linalg.eig(_linear_part(field)(begin)[1])
+    values, vectors = found
+    growing = np.flatnonzero(values.real > 0)
+    if len(growing) != 1:
+        must = "be given unless the first equilibrium has one unstable direction"
+        raise ArgumentError("guess", must, f"is not, and it has {len(growing)}")
+    size, rate = float(np.linalg.norm(end - begin)), float(values[growing[0]].real)
+    if size == 0:
+        raise ArgumentError("end", "differ from `begin` without a guess (see `homoclinic_orbit`)", "is the same")
+    way, best = np.real(vectors[:, growing[0]]), (np.inf, np.empty(0), np.empty((0, 0)))
+    rows = lambda t, x: field.at(np.zeros(()), x, np.zeros(()))[0]
+    far = lambda t, x: 10 * size - float(np.linalg.norm(x - begin))
+    far.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
+    for sign in (1.0, -1.0):
+        start = begin + sign * max(distance, 1e-3) * size * way
+        path = scipy.integrate.solve_ivp(
+            rows, (0.0, LONGEST / rate), start, rtol=1e-8, atol=1e-10 * size, dense_output=True, events=far
+        )
+        times = np.linspace(0.0, path.t[-1], 2001)
+        states = path.sol(times).T
+        apart = np.linalg.norm(states - end, axis=1)
+        nearest_one = int(np.argmin(apart))
+        if apart[nearest_one] < best[0] and nearest_one > 8:
+            best = float(apart[nearest_one]), times[: nearest_one + 1], states[: nearest_one + 1]
+    if not best[0] < size / 2:
+        raise ArgumentError("end", "be approached along the unstable direction of `begin`", "is not: try a `guess`")
+    return best[1], best[2]
+
+
+def _solved(
+    parameter: Parameter,
+    field: CycleField,
+    path: tuple[np.ndarray, np.ndarray],
+    rests: tuple[np.ndarray, np.ndarray],
+    distance: float,
+    rtol: float,
+) -> ConnectingOrbit:
+    """Solve for a connecting orbit from a path, with ends that are moved towards the equilibria step by step."""
+    times, states = path
+    size = float(np.max(np.ptp(states, axis=0)))
+    aim, accuracy = number("distance", distance) * size, number("rtol", rtol)
+    counts = [len(left_subspace(_linear_part(field)(rest)[1], stable=k == 0)) for k, rest in enumerate(rests)]
+    n = field.size
+    if sum(counts) != n:
+        must = "lead between equilibria whose unstable and stable directions are as many as components"
+        unstable, stable = n - counts[0], n - counts[1]
+        raise ArgumentError("orbit", must, f"leads from {unstable} unstable to {stable} stable directions of {n}")
+    away = [np.linalg.norm(states - rest, axis=1) for rest in rests]
+    middle = int(np.argmax(np.minimum(away[0] / size, away[1] / size)))
+    least = np.array([np.min(away[0][: middle + 1]), np.min(away[1][middle:])])
+    starts = np.maximum(
+        np.minimum(FIRST * least, FAR * np.array([one[middle] for one in away])), np.maximum(least, aim)
+    )
+    keep_first = int(np.flatnonzero(away[0][: middle + 1] <= starts[0])[-1])
+    keep_last = middle + int(np.flatnonzero(away[1][middle:] <= starts[1])[0])
+    times, states = times[keep_first : keep_last + 1] - times[keep_first], states[keep_first : keep_last + 1]
+    value, found, problem, known = float(parameter.value), None, None, list(rests)
+    while True:
+        starts = np.maximum(starts, aim)
+        problem = _Connection(parameter, known[0], known[1], (float(starts[0]), float(starts[1])))
+        found = _on_mesh(problem, times, states, value, accuracy)
+        value, duration = (float(x) for x in found.nodes[0, n:])
+        ends = problem.end_equations(None, n + 2)
+        known = [ends.equilibrium(rest, value) for rest in known]
+        times = duration * found.mesh
+        states = np.vstack([found.nodes[:, :n], found.intervals.ends[-1][:n]])
+        linear = [ends.linear(rest, value, 0.0)[1] for rest in known]
+        if np.all(starts <= aim):
+            break
+        closer = np.maximum(starts / CLOSER, aim)
+        times, states = _prolonged(times, states, known, linear, starts / closer)
+        starts = closer
+    values = np.array([sorted(np.linalg.eigvals(J), key=lambda one: one.real) for J in linear], complex)
+    apart = nearest(known[1] - known[0], flat_state(parameter.system.space.periods(jnp.asarray(known[0]))))
+    kind = "homoclinic" if np.linalg.norm(apart) < aim else "heteroclinic"
+    return ConnectingOrbit(kind, value, times, states, known[0], known[1], values, found.error)
+
+
+def _on_mesh(problem: _Connection, times: np.ndarray, states: np.ndarray, value: float, accuracy: float) -> Any:
+    """Solve for a connecting orbit from given states, on a mesh that follows their density."""
+    import scipy.interpolate
+
+    n = states.shape[1]
+    duration = float(times[-1])
+    lengths = np.linalg.norm(np.diff(states / np.ptp(states, axis=0), axis=0), axis=1)
+    density = np.append(0.0, np.cumsum(lengths / np.sum(lengths) + np.diff(times) / duration)) / 2
+    mesh = np.interp(np.linspace(0.0, 1.0, INTERVALS + 1), density, times / duration)
+    mesh[0], mesh[-1] = 0.0, 1.0
+    at = scipy.interpolate.PchipInterpolator(times / duration, states)
+    whole = lambda places: np.column_stack([at(places), np.tile([value, duration], (len(places), 1))])
+    inner = gauss_points(mesh)
+    field = CycleField(problem.extended(problem.flow), None, np.zeros(n + 2))
+    ends = problem.end_equations(None, n + 2)
+    equations = BoundaryProblem(
+        field, lambda first, last: ends.at(first, last, 0.0)[0], least=np.append(np.zeros(n), [1.0, 1.0])
+    )
+    return collocated(equations, mesh, whole(mesh[:-1]), whole(inner.ravel()).reshape(*inner.shape, -1), 1.0, accuracy)
+
+
+def _prolonged(
+    times: np.ndarray, states: np.ndarray, rests: list[np.ndarray], linear: list[np.ndarray], closer: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Add the linear parts of an orbit beside both equilibria, until it is closer to them by some factors."""
+    import scipy.linalg
+
+    rates = [np.linalg.eigvals(J).real for J in linear]
+    before = float(np.log(closer[0]) / np.min(rates[0][rates[0] > 0]))
+    after = float(np.log(closer[1]) / -np.max(rates[1][rates[1] < 0]))
+    shares = np.arange(1, ADDED + 1) / ADDED
+    if closer[0] > 1:
+        new = np.array([rests[0] + scipy.linalg.expm(-before * s * linear[0]) @ (states[0] - rests[0]) for s in shares])
+        times, states = np.append(before * (1 - shares[::-1]), times + before), np.vstack([new[::-1], states])
+    if closer[1] > 1:
+        new = np.array([rests[1] + scipy.linalg.expm(after * s * linear[1]) @ (states[-1] - rests[1]) for s in shares])
+        times, states = np.append(times, times[-1] + after * shares), np.vstack([states, new])
+    return times, states
+
+
+@on_host_by_default
+def continue_connection(
+    parameters: tuple[Parameter, Parameter],
+    orbit: ConnectingOrbit,
+    *,
+    steps: Steps = Steps(),
+    rtol: float = 1e-6,
+) -> CriticalCurve:
+    """Continue a homoclinic or heteroclinic orbit in two parameters, in both directions.
+
+    States of the curve are `Profile(states, unknowns, x)`, with shares of the duration as places; the unknowns are the
+    first parameter and the duration.
+
+    Args:
+        parameters: the parameter that was solved for, and another one of the same flow, with their ranges.
+        orbit: what `homoclinic_orbit` or `connecting_orbit` returned, at the flow's own value of the second one.
+        steps: the steps along the curve.
+        rtol: largest error of the states, relative to the size of each component.
+
+    Raises:
+        ValueError: for bad input, or if the orbit is not found again.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import Steps, connecting_orbit, continue_connection
+        >>> def front(z, s, c=-0.3, a=0.25):
+        ...     return jnp.stack([s[1], -c * s[1] - s[0] * (1 - s[0]) * (s[0] - a)])
+        >>> flow = ds.FunctionFlow(front, parameters={"c": -0.3, "a": 0.25})
+        >>> c, a = ds.Parameter(flow, "c", -1.0, 1.0), ds.Parameter(flow, "a", 0.1, 0.45)
+        >>> curve = continue_connection((c, a), connecting_orbit(c, [0, 0], [1, 0]), steps=Steps(first=0.5, points=5))
+        >>> bool(np.allclose(curve.first, -(1 - 2 * curve.second) / 2**0.5, atol=1e-5))
+        True
+    """
+    first, second = parameters
+    instance("orbit", orbit, ConnectingOrbit, "what `homoclinic_orbit` or `connecting_orbit` returned")
+    if jax.tree.structure(first.system) != jax.tree.structure(second.system) or first.name == second.name:
+        raise ArgumentError("parameters", "be two parameters of one flow", f"are {first.name} and {second.name}")
+    begin, end = np.asarray(orbit.begin), np.asarray(orbit.end)
+    distances = float(np.linalg.norm(orbit.states[0] - begin)), float(np.linalg.norm(orbit.states[-1] - end))
+    own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
+    problem = _Connection(own, begin, end, distances)
+    duration = float(orbit.times[-1])
+    mesh = np.asarray(orbit.times) / duration
+    mesh[-1] = 1.0
+    start = Profile(orbit.states, np.array([orbit.parameter, duration]), mesh)
+    curve = BoundaryCurve(problem, second, mesh, orbit.states.shape[1] + 2, number("rtol", rtol))
+    here = curve.at(curve.from_profile(start), second.value)
+    if here is None:
+        raise ArgumentError("orbit", "be one at the flow's own second parameter", "is not found again")
+    limits = steps.limits(second, POINTS)
+    kind = f"{orbit.kind} orbit"
+    return both_ways_on_meshes(curve, here, limits, lambda parts, ends: _collected(parts, ends, (kind, first)))
+
+
+def _collected(parts: list[Part], ends: tuple[str, str], of: tuple[str, Parameter]) -> Any:
+    """Build the curve in the plane of both parameters from its parts."""
+    kind, first = of
+    curves: list[Any] = [part.curve for part in parts]
+    most, rows, values = max(curve.segments for curve in curves), [], []
+    for k, (part, curve) in enumerate(zip(parts, curves, strict=True)):
+        mesh = refined_mesh(curve.mesh, most)
+        for point in part.points[int(k > 0) :]:
+            rows.append(curve.profile(point, mesh))
+            values.append(point.parameter)
+    states = jax.tree.map(lambda *a: np.stack(a), *rows)
+    own = states.unknowns[:, 0]
+    inside = (own >= first.low) & (own <= first.high)
+    where = np.flatnonzero(inside)
+    low, high = (int(where[0]), int(where[-1]) + 1) if len(where) else (0, len(own))
+    sides = (ends[0] if low == 0 else "outside", ends[1] if high == len(own) else "outside")
+    cut = jax.tree.map(lambda a: a[low:high], states)
+    return CriticalCurve(kind, own[low:high], np.array(values)[low:high], cut, np.zeros(high - low), (), sides)

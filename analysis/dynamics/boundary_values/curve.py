@@ -1,0 +1,341 @@
+"""Continue solutions of boundary value problems in a parameter, through folds, and switch branches."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.boundary_values.problem import BoundarySolution, BoundaryValueProblem
+from analysis.dynamics.collocation.intervals import CycleField, evaluated, halved, refined_mesh, rule
+from analysis.dynamics.collocation.solver import EndConditions, along, blocks, dense, meeting
+from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.branches import Branch, branch, joined
+from analysis.dynamics.continuation.curve import CurvePoint, Equations
+from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes, follow_on_meshes
+from analysis.dynamics.continuation.on_mesh import CurveOnMesh
+from analysis.dynamics.continuation.stepping import departing
+from analysis.dynamics.continuation.steps import Limits, Steps
+from dynsim._core.placement import on_host_by_default
+from dynsim._core.validation import instance, number
+from dynsim._runtime.blas import in_one_thread
+from dynsim.errors import ArgumentError
+from dynsim.systems.parameter import Parameter
+
+# Default of the largest number of points of a branch in each direction.
+POINTS = 1000
+# Number of intervals for which steps are as long as the limits say; with more nodes their norm is larger.
+NODES = 12
+# Component below which its size is one.
+TINY = 1e-9
+
+
+class Profile(NamedTuple):
+    """Solution on a branch: states at places, and the parameters that are solved for.
+
+    Attributes:
+        states: the states, (places, n).
+        unknowns: the values of the unknown parameters, (unknowns,).
+        x: the places.
+    """
+
+    states: Any
+    unknowns: Any
+    x: Any
+
+    def on(self, count: int) -> "Profile":
+        """Interpolate the states linearly to a number of places, evenly spread over those of the mesh."""
+        old = np.linspace(0.0, 1.0, len(self.x))
+        at = np.linspace(0.0, 1.0, count)
+        rows = [np.interp(at, old, column) for column in np.asarray(self.states).T]
+        return Profile(np.stack(rows, axis=1), self.unknowns, np.interp(at, old, self.x))
+
+    def extreme(self) -> np.ndarray:
+        """Find the value with the largest modulus of each component, for diagrams; places may be on a later axis."""
+        rows = np.asarray(self.states)
+        places = np.argmax(np.abs(rows), axis=-2, keepdims=True)
+        return np.take_along_axis(rows, places, axis=-2)[..., 0, :]
+
+
+class _Solved(NamedTuple):
+    """Solved intervals of a solution, with the boundary conditions at its ends."""
+
+    nodes: np.ndarray
+    ends: np.ndarray
+    own: np.ndarray
+    first: np.ndarray
+    slopes: np.ndarray
+    conditions: EndConditions
+
+
+class BoundaryCurve(CurveOnMesh):
+    """Equations of a boundary value problem along a parameter: intervals meet, and conditions at both ends hold.
+
+    A state of the curve is the array of the states at the beginnings of the intervals, with the unknown parameters as
+    further components.
+    """
+
+    tolerances: ClassVar[tuple[float, float]] = (1e-10, 1e-8)
+    differentiated: ClassVar[bool] = False
+    vertical: ClassVar[float] = 1e-9
+
+    def __init__(self, problem: BoundaryValueProblem, parameter: Parameter, mesh: np.ndarray, size: int, rtol: float):
+        """Set up the field and the conditions as functions of the parameter; `size` counts unknown parameters, too."""
+        moved = parameter.system
+        super().__init__(parameter)
+        self.problem, self.mesh, self.segments, self.accuracy = problem, mesh, len(mesh) - 1, rtol
+        self.begin, self.length = problem.interval[0], problem.interval[1] - problem.interval[0]
+        self.field = CycleField(problem.extended(moved), _Inside(parameter.take), np.zeros(size))
+        self._conditions = problem.end_equations(parameter.take, size)
+
+    def nodes(self, state: Any) -> np.ndarray:
+        """Get the states as rows."""
+        return np.asarray(state)
+
+    def duration(self, state: Any) -> float:
+        """Get the length of the interval."""
+        del state
+        return self.length
+
+    def rebuilt(self, nodes: np.ndarray, duration: float) -> np.ndarray:
+        """Get the states as rows."""
+        del duration
+        return nodes
+
+    def basis(self, state: Any) -> np.ndarray:
+        """Compute the identity."""
+        return np.eye(np.size(state))
+
+    def displaced(self, state: Any, step: np.ndarray) -> np.ndarray:
+        """Move the states."""
+        return np.asarray(state) + step.reshape(np.shape(state))
+
+    def orbit(self, state: Any, basis: np.ndarray) -> np.ndarray:
+        """Give an empty basis: there are no symmetries."""
+        del state
+        return np.empty((basis.shape[1], 0))
+
+    def spectrum(self, state: Any, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Give no eigenvalues: a boundary value problem has no notion of stability of its own."""
+        del state, parameter, J, orbit
+        return np.empty(0, complex)
+
+    def growth(self, values: np.ndarray) -> np.ndarray:
+        """Give no growth."""
+        return np.real(values)
+
+    def name(self, critical: complex) -> str:
+        """Give no name: only folds and branch points are located."""
+        del critical
+        return ""
+
+    def stable_kind(self, point: CurvePoint) -> str:
+        """Say that stability is undecided."""
+        del point
+        return "undecided"
+
+    def meets(self, point: CurvePoint) -> bool:
+        """Take each crossing for a branch point."""
+        del point
+        return True
+
+    def may_have_corners(self, point: CurvePoint) -> bool:
+        """Take the equations for smooth."""
+        del point
+        return False
+
+    def sizes(self, nodes: np.ndarray) -> np.ndarray:
+        """Compute the largest values of the components, or one if they vanish."""
+        most = np.max(np.abs(nodes), axis=0)
+        return np.where(most > TINY, most, 1.0)
+
+    def guessed(self, nodes: np.ndarray, duration: float, parameter: float) -> np.ndarray:
+        """Interpolate the states at the Gauss points linearly."""
+        del duration, parameter
+        after = np.vstack([nodes[1:], 2 * nodes[-1:] - nodes[-2:-1]])
+        return nodes[:, None] + rule().c[:, None] * (after - nodes)[:, None]
+
+    def equations(self, state: Any, parameter: float, basis: np.ndarray) -> Equations:
+        """Compute the gaps between intervals and, last, the boundary conditions."""
+        return self._equations(self._shot(state, parameter), basis)
+
+    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> _Solved:
+        nodes = self.nodes(state)
+        found = self.solution(nodes, self.length, parameter)
+        if factor < 1:
+            begins = self.begin + self.length * self.mesh[:-1]
+            found = halved(self.field, begins, self.length * self.shares, nodes, parameter, found.stages)
+        conditions, slope = self._conditions.at(nodes[0], found.ends[-1], parameter)
+        own, first = blocks(found, conditions)
+        slopes = along(conditions, found.slopes)
+        slopes[-1] += slope
+        return _Solved(nodes, found.ends, own, first, slopes, conditions)
+
+    def _equations(self, shot: _Solved, basis: np.ndarray) -> Equations:
+        del basis
+        gaps = meeting(shot.ends, shot.nodes, shot.conditions)
+        size = float(np.max(np.abs(gaps))) / (1 + float(np.max(np.abs(shot.nodes))))
+        return Equations(gaps.ravel(), dense(shot.own, shot.first), shot.slopes.ravel(), size)
+
+    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+        """Scale rows to a length of at most one."""
+        return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
+
+    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
+        """Scale rows and columns to similar sizes."""
+        rows = self.balanced(matrix)
+        return rows / np.maximum(np.linalg.norm(rows, axis=0), np.finfo(float).tiny)
+
+    def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
+        """Choose the largest step: that of the limits in the parameter, and longer in the norm of many nodes."""
+        del first
+        moves, own = float(np.linalg.norm(point.tangent[:-1])), abs(float(point.tangent[-1]))
+        longer = (self.segments / NODES) ** 0.5
+        return within.largest / max(moves / longer, own, np.finfo(float).tiny)
+
+    def states_at(self, state: Any, parameter: float, shares: Float[np.ndarray, " k"]) -> Float[np.ndarray, "k n"]:
+        """Evaluate the polynomials of a solution at shares of the interval."""
+        nodes = self.nodes(state)
+        return evaluated(self.mesh, nodes, self.solution(nodes, self.length, parameter).stages, shares)
+
+    def unconfirmed(self, nodes: np.ndarray, parameter: float, point: CurvePoint | None = None) -> str:
+        """Say that the finest mesh does not resolve a solution."""
+        del nodes, parameter, point
+        return "accuracy"
+
+    def profile(self, point: CurvePoint | Bifurcation, mesh: np.ndarray) -> Profile:
+        """Evaluate a solution on a mesh."""
+        n = np.shape(point.state)[1] - len(self.problem.unknowns)
+        rows = self.states_at(point.state, point.parameter, mesh)
+        return Profile(rows[:, :n], np.asarray(point.state)[0, n:], self.begin + self.length * mesh)
+
+    def from_profile(self, profile: Profile) -> np.ndarray:
+        """Build a state of the curve from a solution on its mesh."""
+        states, unknowns = np.asarray(profile.states), np.asarray(profile.unknowns)
+        return np.column_stack([states[:-1], np.tile(unknowns, (len(states) - 1, 1))])
+
+
+class _Inside:
+    """Takes a parameter from the flow inside an extended flow."""
+
+    def __init__(self, take: Any):
+        self.take = take
+
+    def __call__(self, extended: Any) -> Any:
+        return self.take(extended.flow)
+
+
+def shares_of(profile: Profile | BoundarySolution) -> np.ndarray:
+    """Compute the places of a solution as shares of the interval."""
+    x = np.asarray(profile.x)
+    found = (x - x[0]) / (x[-1] - x[0])
+    found[-1] = 1.0
+    return found
+
+
+@in_one_thread
+def _collected(parts: list[Part], ends: tuple[str, str]) -> Branch:
+    """Build the branch of successive parts of a curve of solutions, on meshes with one number of intervals."""
+    curves: list[Any] = [part.curve for part in parts]
+    most, found = max(curve.segments for curve in curves), []
+    for k, (part, curve) in enumerate(zip(parts, curves, strict=True)):
+        own = (ends[0] if k == 0 else "", ends[1] if part is parts[-1] else "")
+        made = branch(curve, part.points, own)
+        mesh = refined_mesh(curve.mesh, most)
+        rows = [curve.profile(point, mesh) for point in part.points]
+        at = tuple(b._replace(state=curve.profile(b, curve.mesh)) for b in made.bifurcations)
+        found.append(made._replace(states=jax.tree.map(lambda *a: np.stack(a), *rows), bifurcations=at))
+    return joined(found, ends)
+
+
+@on_host_by_default
+def continue_solutions(
+    problem: BoundaryValueProblem,
+    parameter: Parameter,
+    solution: BoundarySolution,
+    *,
+    steps: Steps = Steps(),
+    rtol: float = 1e-8,
+) -> Branch:
+    """Continue solutions of a boundary value problem in a parameter, in both directions, with folds and branch points.
+
+    States of the branch are `Profile(states, unknowns, x)`. Meshes are adapted along it. Length is measured in the norm
+    of the states at twelve places and the parameter together. Solutions have no stability here.
+
+    >>> import jax.numpy as jnp
+    >>> import dynsim as ds
+    >>> from analysis.dynamics import BoundaryValueProblem, Steps, continue_solutions
+    >>> def bratu(x, s, size=1.0):
+    ...     return jnp.stack([s[1], -size * jnp.exp(s[0])])
+    >>> flow = ds.FunctionFlow(bratu, names=("u", "slope"), parameters={"size": 1.0})
+    >>> problem = BoundaryValueProblem(flow, lambda first, last, flow: jnp.stack([first[0], last[0]]))
+    >>> size = ds.Parameter(flow, "size", 0.5, 4.0)
+    >>> branch = continue_solutions(problem, size, problem.solve(jnp.zeros(2)), steps=Steps(first=0.2, points=40))
+    >>> print(branch.bifurcations[0])
+    fold at 3.5138307
+
+    Args:
+        problem: the problem.
+        parameter: the parameter of its flow, and its range.
+        solution: a solution at the flow's own value of the parameter.
+        steps: the steps along the curve.
+        rtol: largest error of the states, relative to the size of each component; a new mesh is chosen beyond it.
+
+    Raises:
+        ValueError: for bad input, or if no solution is found near the given one.
+    """
+    instance("solution", solution, BoundarySolution, "what `BoundaryValueProblem.solve` returned")
+    _check_parameter(problem, parameter)
+    values = np.array([solution.unknowns[name] for name in problem.unknowns])
+    start = Profile(solution.states, values, solution.x)
+    curve = _curve(problem, parameter, start, rtol)
+    first = curve.at(curve.from_profile(start), parameter.value)
+    if first is None:
+        raise ArgumentError("solution", "be one at the flow's own parameter", "leads to none by Newton's method")
+    return both_ways_on_meshes(curve, first, steps.limits(parameter, POINTS), _collected)
+
+
+@on_host_by_default
+def switch_solutions(
+    problem: BoundaryValueProblem,
+    parameter: Parameter,
+    at: Bifurcation,
+    *,
+    steps: Steps = Steps(),
+    rtol: float = 1e-8,
+) -> tuple[Branch, ...]:
+    """Continue the solutions of a boundary value problem that leave a branch point, in both directions.
+
+    Args:
+        problem: the problem.
+        parameter: the parameter of its flow, and its range.
+        at: a branch point of a branch of `continue_solutions`.
+        steps: the steps along the new branches.
+        rtol: largest error of the states; see `continue_solutions`.
+
+    Raises:
+        ValueError: for bad input, or a bifurcation of another kind.
+    """
+    if at.kind != "branch point" or not isinstance(at.state, Profile):
+        raise ArgumentError("at", "be a branch point of solutions of a boundary value problem", f"is a {at.kind}")
+    _check_parameter(problem, parameter)
+    curve = _curve(problem, parameter, at.state, rtol)
+    here = curve.measured(curve.from_profile(at.state), at.parameter)
+    along_it, across = curve.crossing(here, at.direction)
+    limits = steps.limits(parameter, POINTS)
+    ways = [sign * across[0] for sign in (1, -1)]
+    left = [departing(curve, here, along_it, way, limits, follow_on_meshes) for way in ways]
+    return tuple(_collected(one[0], (at.kind, one[1])) for one in left if one is not None)
+
+
+def _curve(problem: BoundaryValueProblem, parameter: Parameter, start: Profile, rtol: float) -> BoundaryCurve:
+    size = np.shape(start.states)[1] + len(problem.unknowns)
+    return BoundaryCurve(problem, parameter, shares_of(start), size, number("rtol", rtol))
+
+
+def _check_parameter(problem: BoundaryValueProblem, parameter: Parameter) -> None:
+    """Raise `ValueError` for a parameter of another flow, or one that is solved for."""
+    if jax.tree.structure(parameter.system) != jax.tree.structure(problem.flow):
+        raise ArgumentError("parameter", "be one of the flow of the problem", "is of another system")
+    if parameter.name in problem.unknowns:
+        raise ArgumentError("parameter", "not be solved for", f"`{parameter.name}` is an unknown of the problem")

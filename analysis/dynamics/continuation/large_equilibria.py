@@ -1,0 +1,164 @@
+"""Equations of equilibria with many unknowns and a sparse Jacobian, for continuation by sparse linear algebra."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
+
+from analysis.dynamics.continuation.curve import CurvePoint, Equations, paired
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.normal_forms.charts import Chart, FlatChart
+from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.sparse.matrices import Extended, SparseMatrix, row_sizes
+from analysis.dynamics.sparse.rightmost import rightmost
+from dynsim._core.types import State
+from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs.sparsity import Pattern, entries_of, sparse_pattern
+from dynsim.systems.base import AbstractFlow
+from dynsim.systems.named import with_parameter
+from dynsim.systems.parameter import Parameter
+from dynsim.systems.rescaled import is_flat
+
+# Number of unknowns from which sparse algebra was faster than dense algebra.
+LARGE = 120
+# Number of rightmost eigenvalues that are computed, and of those that grow from which more may grow.
+COUNT, MOST = 24, 22
+# Number of further ones that are computed for derivatives.
+BESIDE = 4
+# Largest number of scalar operations of a field; a record of this length takes about 10 s and 1 GB.
+OPERATIONS = 2_000_000
+
+
+def pattern_of(parameter: Parameter, state: State) -> Pattern | None:
+    """Find the pattern of the Jacobian of a flow for all values of a parameter, from its scalar program.
+
+    None for small systems and maps, on curved spaces, and where the Jacobian is not sparse or has no scalar program.
+    """
+    size = sum(int(np.size(part)) for part in jax.tree.leaves(state))
+    system = parameter.system
+    if size < LARGE or not isinstance(system, AbstractFlow) or not is_flat(system.space):
+        return None
+    restored = ravel_pytree(jax.tree.map(lambda part: jnp.zeros(np.shape(part)), state))[1]
+
+    def field(t: Array, x: Array, value: Array) -> Array:
+        return ravel_pytree(with_parameter(parameter.take, system, value).vector_field(t, restored(x)))[0]
+
+    try:
+        program = scalar_program(field, (), (size,), (), drop_zeros=True, limit=OPERATIONS)
+    except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError, NotImplementedError):
+        return None
+    return sparse_pattern(program, size)
+
+
+class LargeEquilibriumCurve(EquilibriumCurve):
+    """Vector field of a flow on a flat space with many unknowns, with its sparse derivatives.
+
+    Only the rightmost eigenvalues are computed. Their number is checked between bifurcations.
+    """
+
+    def __init__(self, parameter: Parameter, units: Units, pattern: Pattern):
+        """Store the pattern of the Jacobian."""
+        from scipy.sparse import eye_array
+
+        super().__init__(parameter, (), units)
+        self.pattern, self._identity = pattern, eye_array(pattern.size)
+
+    def basis(self, state: State) -> Any:
+        """The sparse identity."""
+        del state
+        return self._identity
+
+    def orbit(self, state: State, basis: Any) -> np.ndarray:
+        """No directions: symmetries are left to the dense equations."""
+        del state, basis
+        return np.empty((self.pattern.size, 0))
+
+    def equations(self, state: State, parameter: float, basis: Any) -> Equations:
+        """Evaluate the vector field and its derivatives."""
+        del basis
+        return sparse_equations(self.pattern, self.parameter, state, parameter)
+
+    def scaled(self, at: Equations) -> Equations:
+        """Return equations as they are: factorisations do not need rows of similar sizes."""
+        return at
+
+    def _with_rows(self, J: Any, slope: np.ndarray, orbit: np.ndarray) -> Any:
+        del orbit
+        return Extended(J, slope)
+
+    def _chart(self, flow: AbstractFlow, point: CurvePoint) -> Chart:
+        return FlatChart(flow, point.state)
+
+    def _both(self, point: CurvePoint) -> Any:
+        return self._with_rows(point.J, point.slope, point.orbit)
+
+    def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
+        """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
+        del beside
+        J: Any = at.J
+        return Extended(J, at.slope).shortest(-at.values, share)
+
+    def least_singular(self, point: CurvePoint) -> float:
+        """Evaluate the test function of branch points: the signed least singular value, at most 1."""
+        J: Any = point.J
+        return float(np.clip(Extended(J, point.slope).with_row(point.tangent).signed_least, -1.0, 1.0))
+
+    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
+        """Compute the rightmost eigenvalues."""
+        del state, parameter, orbit
+        return rightmost(J, COUNT).values
+
+    def rates(self, at: tuple[State, float], values: np.ndarray, tangent: np.ndarray, size: float) -> np.ndarray | None:
+        """Compute the derivatives of the eigenvalues along the curve, as differences over a small share of a step.
+
+        Beside a point more eigenvalues are computed, since others may be the rightmost ones there.
+        """
+        share = self.apart * size
+        state, parameter = self.displaced(at[0], share * tangent[:-1]), at[1] + share * float(tangent[-1])
+        J: Any = self.equations(state, parameter, self._identity).J
+        if not np.all(np.isfinite(row_sizes(J))):
+            return None
+        moved = rightmost(J, COUNT + BESIDE).values
+        return (moved[paired(values, moved)] - values) / share
+
+    def stable_kind(self, point: CurvePoint) -> str:
+        """Classify the stability; where all known eigenvalues grow, the trace shows that others decay."""
+        found = super().stable_kind(point)
+        J: Any = point.J
+        if found == "unstable":
+            return "saddle" if J.matrix.trace() < 0 else "undecided"
+        return found
+
+    def is_counted(self, point: CurvePoint) -> bool:
+        """Test whether all growing eigenvalues are known, and as many real ones grow as the determinant says."""
+        J: Any = point.J
+        values, is_complete = rightmost(J, COUNT)
+        growing = values[self.growth(values) > self.neutral(point)]
+        if not is_complete or len(growing) > MOST:
+            return False
+        parity = (-1) ** (len(J) + int(np.sum(growing.imag == 0)))
+        return bool(self.zeros(point)) or float(np.real(J.phase)) == parity
+
+
+def sparse_equations(pattern: Pattern, parameter: Parameter, state: State, value: float) -> Equations:
+    """Evaluate the field of a flow, its sparse Jacobian, and its derivative by a parameter."""
+    given = (parameter.take, parameter.system, state, np.asarray(value, float))
+    found = _of_large_flow(*given, pattern.seeds, pattern.group, pattern.rows)
+    field, entries, slope = (np.asarray(part) for part in found)
+    J: Any = SparseMatrix(pattern.matrix(entries))
+    return Equations(field, J, slope, float(np.max(np.abs(field), initial=0)))
+
+
+@compiled
+def _of_large_flow(
+    where: Any, flow: AbstractFlow, state: State, parameter: Array, seeds: Array, group: Array, rows: Array
+) -> tuple[Array, Array, Array]:
+    flat, restored = ravel_pytree(state)
+    f = lambda y, p: ravel_pytree(with_parameter(where, flow, p).vector_field(jnp.zeros(()), restored(y)))[0]
+    field, slope = jax.jvp(lambda p: f(flat, p), (parameter,), (jnp.ones_like(parameter),))
+    return field, entries_of(lambda y: f(y, parameter), flat, seeds, group, rows), slope

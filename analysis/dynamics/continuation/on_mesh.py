@@ -1,0 +1,156 @@
+"""Curves of solutions by collocation: what those of periodic orbits and of boundary value problems share."""
+
+import abc
+import copy
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.collocation.intervals import CycleField, Intervals, adapted_mesh, solved
+from analysis.dynamics.collocation.solver import gauss_points
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.dense import solution
+from analysis.dynamics.continuation.orbit_curve import AGREED
+
+
+class CurveOnMesh(AbstractCurve):
+    """Curve of solutions on a mesh, whose unknowns are the states at the beginnings of the intervals, and more.
+
+    The states at the Gauss points inside are eliminated interval by interval.
+    """
+
+    mesh: Float[np.ndarray, " edges"]
+    segments: int
+    field: CycleField
+    accuracy: float
+    begin: float = 0.0
+    periodic: bool = False
+    _last: tuple[np.ndarray, float, float, Intervals] | None = None
+
+    @abc.abstractmethod
+    def nodes(self, state: Any) -> np.ndarray:
+        """Stack the states at the beginnings of the intervals as rows."""
+
+    @abc.abstractmethod
+    def duration(self, state: Any) -> float:
+        """Get the length of the interval."""
+
+    @abc.abstractmethod
+    def rebuilt(self, nodes: np.ndarray, duration: float) -> Any:
+        """Build a state of the curve from nodes and the length of the interval."""
+
+    @abc.abstractmethod
+    def states_at(self, state: Any, parameter: float, shares: Float[np.ndarray, " k"]) -> Float[np.ndarray, "k n"]:
+        """Evaluate the polynomials of a solution at shares of the interval."""
+
+    @abc.abstractmethod
+    def sizes(self, nodes: np.ndarray) -> np.ndarray:
+        """Compute the sizes of the components, relative to which errors count."""
+
+    @abc.abstractmethod
+    def guessed(self, nodes: np.ndarray, duration: float, parameter: float) -> np.ndarray:
+        """Guess the states at the Gauss points between given nodes."""
+
+    @abc.abstractmethod
+    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> Any:
+        """Solve all intervals; a factor below one stands for a stricter solution, in two halves of each interval."""
+
+    @abc.abstractmethod
+    def _equations(self, shot: Any, basis: np.ndarray) -> Any:
+        """Assemble the equations from solved intervals."""
+
+    @abc.abstractmethod
+    def unconfirmed(self, nodes: np.ndarray, parameter: float, point: CurvePoint | None = None) -> str:
+        """Explain why a solution is not resolved by the finest mesh."""
+
+    def on(self, mesh: Float[np.ndarray, " edges"]) -> Any:
+        """Build the same curve on another mesh."""
+        other = copy.copy(self)
+        other.mesh, other.segments, other._last = mesh, len(mesh) - 1, None
+        return other
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Durations of the intervals, as shares of the whole."""
+        return np.diff(self.mesh)
+
+    def solution(self, nodes: np.ndarray, duration: float, parameter: float) -> Intervals:
+        """Solve the intervals from their nodes, beginning with the last solution or, where that fails, a guess."""
+        if self._last is not None:
+            known, time, value, last = self._last
+            if time == duration and value == parameter and np.array_equal(known, nodes):
+                return last
+            away = np.column_stack(
+                [nodes - known, np.full(len(nodes), parameter - value), (duration - time) * self.shares]
+            )
+            guess = last.stages + np.einsum("kmij,kj->kmi", last.moves, away)
+            found = self._solved(nodes, duration, parameter, guess)
+            if np.all(np.isfinite(found.ends)):
+                self._last = (nodes, duration, parameter, found)
+                return found
+        found = self._solved(nodes, duration, parameter, self.guessed(nodes, duration, parameter))
+        if np.all(np.isfinite(found.ends)):
+            self._last = (nodes, duration, parameter, found)
+        return found
+
+    def _solved(self, nodes: np.ndarray, duration: float, parameter: float, guess: np.ndarray) -> Intervals:
+        begins = self.begin + duration * self.mesh[:-1]
+        return solved(self.field, begins, duration * self.shares, nodes, parameter, guess)
+
+    def error(self, point: CurvePoint) -> float:
+        """Estimate the largest error of a solution and its parameter by a Newton step with all intervals halved.
+
+        States count relative to their sizes, durations and the parameter to theirs.
+        """
+        rough, fine = (self._shot(point.state, point.parameter, factor) for factor in (1.0, 0.5))
+        at = self._equations(fine, point.basis)
+        matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
+        if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
+            return np.inf
+        try:
+            gaps = at.values - self._equations(rough, point.basis).values  # not the rest of Newton's method
+            change = np.abs(solution(matrix, -np.append(gaps, 0.0)))
+        except np.linalg.LinAlgError:
+            return np.inf
+        nodes = self.nodes(point.state)
+        found = np.max(change[: nodes.size].reshape(nodes.shape) / self.sizes(nodes))
+        others = np.append(self.duration(point.state), 1 + abs(point.parameter))[nodes.size - len(change) :]
+        values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
+        apart = float(np.max(np.abs(values - point.values) / np.maximum(1.0, np.abs(values)), initial=0.0))
+        return float(max(found, np.max(change[nodes.size :] / others), self.accuracy * apart / AGREED))
+
+    def unresolved(self, point: CurvePoint) -> str:
+        """Explain why a solution is not resolved: `mesh` if its error on this mesh is too large; "" if it is."""
+        return "" if self.error(point) <= self.accuracy else "mesh"
+
+    def adapted(self, point: CurvePoint, count: int) -> np.ndarray:
+        """Choose a mesh of `count` intervals for a solution."""
+        nodes = self.nodes(point.state)
+        stages = self.solution(nodes, self.duration(point.state), point.parameter).stages
+        return adapted_mesh(self.mesh, nodes, stages, count, periodic=self.periodic)
+
+    def moved_to(self, mesh: np.ndarray, point: CurvePoint, direction: np.ndarray) -> tuple[Any, CurvePoint | None]:
+        """Correct a point on another mesh, in the plane across a direction; the point is None if this fails.
+
+        The tangent of the new point is oriented along the direction.
+        """
+        other, state = self.on(mesh), point.state
+        nodes = self.states_at(state, point.parameter, mesh[:-1])
+        inner = gauss_points(mesh)
+        stages = self.states_at(state, point.parameter, inner.ravel()).reshape(*inner.shape, -1)
+        duration = self.duration(state)
+        found = other._solved(nodes, duration, point.parameter, stages)
+        if np.all(np.isfinite(found.ends)):
+            other._last = (nodes, duration, point.parameter, found)
+        n, rest = nodes.shape[1], direction[self.segments * nodes.shape[1] :]
+        rows = direction[: self.segments * n].reshape(-1, n)
+        closed = np.vstack([rows, rows[:1] if self.periodic else rows[-1:]])
+        moved = np.stack([np.interp(mesh[:-1], self.mesh, closed[:, j]) for j in range(n)], axis=1)
+        carried = np.append(moved.ravel(), rest)
+        carried /= np.linalg.norm(carried)
+        corrected = other.corrected(other.rebuilt(nodes, duration), point.parameter, carried)
+        if corrected is None:
+            return other, None
+        sign = 1.0 if carried @ corrected.tangent >= 0 else -1.0
+        return other, corrected._replace(tangent=sign * corrected.tangent)

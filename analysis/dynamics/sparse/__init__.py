@@ -1,0 +1,1 @@
+"""Linear algebra of large sparse Jacobians: bordered systems, null vectors, and the rightmost eigenvalues."""

@@ -1,0 +1,1 @@
+"""Theorems about Markov chains and positive matrices."""

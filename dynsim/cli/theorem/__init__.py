@@ -1,0 +1,1 @@
+"""`dynsim theorem`: check the conditions of a classical theorem for a system."""

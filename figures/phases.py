@@ -1,0 +1,116 @@
+"""Phase response curves, isochrons, locking regions and solutions of boundary value problems in axes."""
+
+from typing import Any
+
+import numpy as np
+
+from analysis.dynamics.boundary_values.problem import BoundarySolution
+from analysis.dynamics.phase.isochrons import Isochrons
+from analysis.dynamics.phase.locking import LockingRange
+from analysis.dynamics.phase.response import PhaseResponse
+from dynsim._core.validation import choice, number
+from dynsim.systems.named import Components
+from figures.artists import Artists, Part, sheet
+from figures.panels import phases as panels
+from figures.panels.labels import axis_label, axis_labels
+
+ADVANCES = ("time", "radians", "cycles")
+
+
+def response(
+    found: PhaseResponse,
+    ax: Any = None,
+    *,
+    lines: Part = True,
+    component: str | int | None = None,
+    phase: str = "time",
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+) -> Artists:
+    """Draw a phase response curve; see `PhaseResponse.plot`."""
+    known = Components(found.names, found.units, found.time_unit)
+    which = range(len(found.names)) if component is None else [known.place(component, "component")]
+    unit = {"time": 1.0, "radians": 2 * np.pi / found.period, "cycles": 1 / found.period}
+    values = found.values * unit[choice("phase", phase, ADVANCES)]
+    words = {"time": found.time_unit, "radians": "rad", "cycles": ""}
+    name = axis_label("phase advance per unit of a kick", words[phase])
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        for k in which:
+            drawn.draw("lines", lines, panels.response, found.phases, values[:, k], k, name, found.names[k],
+                       colour=colour)  # fmt: skip
+    return drawn
+
+
+def solution(
+    found: BoundarySolution,
+    ax: Any = None,
+    *,
+    lines: Part = True,
+    component: str | int | None = None,
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+) -> Artists:
+    """Draw the solution of a boundary value problem; see `BoundarySolution.plot`."""
+    known = Components(found.names, found.units)
+    which = range(len(found.names)) if component is None else [known.place(component, "component")]
+    places = np.linspace(found.x[0], found.x[-1], 1001)
+    values = found.at(np.sort(np.append(places, found.x)))
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        for k in which:
+            drawn.draw("lines", lines, panels.component, np.sort(np.append(places, found.x)), values[:, k], k,
+                       found.names[k], colour=colour)  # fmt: skip
+        drawn.axes[0].set(
+            ylabel=axis_label(found.names[which[0]], found.units[which[0]]) if len(which) == 1 else "state"
+        )
+    return drawn
+
+
+def isochrons(
+    found: Isochrons,
+    ax: Any = None,
+    *,
+    isochrons: Part = True,
+    cycle: Part = True,
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+) -> Artists:
+    """Draw isochrons; see `Isochrons.plot`."""
+    words = axis_labels(found.names, found.units)
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title, aspect=0.9) as drawn:
+        drawn.draw("isochrons", isochrons, panels.isochrons, found.curves, found.phases, colour=colour)
+        drawn.draw("cycle", cycle, panels.cycle, found.cycle)
+        drawn.axes[0].set(xlabel=words[0], ylabel=words[1], xlim=found.box[0], ylim=found.box[1])
+    return drawn
+
+
+def locking(
+    found: LockingRange,
+    ax: Any = None,
+    *,
+    region: Part = True,
+    lines: Part = True,
+    strength: float = 1.0,
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+) -> Artists:
+    """Draw a locking region; see `LockingRange.plot`."""
+    strengths = np.linspace(0.0, number("strength", strength), 101)
+    ends = np.array([found.tongue(size) for size in strengths])
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        drawn.draw("region", region, panels.region, ends, strengths, colour=colour)
+        drawn.draw("lines", lines, panels.borders, ends, strengths, colour=colour)
+        unit = f"rad/{found.time_unit}" if found.time_unit else ""
+        drawn.axes[0].set(xlabel=axis_label("frequency of the forcing", unit), ylabel="strength of the forcing")
+    return drawn

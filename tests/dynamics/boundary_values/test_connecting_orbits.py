@@ -1,0 +1,76 @@
+"""Connecting orbits against closed forms and published parameter values."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.integrate
+
+from analysis.dynamics.boundary_values.connecting import connecting_orbit, continue_connection, homoclinic_orbit
+from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from dynsim.errors import ArgumentError
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.parameter import Parameter
+
+
+def front(z, s, c=-0.3, a=0.25):
+    """Travelling fronts of Nagumo's equation; that from 0 to 1 has c = -(1 - 2 a) / sqrt 2."""
+    return jnp.stack([s[1], -c * s[1] - s[0] * (1 - s[0]) * (s[0] - a)])
+
+
+NAGUMO = FunctionFlow(front, parameters={"c": -0.3, "a": 0.25})
+SPEED = Parameter(NAGUMO, "c", -1.0, 1.0)
+
+
+def test_nagumos_front_has_its_speed_along_a_parameter():
+    found = connecting_orbit(SPEED, [0.0, 0.0], [1.0, 0.0])
+    assert found.kind == "heteroclinic"
+    assert found.parameter == pytest.approx(-0.5 / 2**0.5, abs=1e-8)
+    u, v = found.states.T
+    assert np.allclose(v, u * (1 - u) / 2**0.5, atol=1e-6)
+    curve = continue_connection((SPEED, Parameter(NAGUMO, "a", 0.15, 0.35)), found, steps=Steps(first=0.5))
+    assert np.allclose(curve.first, -(1 - 2 * curve.second) / 2**0.5, atol=1e-6)
+    assert (np.min(curve.second), np.max(curve.second)) == pytest.approx((0.15, 0.35))
+
+
+@pytest.mark.slow
+def test_a_long_periodic_orbit_leads_to_the_homoclinic_one():
+    def loop(t, s, a=0.001):
+        energy = s[1] ** 2 / 2 - s[0] ** 2 / 2 + s[0] ** 3 / 3
+        return jnp.stack([s[1], s[0] - s[0] ** 2 - (energy + a) * s[1]])
+
+    flow = FunctionFlow(loop, parameters={"a": 0.001})
+    orbit = periodic_orbit(flow, [1.45, 0.0], 11.0, method="collocation")
+    found = homoclinic_orbit(Parameter(flow, "a", -0.1, 0.1), orbit)
+    assert found.kind == "homoclinic"
+    assert found.parameter == pytest.approx(0.0, abs=1e-7)
+    assert np.max(found.states[:, 0]) == pytest.approx(1.5, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_lorenzs_homoclinic_orbit_is_where_it_is_published():
+    """C. Sparrow, The Lorenz Equations (1982): rho = 13.926557."""
+    rho = Parameter(Lorenz(rho=13.93), "rho", 10.0, 20.0)
+    x = np.array([0.006, 0.0086, 0.0])
+    field = lambda t, s: [10 * (s[1] - s[0]), s[0] * (13.93 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2]]
+    path = scipy.integrate.solve_ivp(field, (0.0, 2.6), x, rtol=1e-9, atol=1e-10, t_eval=np.linspace(0.0, 2.5, 500))
+    found = connecting_orbit(rho, np.zeros(3), np.zeros(3), guess=(path.t, path.y.T))
+    assert found.parameter == pytest.approx(13.926557, abs=1e-6)
+    assert found.saddle_quantity > 0  # chaos begins
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: connecting_orbit(SPEED, [0.0, 0.0], [0.0, 0.0]), "`end` must differ from `begin`"),
+        (lambda: connecting_orbit(SPEED, [0.25, 0.0], [1.0, 0.0]), "must be given unless"),
+        (
+            lambda: connecting_orbit(SPEED, [0.0, 0.0], [1.0, 0.0], guess=([0, 1], [[0, 1]])),
+            "`guess` must be increasing",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        call()

@@ -1,0 +1,68 @@
+"""Curves of bifurcations that leave codimension-two points, on which no bifurcation was found before."""
+
+import numpy as np
+import pytest
+
+import dynsim as ds
+from analysis.dynamics import continue_equilibria, critical_curve, critical_curves, extend
+
+OSCILLATORS = ds.system(
+    "x' = a*x - y - x*(x^2 + y^2); y' = x + a*y - y*(x^2 + y^2); u' = b*u - 1.7*v - u*(u^2 + v^2)"
+    "; v' = 1.7*u + b*v - v*(u^2 + v^2); a = -0.5; b = -0.25"
+)
+FOLD_HOPF = ds.system("x' = a + x^2 + u^2 + v^2; u' = (b - x)*u - v; v' = (b - x)*v + u; a = -0.04; b = 0.3")
+TAKENS = ds.system("x' = y; y' = a + b*x + x^2 + x*y; a = -0.02; b = -0.5")
+
+
+def plane(flow, first=(-1.0, 0.5), second=(-0.9, 0.9)):
+    """Build both parameters of a flow."""
+    return ds.Parameter(flow, "a", *first), ds.Parameter(flow, "b", *second)
+
+
+@pytest.mark.slow
+def test_the_second_curve_leaves_a_double_hopf_point():
+    both = plane(OSCILLATORS)
+    (first,) = continue_equilibria(both[0], np.zeros(4)).bifurcations
+    curves = critical_curves(both, [first], switched=True)
+    assert [curve.kind for curve in curves] == ["Hopf point", "Hopf point"]
+    assert [float(curve.frequencies[0]) for curve in curves] == pytest.approx([1.0, 1.7])
+    assert np.allclose(curves[0].first, 0, atol=1e-9)
+    assert np.allclose(curves[1].second, 0, atol=1e-9)
+    (point,) = curves[0].degeneracies
+    again = critical_curve(both, point, frequency=1.0)
+    assert np.allclose(again.first, 0, atol=1e-9)
+    with pytest.raises(ValueError, match="`kind` must be Hopf point at a double Hopf point, but is fold"):
+        critical_curve(both, point, kind="fold")
+    with pytest.raises(ValueError, match="`kind` must be left out with a bifurcation, but is fold"):
+        critical_curve(both, first, kind="fold")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("flow", "start", "hopf"),
+    [(FOLD_HOPF, [-0.2, 0.0, 0.0], lambda b: -(b**2)), (TAKENS, [-0.0438, 0.0], lambda b: 0 * b)],
+    ids=["fold-Hopf", "Bogdanov-Takens"],
+)
+def test_curves_of_folds_and_of_hopf_points_lead_to_each_other(flow, start, hopf):
+    both = plane(flow)
+    found = {b.kind: b for b in continue_equilibria(both[0], np.array(start)).bifurcations}
+    for kind in ("fold", "Hopf point"):
+        curves = critical_curves(both, [found[kind]], switched=True)
+        assert sorted(curve.kind for curve in curves) == ["Hopf point", "fold"]
+        by_kind = {curve.kind: curve for curve in curves}
+        turning = by_kind["Hopf point"]
+        assert np.allclose(turning.first, hopf(turning.second), atol=1e-8)
+        assert np.ptp(by_kind["fold"].second) == pytest.approx(1.8, abs=0.1)
+
+
+@pytest.mark.parametrize("flow", [FOLD_HOPF, pytest.param(TAKENS, marks=pytest.mark.slow)], ids=["fold-Hopf", "Takens"])
+def test_a_codimension_two_point_at_a_bound_of_the_range_is_found(flow):
+    inside, bounds = flow is TAKENS, (-0.9, 0.0) if flow is TAKENS else (0.0, 0.9)
+    first, second = plane(flow, second=bounds)
+    start = [-0.0438, 0.0] if inside else [-0.2, 0.0, 0.0]
+    (fold,) = [b for b in continue_equilibria(first, np.array(start)).bifurcations if b.kind == "fold"]
+    curve = critical_curve((first, second), fold)
+    assert [d.kind for d in curve.degeneracies] == ["Bogdanov-Takens point" if inside else "fold-Hopf point"]
+    longer = extend(curve, plane(flow))
+    assert len(longer.degeneracies) == 1
+    assert np.ptp(longer.second) == pytest.approx(1.8)

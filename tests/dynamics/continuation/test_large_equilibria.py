@@ -1,0 +1,178 @@
+"""Equilibria of large systems: sparse linear algebra gives what dense linear algebra and closed forms give."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from analysis.dynamics.continuation import large_equilibria
+from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
+from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.sparse.matrices import Bordered, Extended, SparseMatrix
+from analysis.dynamics.sparse.rightmost import rightmost
+from dynsim import FunctionFlow
+from dynsim.systems.parameter import Parameter
+
+CELLS = 70
+
+
+@pytest.fixture
+def sparse(monkeypatch):
+    """Use sparse algebra for systems with `CELLS` unknowns."""
+    monkeypatch.setattr(large_equilibria, "LARGE", CELLS)
+
+
+def second_difference(n):
+    return sp.diags_array([np.ones(n - 1), -2 * np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1]).tocsc()
+
+
+def modes(n):
+    """Return the eigenvalues of the negative second difference with zero ends."""
+    return 4 * np.sin(np.pi * np.arange(1, n + 1) / (2 * (n + 1))) ** 2
+
+
+def bend(u):
+    return jnp.diff(jnp.pad(u, 1), 2) * (len(u) + 1) ** 2
+
+
+def test_the_rightmost_eigenvalues_of_a_square_are_found_with_their_multiplicities():
+    n = 14
+    T, one = second_difference(n), sp.eye_array(n)
+    J = SparseMatrix((sp.kron(T, one) + sp.kron(one, T) + 0.5 * sp.eye_array(n * n)).tocsc())
+    exact = np.sort((0.5 - modes(n)[:, None] - modes(n)).ravel())[::-1]
+    found = rightmost(J, 24)
+    assert found.is_complete
+    assert found.values == pytest.approx(exact[:24], abs=1e-12)
+
+
+def test_where_frequencies_are_not_covered_eigenvalues_may_be_missed_and_this_is_said():
+    turn = sp.block_diag([np.array([[1.0, w], [-w, -3.0]]) for w in np.linspace(30.0, 4000.0, 100)])
+    assert not rightmost(SparseMatrix(sp.csc_array(turn)), 24).is_complete
+
+
+@pytest.mark.parametrize("least", [1.0, 1e-9, 1e-15, 0.0])
+def test_bordered_equations_are_solved_where_the_inner_matrix_is_singular(least):
+    n = 60
+    T = second_difference(n) + (modes(n)[0] + least) * sp.eye_array(n)
+    column, row = np.cos(np.arange(n)), np.sin(1.0 + np.arange(n))
+    bordered, left = Bordered(SparseMatrix(T.tocsc()), column, row, 0.3), np.arange(n + 1.0)
+    dense = np.block([[T.toarray(), column[:, None]], [row, 0.3]])
+    assert bordered.solution(left) == pytest.approx(np.linalg.solve(dense, left), rel=1e-9)
+    assert bordered.refined(left, transposed=True) == pytest.approx(np.linalg.solve(dense.T, left), rel=1e-9)
+    smallest = float(np.linalg.svd(dense, compute_uv=False)[-1])
+    assert bordered.signed_least == pytest.approx(np.linalg.slogdet(dense)[0] * smallest, rel=0.1)
+
+
+def test_singular_vectors_and_shortest_solutions_are_those_of_dense_algebra():
+    n = 60
+    T, slope = second_difference(n) + modes(n)[1] * sp.eye_array(n), np.cos(np.arange(n))
+    slope = slope - (slope @ (w := np.sin(2 * np.pi * np.arange(1, n + 1) / (n + 1)))) * w / (w @ w)  # a branch point
+    both = np.column_stack([T.toarray(), slope])
+    extended, left = Extended(SparseMatrix(T.tocsc()), slope), np.sin(np.arange(n)) ** 2
+    right, sizes, vectors = np.linalg.svd(both)
+    found = extended.least(1e-6, 2)[0]
+    assert found.shape == (n + 1, 2)
+    assert np.linalg.norm(both @ found) < 1e-10
+    assert found.T @ found == pytest.approx(np.eye(2), abs=1e-10)
+    exact = vectors[: n - 1].T @ ((right[:, : n - 1].T @ left) / sizes[: n - 1])
+    assert extended.shortest(left, 1e-6) == pytest.approx(exact, abs=1e-8)
+    assert abs(SparseMatrix(T.tocsc()).null_vectors()[0] @ w) == pytest.approx(np.linalg.norm(w))
+
+
+def compared(monkeypatch, flow, start, name, low, high, **steps):
+    """Continue with sparse and with dense algebra, and compare the branches."""
+    parameter = Parameter(flow, name, low, high)
+    monkeypatch.setattr(large_equilibria, "LARGE", CELLS)
+    sparse = continue_equilibria(parameter, start, steps=Steps(**steps))
+    monkeypatch.setattr(large_equilibria, "LARGE", 10**6)
+    dense = continue_equilibria(parameter, start, steps=Steps(**steps))
+    assert sparse.eigenvalues.shape[1] == large_equilibria.COUNT < dense.eigenvalues.shape[1]
+    assert sparse.kinds == dense.kinds
+    assert sparse.undetermined == dense.undetermined
+    assert sparse.parameters == pytest.approx(dense.parameters, rel=1e-8)
+    assert sparse.states == pytest.approx(dense.states, rel=1e-8, abs=1e-8)
+    assert [b.title for b in sparse.bifurcations] == [b.title for b in dense.bifurcations]
+    for one, other in zip(sparse.bifurcations, dense.bifurcations, strict=True):
+        assert one.parameter == pytest.approx(other.parameter, rel=1e-8)
+        assert one.coefficient == pytest.approx(other.coefficient, rel=1e-5, nan_ok=True)
+    assert sparse.isolated == dense.isolated
+    return parameter, sparse
+
+
+def test_the_fold_of_bratus_problem_is_that_of_dense_algebra(monkeypatch):
+    flow = FunctionFlow(lambda t, u, a: bend(u) + a * jnp.exp(u), parameters={"a": 0.5})
+    _, found = compared(monkeypatch, flow, np.full(CELLS, 0.1), "a", 0.2, 4.0, largest=4.0)
+    assert [b.kind for b in found.bifurcations] == ["fold"]
+    assert found.bifurcations[0].parameter == pytest.approx(3.513830719, rel=1e-3)  # of the differential equation
+    assert {*found.kinds} == {"stable", "saddle"}
+
+
+def test_pitchforks_of_a_reaction_and_diffusion_are_at_the_modes(monkeypatch, sparse):
+    flow = FunctionFlow(lambda t, u, a: 0.05 * bend(u) + a * u - u**3, parameters={"a": 0.1})
+    parameter, found = compared(monkeypatch, flow, np.zeros(CELLS), "a", 0.1, 3.0)
+    exact = 0.05 * modes(CELLS)[:2] * (CELLS + 1) ** 2
+    assert [b.parameter for b in found.bifurcations] == pytest.approx(exact, rel=1e-8)
+    assert [b.title for b in found.bifurcations] == ["supercritical pitchfork"] * 2
+    monkeypatch.setattr(large_equilibria, "LARGE", CELLS)
+    left = switch(parameter, found.bifurcations[0], steps=Steps(points=4))
+    assert [branch.beside for branch in left] == [("stable",) * len(branch.beside) for branch in left]
+    assert len(left) == 2
+
+
+def test_a_jacobian_that_is_singular_everywhere_leaves_a_branch_that_is_not_isolated(sparse):
+    """A conserved sum: each constant state is an equilibrium."""
+    flow = FunctionFlow(lambda t, u, a: a * jnp.diff(jnp.pad(u, 1, mode="edge"), 2), parameters={"a": 1.0})
+    found = continue_equilibria(Parameter(flow, "a", 0.5, 2.0), np.ones(CELLS), steps=Steps(points=6))
+    assert not found.isolated
+    assert {*found.kinds} == {"undecided"}
+    assert "not isolated" in str(found)
+    assert not found.bifurcations
+
+
+def test_a_parameter_that_does_nothing_leaves_the_state(sparse):
+    flow = FunctionFlow(lambda t, u, a: bend(u) + 1 - u + 0.0 * a, parameters={"a": 1.0})
+    found = continue_equilibria(Parameter(flow, "a", 0.5, 2.0), np.zeros(CELLS), steps=Steps(points=9, largest=0.5))
+    assert found.ends == ("bounds", "bounds")
+    assert {*found.kinds} == {"stable"}
+    assert np.ptp(found.states, axis=0).max() < 1e-12
+
+
+def test_small_concentrations_have_the_branch_of_large_ones(sparse):
+    """The unit of the state is that in which its cubic term matters."""
+    size = 1e-9
+    flow = FunctionFlow(lambda t, u, a: 0.05 * bend(u) + a * u + size - u**3 / size**2, parameters={"a": 0.1})
+    found = continue_equilibria(Parameter(flow, "a", 0.1, 1.0), np.zeros(CELLS))
+    assert {*found.kinds} == {"stable"}
+    assert len(found.kinds) < 60
+
+
+def test_a_field_that_mixes_all_cells_keeps_dense_algebra(sparse):
+    flow = FunctionFlow(lambda t, u, a: a - u + 0.1 * jnp.cumsum(u) * jnp.mean(u), parameters={"a": 0.1})
+    assert large_equilibria.pattern_of(Parameter(flow, "a", 0.1, 0.2), np.zeros(CELLS)) is None
+
+
+@pytest.mark.slow
+def test_a_square_of_reactions_has_a_simple_and_a_double_hopf_point():
+    """The state is one array of two fields. The modes (1, 2) and (2, 1) cross together."""
+    n = 20
+
+    def field(t, z, L):
+        x, y = z
+        pad = lambda u, end: jnp.pad(u, 1, constant_values=end)
+        around = lambda p: p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * p[1:-1, 1:-1]
+        spread = lambda u, end: around(pad(u, end)) * (n + 1) ** 2 / L**2
+        return jnp.stack(
+            [0.008 * spread(x, 2.0) + 2 - 6.45 * x + x**2 * y, 0.004 * spread(y, 2.725) + 5.45 * x - x**2 * y]
+        )
+
+    flow, start = (
+        FunctionFlow(field, parameters={"L": 0.5}),
+        np.full((2, n, n), 2.0) * np.array([1, 1.3625])[:, None, None],
+    )
+    found = continue_equilibria(Parameter(flow, "L", 0.5, 1.2), start)
+    first, second = modes(n)[:2] * (n + 1) ** 2
+    assert [b.kind for b in found.bifurcations] == ["Hopf point"] * 2
+    assert [b.multiplicity for b in found.bifurcations] == [2, 4]
+    exact = np.sqrt(0.012 * np.array([2 * first, first + second]) / 0.45)
+    assert [b.parameter for b in found.bifurcations] == pytest.approx(exact, rel=1e-8)
+    assert not found.undetermined

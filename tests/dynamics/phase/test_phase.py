@@ -1,0 +1,164 @@
+"""Phase responses, isochrons and locking ranges against closed forms, and against kicks that are simulated."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.codim2.curves import critical_curve
+from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
+from analysis.dynamics.phase.isochrons import isochrons
+from analysis.dynamics.phase.locking import locking_range
+from analysis.dynamics.phase.response import asymptotic_phase, phase_response
+from analysis.tables import table
+from dynsim.errors import ArgumentError
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.parameter import Parameter
+
+SHEAR, SPEED = 0.7, 1.3
+
+
+def sheared(t, x, shear=SHEAR, speed=SPEED):
+    """The circle attracts; with the phase angle - shear log r, isochrons are spirals."""
+    growth = 1 - x @ x
+    turning = speed + shear * growth
+    return jnp.stack([growth * x[0] - turning * x[1], growth * x[1] + turning * x[0]])
+
+
+def wave(share):
+    return jnp.stack([jnp.cos(2 * jnp.pi * share), 0.0])
+
+
+def phase_of(points):
+    return (np.arctan2(points[..., 1], points[..., 0]) - SHEAR * np.log(np.hypot(*points.T))) / (2 * np.pi)
+
+
+def apart(one, other):
+    return np.max(np.abs((one - other + 0.5) % 1.0 - 0.5))
+
+
+@pytest.fixture(scope="module")
+def clock():
+    flow = FunctionFlow(sheared, names=("x", "y"), units=("V", "A"), time_unit="s")
+    angles = 2 * np.pi * np.arange(24) / 24
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    period = 2 * np.pi / SPEED
+    return flow, PeriodicOrbit(circle[0], period, circle, np.array([np.exp(-2 * period)]), 0.0, 0.0, "stable")
+
+
+def test_the_response_of_a_sheared_clock_is_exact(clock):
+    found = phase_response(*clock, points=101)
+    angle = 2 * np.pi * found.phases
+    out, on = np.stack([np.cos(angle), np.sin(angle)]), np.stack([-np.sin(angle), np.cos(angle)])
+    assert np.allclose(found.values.T, (on - SHEAR * out) / SPEED, atol=1e-6)
+    assert np.allclose(found.states.T, out, atol=1e-8)
+    assert found.error < 1e-9
+    assert found.kinds == ("II", "II")
+    assert np.allclose(found.at([0.25, 1.25]), found.values[25], atol=1e-6)
+    assert table(found).units["Z_x"] == "s/V"
+
+
+def test_an_unstable_orbit_has_the_response_of_its_reversed_flow(clock):
+    flow, orbit = clock
+    back = FunctionFlow(lambda t, x: -sheared(t, x))
+    turned = orbit._replace(nodes=orbit.nodes[np.append(0, np.arange(23, 0, -1))], stability="unstable",
+                            multipliers=1 / orbit.multipliers)  # fmt: skip
+    there, here = phase_response(back, turned, points=41), phase_response(flow, orbit, points=41)
+    assert np.allclose(there.values, -here.values[::-1], atol=1e-6)
+
+
+def test_asymptotic_phases_are_those_of_spirals(clock):
+    states = np.array([[0.3, 0.4], [-2.0, 1.0], [0.0, -0.01], [0.0, 0.0]])
+    found = asymptotic_phase(*clock, states)
+    assert apart(found[:3], phase_of(states[:3])) < 1e-7
+    assert np.isnan(found[3])  # the unstable equilibrium has none
+
+
+def test_isochrons_are_spirals_up_to_the_edges_of_the_window(clock):
+    found = isochrons(*clock, [-2, 2, -2, 2], count=2)
+    for phase, curve in zip(found.phases, found.curves, strict=True):
+        assert apart(phase_of(curve), phase) < 1e-6
+        radius = np.hypot(*curve.T)
+        assert np.min(radius) < 0.02
+        assert np.max(np.abs(curve)) > 2
+        steps = np.linalg.norm(np.diff(curve[np.max(np.abs(curve), axis=1) < 2], axis=0), axis=1)
+        assert np.max(steps) < 0.1
+    assert len(table(found)["phase"]) == sum(map(len, found.curves))
+
+
+def test_kicks_that_are_simulated_advance_as_the_adjoint_says():
+    """Morris-Lecar beside its saddle-node on a cycle: type I."""
+
+    def morris_lecar(t, s, current=41.0):
+        v, w = s
+        m, rest = (1 + jnp.tanh((v + 1.2) / 18)) / 2, (1 + jnp.tanh((v - 12) / 17.4)) / 2
+        rate = jnp.cosh((v - 12) / 34.8) / 15
+        return jnp.stack([(current - 2 * (v + 60) - 4 * m * (v - 120) - 8 * w * (v + 84)) / 20, rate * (rest - w)])
+
+    flow = FunctionFlow(morris_lecar, names=("V", "w"))
+    orbit = periodic_orbit(flow, [0.0, 0.1], 120.0, method="collocation")
+    found = phase_response(flow, orbit, points=101)
+    places, kick = [10, 50], np.array([1e-3, 0.0])
+    states = found.states[places]
+    later, before = (asymptotic_phase(flow, orbit, states + sign * kick) for sign in (1, -1))
+    advance = (((later - before) + 0.5) % 1 - 0.5) * found.period / 2e-3
+    assert np.allclose(advance, found.values[places, 0], rtol=1e-3, atol=1e-4)
+    assert (found.kinds[0], found.period > 100) == ("I", True)
+    assert f"{found}".startswith("phase response of an orbit of period")
+
+
+def test_a_clock_locks_in_adlers_tongue(clock):
+    found = locking_range(*clock, wave)
+    width = np.hypot(1, SHEAR) / (2 * SPEED)  # half of the amplitude of the response
+    assert found.tongue(0.1) == pytest.approx((SPEED * (1 - 0.1 * width), SPEED * (1 + 0.1 * width)), rel=1e-7)
+    assert locking_range(*clock, wave, ratio=(2, 1)).tongue(1.0) == pytest.approx((2 * SPEED, 2 * SPEED), rel=1e-7)
+    half = locking_range(*clock, lambda s: wave(2 * s), ratio=(1, 2))  # the second harmonic acts
+    assert half.tongue(0.1) == pytest.approx([end / 2 for end in found.tongue(0.1)], rel=1e-7)
+
+
+@pytest.mark.slow
+def test_folds_of_forced_orbits_bound_the_tongue_of_the_average():
+    def forced(t, x, omega=SPEED, strength=0.05):
+        return sheared(t, x) + jnp.stack([strength * jnp.cos(omega * t), 0.0])
+
+    flow, period = (
+        FunctionFlow(forced, parameters={"omega": SPEED, "strength": 0.05}),
+        lambda f: 2 * jnp.pi / f.parameters["omega"],
+    )
+    omega = Parameter(flow, "omega", 1.2, 1.4)
+    orbit = periodic_orbit(flow, [0.0, -1.0], 2 * np.pi / SPEED, forced=True, segments=4)
+    branch = continue_orbits(omega, orbit, forcing=period, steps=Steps(first=0.02))
+    assert np.allclose(branch.states.period, 2 * np.pi / branch.parameters)
+    folds = sorted(one.parameter for one in branch.bifurcations if one.kind == "fold")
+    plain = FunctionFlow(sheared)
+    average = locking_range(plain, periodic_orbit(plain, [1.0, 0.0], 4.8), wave)
+    assert folds == pytest.approx(average.tongue(0.05), abs=2e-3)
+    both = omega, Parameter(flow, "strength", 0.01, 0.1)
+    fold = next(one for one in branch.bifurcations if one.kind == "fold")
+    curve = critical_curve(both, fold, forcing=period, steps=Steps(first=0.02))
+    low, high = np.array([average.tongue(float(e)) for e in curve.second]).T
+    assert np.all(np.minimum(np.abs(curve.first - low), np.abs(curve.first - high)) < curve.second**2)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda flow, orbit: phase_response(flow, orbit, points=3), "`points` must be at least 8"),
+        (
+            lambda flow, orbit: phase_response(FunctionFlow(lambda t, x: jnp.sin(t) - x), orbit),
+            "`flow` must be autonom",
+        ),
+        (lambda flow, orbit: asymptotic_phase(flow, orbit, [1.0]), "`states` must have shape"),
+        (
+            lambda flow, orbit: asymptotic_phase(flow, orbit._replace(stability="saddle"), [[1.0, 0]]),
+            "`orbit` must be st",
+        ),
+        (lambda flow, orbit: isochrons(flow, orbit, [0, 1]), "`box` must hold"),
+        (lambda flow, orbit: locking_range(flow, orbit, lambda s: s), "`forcing` must return 2 numbers"),
+        (lambda flow, orbit: locking_range(flow, orbit, lambda s: s, ratio=(1, 0)), "`ratio` must be at least 1"),
+    ],
+)
+def test_bad_input_is_one_sentence(clock, call, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        call(*clock)

@@ -1,0 +1,124 @@
+"""Positive matrices and chains: Perron and Frobenius, detailed balance, Foster's criterion."""
+
+from fractions import Fraction
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dynsim as ds
+from analysis import theorems as th
+
+SMALL = 0.1 * 3 - 0.3  # 5.6e-17
+
+
+def flow(text, **values) -> Any:
+    return ds.system(text, **values)
+
+
+def generator(rates):
+    Q = np.array(rates, dtype=object)
+    return Q - np.diag(Q.sum(axis=0))
+
+
+def not_holding(found):
+    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
+
+
+def queue(deaths):
+    return lambda: th.foster([[1], [-1]], lambda x: jnp.array([3.0, deaths * x[0]]), lambda x: x[0], beyond=4)
+
+
+CYCLE = [[0, 2, 3], [5, 0, 7], [Fraction(15, 2), 7, 0]]
+PAIR = lambda x: jnp.array([2.0, x[0], x[0], x[1] * (x[1] - 1)])
+PAIR_JUMPS = [[1, 0], [-1, 1], [-1, 0], [0, -2]]
+HALVES = [[0.0, 0.5], [1.0, 0.5]]
+APPLIES = {
+    "Fibonacci's numbers": lambda: th.perron_frobenius(flow("x[n+1] = y; y[n+1] = x + y"), primitive=True),
+    "a Metzler matrix": lambda: th.perron_frobenius(flow("x' = -5*x + y; y' = 2*x - y")),
+    "a cycle of rates": lambda: th.detailed_balance(generator([[0, 2, 3], [4, 0, 6], [5, 5, 0]])),
+    "a master equation": lambda: th.detailed_balance(
+        ds.chains.MasterEquationFlow(np.array([[-1.0, 2.0], [1.0, -2.0]]))
+    ),
+    "a queue": queue(1.0),
+    "molecules that decay in pairs": lambda: th.foster(
+        PAIR_JUMPS, PAIR, lambda x: 3 * x[0] + x[1], beyond=12, drift=0.5
+    ),
+}
+MISSES = {
+    "two blocks": (lambda: th.perron_frobenius(np.eye(2)), ("the matrix is irreducible", "fails")),
+    "a negative entry by a rounding error": (
+        lambda: th.perron_frobenius(np.array([[1.0, -SMALL, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])),
+        ("no entry is negative", "fails"),
+    ),
+    "a permutation": (
+        lambda: th.perron_frobenius([[0, 1], [1, 0]], primitive=True), ("the matrix is primitive", "fails"),
+    ),
+    "a logistic map": (lambda: th.perron_frobenius(flow("x[n+1] = x*(1 - x)")), ("the system is linear", "fails")),
+    "a current round a cycle": (
+        lambda: th.detailed_balance(generator([[0, 1, 2], [2, 0, 1], [1, 2, 0]])),
+        ("rates agree both ways round every cycle", "fails"),
+    ),
+    "a cycle that is off by one part in 2^60": (
+        lambda: th.detailed_balance(generator([[0, 2, 3], [4, 0, 6], [5, 5 + Fraction(1, 2**60), 0]])),
+        ("rates agree both ways round every cycle", "fails"),
+    ),
+    "a one-way street": (
+        lambda: th.detailed_balance(generator([[0, 1, 1], [1, 0, 1], [0, 1, 0]])),
+        ("each transition has a reverse", "fails"),
+    ),
+    "probability that is lost": (
+        lambda: th.detailed_balance([[-0.3, 0.2], [0.1 + 0.2, -0.2]]), ("probability is kept", "fails"),
+    ),
+    "a queue that serves nobody": (
+        lambda: th.foster([[1], [-1]], lambda x: jnp.array([2.0, 3.0 + 0 * x[0]]), lambda x: x[0], beyond=4),
+        ("no jump makes a component negative", "fails"),
+    ),
+    "a finite set that is too small": (
+        lambda: th.foster([[1], [-1]], lambda x: jnp.array([3.0, x[0]]), lambda x: x[0], beyond=3),
+        ("V falls in the mean outside a finite set", "fails"),
+    ),
+    "a function that falls at first": (
+        lambda: th.foster([[1], [-1]], lambda x: jnp.array([3.0, x[0]]), lambda x: x[0] ** 2 - 4 * x[0], beyond=5),
+        ("V grows beyond all bounds", "undecided"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APPLIES)
+def test_a_theorem_applies_where_it_is_known_to(name):
+    found = APPLIES[name]()
+    assert not_holding(found) == []
+    assert found.is_certified
+
+
+@pytest.mark.parametrize("name", MISSES)
+def test_a_near_miss_names_the_one_condition(name):
+    call, expected = MISSES[name]
+    assert not_holding(call()) == [expected]
+
+
+def test_the_dominant_eigenvalue_and_the_stationary_distribution_are_the_known_ones():
+    numbers = APPLIES["Fibonacci's numbers"]().numbers
+    assert numbers["r_low"] <= (1 + 5**0.5) / 2 <= numbers["r_high"]
+    assert numbers["r_high"] - numbers["r_low"] < 1e-12
+    numbers = APPLIES["a Metzler matrix"]().numbers
+    assert numbers["r_low"] <= -3 + 6**0.5 <= numbers["r_high"]
+    Q = generator([[0, 2, 3], [4, 0, 6], [5, 5, 0]]).astype(float)
+    p = np.array(list(APPLIES["a cycle of rates"]().numbers.values()))
+    np.testing.assert_allclose(Q @ p, 0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: th.perron_frobenius(np.ones((2, 3))), "`system` must be a square matrix"),
+        (lambda: th.perron_frobenius("lorenz"), "`system` must be a linear system"),
+        (lambda: th.foster([[0.5]], lambda x: x, lambda x: x[0], beyond=1), "`jumps` must be integers"),
+        (lambda: th.foster([[1], [-1]], lambda x: x, lambda x: x[0], beyond=1), "`rates` must give one rate"),
+    ],
+)
+def test_bad_input_is_named(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()

@@ -1,0 +1,102 @@
+"""Quadratic Lyapunov functions: known basins, near misses of one condition, and what a sample does not see."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dynsim as ds
+from analysis import theorems as th
+
+
+def flow(text, **values) -> Any:
+    return ds.system(text, **values)
+
+
+CUBIC = flow("x' = -x + x^3")
+VAN_DER_POL = flow("x' = -y; y' = x - y + x^2*y")  # backwards in time; the basin ends at the cycle
+PENDULUM = flow("x' = y; y' = -sin(x) - 0.5*y")
+WELL = flow("x' = y; y' = x - x^3 - 0.5*y")
+
+
+def not_holding(found):
+    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
+
+
+@pytest.mark.parametrize(
+    ("system", "near", "least", "most"),
+    [
+        (CUBIC, [0.01], 0.49, 0.5),  # V = x^2 / 2 falls exactly where |x| < 1
+        (VAN_DER_POL, [0.0, 0.0], 2.2, 2.31),  # Khalil, example 8.9
+        pytest.param(PENDULUM, [0.0, 0.0], 9.0, 9.3, marks=pytest.mark.slow),
+        pytest.param(WELL, [0.9, 0.1], 0.17, 0.177, marks=pytest.mark.slow),
+    ],
+)
+def test_a_part_of_the_basin_is_certified_up_to_where_the_function_does_not_fall(system, near, least, most):
+    found = th.lyapunov_quadratic(system, near)
+    assert not_holding(found) == []
+    assert found.is_certified
+    assert least < found.numbers["c"] < found.numbers["beyond"] < 1.01 * most
+    assert found.numbers["c"] < most
+
+
+@pytest.mark.slow
+def test_the_level_is_the_one_up_to_which_the_general_theorem_holds():
+    found = th.lyapunov_quadratic(VAN_DER_POL, [0.0, 0.0])
+    P = np.array([[found.numbers["P11"], found.numbers["P12"]], [found.numbers["P12"], found.numbers["P22"]]])
+    V = lambda x: x @ P @ x
+    for level, status in ((found.numbers["c"], "holds"), (found.numbers["beyond"] * 1.01, "fails")):
+        region = th.where([(-3.0, 3.0)] * 2, lambda x, c=level: c - V(x), bounds=False)
+        assert th.lyapunov(VAN_DER_POL, V, region, [0.0, 0.0]).status == status
+
+
+@pytest.mark.slow
+def test_a_linear_flow_is_certified_as_far_as_it_is_asked_for():
+    found = th.lyapunov_quadratic(flow("x' = -x + 4*y; y' = -2*y"), [0.0, 0.0], reach=3.0)
+    assert found.applies
+    assert "beyond" not in found.numbers
+    assert found.region is not None
+    assert np.max(found.region.sides) == pytest.approx(3.0, rel=0.05)
+
+
+def test_a_narrow_gap_that_a_sample_misses_ends_the_level():
+    found = th.lyapunov_quadratic(flow("x' = -x*(1 - 1e-6/((x - 0.3)^2 + 1e-7))"), [0.0])
+    assert found.applies
+    assert found.numbers["c"] < 0.3**2 / 2 < 1.01 * found.numbers["beyond"]
+
+
+@pytest.mark.parametrize(
+    "text", ["x' = x; y' = -y", pytest.param("x' = 0.02*x - y; y' = x + x*y", marks=pytest.mark.slow)]
+)
+def test_at_an_unstable_equilibrium_exactly_the_sign_of_the_function_fails(text):
+    found = th.lyapunov_quadratic(flow(text), [0.0, 0.0])
+    assert not_holding(found) == [("V = (x - x*)' P (x - x*) is positive definite", "fails")]
+    assert found.is_certified
+
+
+def test_at_a_centre_nothing_is_decided():
+    found = th.lyapunov_quadratic(flow("x' = y; y' = -x - x^2*y"), [0.0, 0.0])
+    assert not_holding(found) == [("V = (x - x*)' P (x - x*) is positive definite", "undecided")]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: th.lyapunov_quadratic(CUBIC, [0.0], weights=[-1.0]), "`weights` must be positive"),
+        (lambda: th.lyapunov_quadratic(CUBIC, [0.0], reach=0.0), "`reach` must be positive"),
+        (lambda: th.lyapunov_quadratic(flow("x' = 1 + x^2"), [0.0]), "`near` must be near a regular equilibrium"),
+        (lambda: th.lyapunov_quadratic(flow("x[n+1] = x/2"), [0.0]), "`flow` must be a flow"),
+    ],
+)
+def test_bad_input_is_named(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+@pytest.mark.slow
+def test_a_part_of_the_basin_of_an_equilibrium_of_lorenz_is_certified():
+    lorenz: Any = ds.catalogue.Lorenz(rho=jnp.array(10.0))
+    found = th.lyapunov_quadratic(lorenz, [4.9, 4.9, 9.0])
+    assert not_holding(found) == []
+    assert 1.8 < found.numbers["c"] < found.numbers["beyond"] < 1.9
