@@ -278,7 +278,8 @@ def _diagram(found: Diagram) -> Table:
         return Table({found.parameter: []})
     stacked = _stacked(tables, "branch")
     words = np.repeat(np.array([word for _, word in parts]), [len(one) for one in tables])
-    return Table({"branch": stacked["branch"], "solution": words} | stacked.columns, stacked.units)
+    units = stacked.units | {found.parameter: dict(found.parameter_units).get(found.parameter, "")}
+    return Table({"branch": stacked["branch"], "solution": words} | stacked.columns, units)
 
 
 def branch_table(
@@ -544,7 +545,7 @@ def _fraction_curves(found: FractionCurves) -> Table:
     return Table({
         found.name: np.repeat(found.parameters, kept), "label": np.tile(found.labels, count),
         "share": found.shares.ravel(), "low": found.low.ravel(), "high": found.high.ravel(),
-    })  # fmt: skip
+    }, {found.name: found.unit})  # fmt: skip
 
 
 @_table.register

@@ -85,7 +85,7 @@ def described(limit: LimitSet, found: Basins) -> str:
     return f"{limit.kind} ({', '.join(number_text(0.0 if abs(v) < small else v) for v in values)})"
 
 
-def _mark(limit: LimitSet, attracts: bool | None, found: Basins) -> Mark:
+def _mark(limit: LimitSet, attracts: bool | None, found: Basins) -> LimitMark:
     """Choose how to mark a limit set: as projected if it does not lie in the drawn slice."""
     flat, which = flat_states(limit.states), list(found.varied)
     gap = flat - found.base
@@ -121,6 +121,9 @@ def shares(
         drawn.draw("lines", lines, share_curves, *data, parts=("lines",), **how)
         x = found.parameters
         drawn.axes[0].set(
-            xlabel=axis_label(found.name), ylabel="share of the starts", xlim=(x.min(), x.max()), ylim=(0, 1)
+            xlabel=axis_label(found.name, found.unit),
+            ylabel="share of the starts",
+            xlim=(x.min(), x.max()),
+            ylim=(0, 1),
         )
     return drawn

@@ -136,7 +136,7 @@ def branch(
     if parameter is not None:
         first = jax.tree.map(lambda a: a[0, 0] if of_orbits else a[0], states.nodes if of_orbits else states)
         known = components(parameter.system, first)
-        whole = whole._replace(names=known.names, units=known.units)
+        whole = whole._replace(names=known.names, units=known.units, parameter_units=parameter.units)
     names = whole.names or _numbered(whole)
     which = _index(component, names)
     label = axis_label(names[which], whole.units[which] if whole.units else "")
@@ -182,7 +182,8 @@ def _drawn(
         target = drawn.axes[0]
         for panel, *mark in marks or ():
             drawn.draw("bifurcations", bifurcations, panel, *([part] for part in mark))
-        target.set(xlabel=axis_label(found.diagram.parameter), ylabel=label)
+        name = found.diagram.parameter
+        target.set(xlabel=axis_label(name, dict(found.diagram.parameter_units).get(name, "")), ylabel=label)
         if len(how["bounds"]):
             target.set_xlim(*how["bounds"])
         usual = limits_of(found)[0] if how["window"] is None else how["window"]
@@ -253,8 +254,9 @@ def plane(
         words = tuple(names) or (counts.names if counts is not None and any(counts.names) else known)
         if len(words) != 2:
             raise ArgumentError("names", "hold two names", f"holds {len(words)}")
+        units = dict(found.parameter_units) if isinstance(found, Diagram) else {}
         for side, word, ends in zip("xy", words, bounds or ((), ()), strict=True):
-            getattr(drawn.axes[0], f"set_{side}label")(axis_label(word))
+            getattr(drawn.axes[0], f"set_{side}label")(axis_label(word, units.get(word, "")))
             if len(ends):
                 getattr(drawn.axes[0], f"set_{side}lim")(*ends)
     return drawn

@@ -57,8 +57,8 @@ class Diagram(NamedTuple):
     `parameter` is the name of the parameter, `iterates` how often the map is applied on each branch (1 for a flow). A
     branch of an iterate is one of cycles, of which its states are one phase; `phases` returns all.
     `curves` are those of bifurcations in the plane of this and a `second` parameter. `names` and `units` are those of
-    the components of a flat state. `of` is the parameter with its system, by which cycles and orbits are drawn; a file
-    holds none.
+    the components of a flat state, and `parameter_units` those of parameters, as (name, unit). `of` is the parameter
+    with its system, by which cycles and orbits are drawn; a file holds none.
     """
 
     parameter: str
@@ -70,6 +70,7 @@ class Diagram(NamedTuple):
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     of: Parameter | None = None
+    parameter_units: tuple[tuple[str, str], ...] = ()
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -226,7 +227,7 @@ def bifurcation_diagram(
     known = components(parameter.system, states[0]) if states else Components((), ())
     return Diagram(
         parameter.name, tuple(b for b, _ in found), tuple(k for _, k in found), names=known.names, units=known.units,
-        of=parameter,
+        of=parameter, parameter_units=parameter.units,
     )  # fmt: skip
 
 
@@ -418,7 +419,8 @@ def with_curves(
         parameters, [at for at, _ in points], iterates=[k for _, k in points], known=diagram.curves, steps=steps,
         max_period=max_period, switched=switched,
     )  # fmt: skip
-    return diagram._replace(second=second, curves=curves)
+    units = {name: unit for one in parameters for name, unit in one.units}
+    return diagram._replace(second=second, curves=curves, parameter_units=tuple(units.items()))
 
 
 @extend.register
@@ -447,7 +449,9 @@ def _extend_diagram(
             found.append((more, k))
     orbits = tuple(extend(one, parameter, steps=steps, max_period=max_period) for one in known.orbits)
     branches, iterates = tuple(b for b, _ in found), tuple(k for _, k in found)
-    return known._replace(branches=branches, iterates=iterates, orbits=orbits, of=parameter)
+    return known._replace(
+        branches=branches, iterates=iterates, orbits=orbits, of=parameter, parameter_units=parameter.units
+    )
 
 
 def save_diagram(path: str | Path, diagram: Diagram) -> None:

@@ -33,7 +33,8 @@ class Explore(SystemOptions):
     range: tuple[str, ...] = ()
     """ends of the sliders of parameters, NAME=LOW:HIGH each; by default from zero to twice the value"""
     horizon: float | None = None
-    """length of trajectories in time units or steps; by default 50 (1,000 steps for a map of several components)"""
+    """length of trajectories in time units or steps; by default that of equations, or 50 (1,000 steps for
+    a map of several components)"""
     out: Path = Path("explore.html")
     """the page (.html) to write"""
     force: bool = False

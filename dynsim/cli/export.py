@@ -15,7 +15,7 @@ class Export(SystemOptions):
     """Write equations for another program: dynsim export "x' = y; y' = -sin(x) - c*y" --c 0.1 --to python.
 
     SYSTEM is a text of equations, or a file with one (.ode, .xml, .toml, .txt); its parameters are options of their
-    own.
+    own. Transitions `when(...)` become global events of XPPAUT, or events of SBML.
     """
 
     to: Literal["xpp", "latex", "python", "julia", "sbml"] = "xpp"
@@ -34,7 +34,8 @@ def main(words: Sequence[str]) -> int:
     from dynsim.cli.building.systems import found
     from dynsim.equations.export import export
 
-    text = export(found(o, "export").system, o.to)
+    made = found(o, "export")
+    text = export(made.hybrid or made.system, o.to)
     if o.out is None:
         say(text)
         return 0

@@ -1,5 +1,6 @@
 """Write equations for other programs: XPPAUT, LaTeX, SBML, Python with SciPy, and Julia with OrdinaryDiffEq."""
 
+import graphlib
 import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +16,12 @@ from dynsim.equations.functions import GREEK, SYMBOLS
 from dynsim.equations.lines import EquationLine, lines
 from dynsim.equations.model import ordered
 from dynsim.equations.sbml_export import to_sbml
+from dynsim.equations.sbml_math import Body, constant, substituted
+from dynsim.equations.transitions import TransitionRule, WhenStatement
 from dynsim.equations.writing import RATIOS, Format, number, written
 from dynsim.errors import ArgumentError
 
+LONGEST = 10_000  # parts of an expression with the quantities that it uses written out
 FORMATS = ("xpp", "latex", "python", "julia", "sbml")
 
 
@@ -90,15 +94,19 @@ def export(system: Any, to: str) -> str:
     ```
 
     Args:
-        system: a flow or a map that `dynsim.system` has made.
+        system: a flow or a map that `dynsim.system` has made, or a hybrid system of `dynsim.hybrid_system`.
         to: `xpp` for an `.ode` file, `latex` for an aligned display, `python` for a script with SciPy, `julia` for one
             with OrdinaryDiffEq, or `sbml` for a model in SBML, whose variables are parameters with rate rules.
 
     Raises:
         ArgumentError: for a system that is not made of equations without noise, or that has families of components,
-            which only LaTeX has.
+            which only LaTeX has; for a hybrid system if `to` is not xpp or sbml.
     """
     choice("to", to, FORMATS)
+    statements = getattr(getattr(system, "transitions", None), "statements", ())
+    system = system.flow if statements else system
+    if statements and to not in ("xpp", "sbml"):
+        raise ArgumentError("to", "be xpp or sbml for equations with transitions", f"is `{to}`")
     if not isinstance(system, EquationFlow | EquationMap):
         raise ArgumentError("system", "be equations without noise", f"is a {type(system).__name__}")
     rhs: Any = system.rhs if isinstance(system, EquationFlow) else system.step_function
@@ -108,7 +116,29 @@ def export(system: Any, to: str) -> str:
         raise ArgumentError("to", "be latex for equations with families `x[i=1..N]`", f"is `{to}`")
     definitions = ordered(text, [line for line in parts if line.kind in ("definition", "function")])
     equations = [line for line in parts if line.kind in ("derivative", "next")]
-    return _WRITERS[to](system, [*definitions, *equations], PLACES[to])
+    system, definitions, rules = _with_transitions(system, definitions, statements)
+    return _WRITERS[to](system, [*definitions, *equations], PLACES[to], rules)
+
+
+def _with_transitions(
+    system: Any, definitions: Sequence[EquationLine], statements: Sequence[WhenStatement]
+) -> tuple[Any, list[EquationLine], list[TransitionRule]]:
+    """Take guards and values of transitions out of the quantities and the parameters of a flow."""
+    bodies = {line.name: line.body for line in definitions}
+    numbers = dict(system.parameters)
+    taken, rules = set[str](), []
+
+    def body(name: str) -> Body:
+        taken.add(name)
+        return bodies[name] if name in bodies else constant(float(np.asarray(numbers[name])))
+
+    for one in statements:
+        sets = {target: body(f"{one.name}_{target}") for target in one.targets}
+        rules.append(TransitionRule(body(one.name), one.direction, sets, one.terminal))
+    if taken:
+        kept = {name: value for name, value in numbers.items() if name not in taken}
+        system = EquationFlow(system.rhs, parameters=kept, start=system.start)
+    return system, [line for line in definitions if line.name not in taken], rules
 
 
 def _values(system: Any) -> dict[str, Any]:
@@ -125,7 +155,7 @@ def _rates(parts: Sequence[EquationLine], form: Format) -> list[str]:
     return found
 
 
-def _to_xpp(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
+def _to_xpp(system: Any, parts: Sequence[EquationLine], form: Format, rules: Sequence[TransitionRule]) -> str:
     names = [form.name(name) for name in system.names]
     mapped = isinstance(system, EquationMap)
     step = next((line.step for line in parts if line.step), "t")
@@ -142,11 +172,56 @@ def _to_xpp(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
         found.append(f"{name}(t+1)={rate}" if mapped else f"{name}'={rate}")
     found += [f"par {form.name(name)}={number(value)}" for name, value in _values(system).items()]
     found += [f"init {name}={number(value)}" for name, value in zip(names, system.start, strict=False)]
-    return "\n".join([re.sub(r" ?([-+*/<>=&|]) ?", r"\1", line) for line in found] + ["done"])
+    return "\n".join([*map(_tight, found), *_events(rules, parts, system.names, form), "done"])
 
 
-def _to_latex(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
-    del system
+def _tight(line: str) -> str:
+    """A line without spaces around operators."""
+    return re.sub(r" ?([-+*/<>=&|]) ?", r"\1", line)
+
+
+def _events(
+    rules: Sequence[TransitionRule], parts: Sequence[EquationLine], states: Sequence[str], form: Format
+) -> list[str]:
+    """Transitions as global events of XPPAUT, where quantities have values from before a step: they are written out.
+
+    An event whose sign is 0 occurs only where its condition stays zero, so that one for each direction is written.
+    """
+    inside: dict[str, Body] = {}
+    for line in parts:
+        if rules and line.kind == "definition":
+            inside[line.name] = substituted(line.body, inside)
+            if len(inside[line.name]) > LONGEST:
+                raise ArgumentError("to", "be another format for quantities inside quantities", "is `xpp`")
+    text = lambda body: _tight(written(substituted(body, inside), form).text)
+    found = []
+    for one in rules:
+        sets = [f"{form.name(name)}={text(one.sets[name])}" for name in _in_order(one, states, inside)]
+        done = ";".join([*sets, *(["arret=1"] if one.terminal else [])])
+        found += [
+            f"global {sign} {text(one.guard)} {{{done}}}" for sign in ([one.direction] if one.direction else [1, -1])
+        ]
+    return found
+
+
+def _in_order(rule: TransitionRule, states: Sequence[str], inside: Mapping[str, Body]) -> list[str]:
+    """Names that a transition sets: XPPAUT reads components that it has set, so those that read others come first."""
+    reads = {
+        name: {str(one.value) for one in substituted(body, inside) if one.kind == "name"}
+        for name, body in rule.sets.items()
+    }
+    before = {
+        name: [other for other in reads if other != name and name in states and name in reads[other]] for name in reads
+    }
+    try:
+        return list(graphlib.TopologicalSorter(before).static_order())
+    except graphlib.CycleError:
+        must = "be another format for transitions that set components from each other's values"
+        raise ArgumentError("to", must, "is `xpp`") from None
+
+
+def _to_latex(system: Any, parts: Sequence[EquationLine], form: Format, rules: Sequence[TransitionRule]) -> str:
+    del system, rules
     found = []
     for line in [*(one for one in parts if one.kind in ("derivative", "next")),
                  *(one for one in parts if one.kind not in ("derivative", "next"))]:  # fmt: skip
@@ -165,7 +240,8 @@ def _to_latex(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(found) + "\n\\end{aligned}"
 
 
-def _to_python(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
+def _to_python(system: Any, parts: Sequence[EquationLine], form: Format, rules: Sequence[TransitionRule]) -> str:
+    del rules
     return _script(system, parts, form, {
         "head": "import math\n\nimport numpy as np\nfrom scipy.integrate import solve_ivp\n",
         "def": "def field(t, state, {parameters}):" if system.parameters else "def field(t, state):",
@@ -177,7 +253,8 @@ def _to_python(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
     })  # fmt: skip
 
 
-def _to_julia(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
+def _to_julia(system: Any, parts: Sequence[EquationLine], form: Format, rules: Sequence[TransitionRule]) -> str:
+    del rules
     return _script(system, parts, form, {
         "head": "using OrdinaryDiffEq" if isinstance(system, EquationFlow) else "",
         "def": "\nfunction field(state, parameters, t)", "state": "    {names} = state",
@@ -217,6 +294,6 @@ def _script(system: Any, parts: Sequence[EquationLine], form: Format, words: Map
     return "\n".join(found).strip()
 
 
-_WRITERS: Mapping[str, Callable[[Any, Sequence[EquationLine], Format], str]] = {
+_WRITERS: Mapping[str, Callable[[Any, Sequence[EquationLine], Format, Sequence[TransitionRule]], str]] = {
     "xpp": _to_xpp, "latex": _to_latex, "python": _to_python, "julia": _to_julia, "sbml": to_sbml,
 }  # fmt: skip

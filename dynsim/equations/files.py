@@ -42,7 +42,7 @@ def from_toml(content: str) -> str:
     units, ranges = _table(table, "units"), _table(table, "ranges")
     found = [str(table.get("equations", ""))]
     for name, value in _table(table, "parameters").items():
-        found.append(f"{name} = {_number(name, value)}{_remark(name, {}, ranges)}")
+        found.append(f"{name} = {_number(name, value)}{_remark(name, units, ranges)}")
     found += [f"{name}(0) = {_number(name, value)}" for name, value in _table(table, "start").items()]
     states = "\n".join(found)
     for name in {*units, *ranges} - set(_table(table, "parameters")):

@@ -80,16 +80,25 @@ class EquationFlow(FunctionFlow):
     """A flow from equations as text; `dynsim.system` makes it, and `print` shows its equations.
 
     `start` holds the initial values that the text gives, or is empty; `ranges` holds those of components, of parameters
-    and of the time `t`, as (name, low, high).
+    and of the time `t`, as (name, low, high), and `parameter_units` the units of parameters, as (name, unit).
     """
 
     start: tuple[float, ...] = eqx.field(static=True)
     ranges: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
+    parameter_units: tuple[tuple[str, str], ...] = eqx.field(static=True)
 
-    def __init__(self, rhs: EquationText, *, start: Sequence[float] = (), ranges: Sequence[Any] = (), **described: Any):
+    def __init__(
+        self,
+        rhs: EquationText,
+        *,
+        start: Sequence[float] = (),
+        ranges: Sequence[Any] = (),
+        parameter_units: Sequence[tuple[str, str]] = (),
+        **described: Any,
+    ):
         """Store the right-hand side, and what the text says about components and parameters."""
         super().__init__(rhs, names=rhs.model.names, **described)
-        self.start, self.ranges = tuple(start), tuple(ranges)
+        self.start, self.ranges, self.parameter_units = tuple(start), tuple(ranges), tuple(parameter_units)
 
     def quantity(self, name: str, t: Time, x: State) -> jax.Array:
         """The value of an auxiliary quantity of the text at a time and a state."""
@@ -102,16 +111,25 @@ class EquationFlow(FunctionFlow):
 class EquationMap(FunctionMap):
     """A map from equations as text; `dynsim.system` makes it, and `print` shows its equations.
 
-    `start` and `ranges` are those of `EquationFlow`.
+    `start`, `ranges` and `parameter_units` are those of `EquationFlow`.
     """
 
     start: tuple[float, ...] = eqx.field(static=True)
     ranges: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
+    parameter_units: tuple[tuple[str, str], ...] = eqx.field(static=True)
 
-    def __init__(self, rhs: EquationText, *, start: Sequence[float] = (), ranges: Sequence[Any] = (), **described: Any):
+    def __init__(
+        self,
+        rhs: EquationText,
+        *,
+        start: Sequence[float] = (),
+        ranges: Sequence[Any] = (),
+        parameter_units: Sequence[tuple[str, str]] = (),
+        **described: Any,
+    ):
         """Store the step, and what the text says about components and parameters."""
         super().__init__(rhs, names=rhs.model.names, **described)
-        self.start, self.ranges = tuple(start), tuple(ranges)
+        self.start, self.ranges, self.parameter_units = tuple(start), tuple(ranges), tuple(parameter_units)
 
     def quantity(self, name: str, k: Step, x: State) -> jax.Array:
         """The value of an auxiliary quantity of the text at a step and a state."""
@@ -148,6 +166,11 @@ class NoisyEquationFlow(NoisyFlow):
         """The ranges that the text gives."""
         return self.flow.ranges  # pyright: ignore[reportAttributeAccessIssue]
 
+    @property
+    def parameter_units(self) -> tuple[tuple[str, str], ...]:
+        """The units of parameters that the text gives."""
+        return self.flow.parameter_units  # pyright: ignore[reportAttributeAccessIssue]
+
     def amplitude(self, t: Time, x: State) -> State:
         """Amplitude of the noise, with the parameters of the flow."""
         flow: Any = self.flow
@@ -167,7 +190,7 @@ def _quantity(rhs: Any, name: str, t: Any, x: Any, parameters: Mapping[str, Any]
 
 def written(system: Any, rhs: Any) -> str:
     """Equations, parameters and starts of a system, as a text from which `dynsim.system` makes it again."""
-    units = dict(zip(system.names, system.units, strict=False))
+    units = {**dict(zip(system.names, system.units, strict=False)), **dict(system.parameter_units)}
     ranges = {name: (low, high) for name, low, high in system.ranges}
     remarks = {}
     for name in {*units, *ranges, *system.parameters}:

@@ -41,14 +41,12 @@ class EquationLine(NamedTuple):
     @property
     def unit(self) -> str:
         """The unit in brackets in the comment, or ""."""
-        found = UNIT.search(self.comment)
-        return found[1].strip() if found else ""
+        return unit_in(self.comment)
 
     @property
     def range(self) -> tuple[float, float] | None:
         """The range `low..high` in the comment, or None."""
-        found = RANGE.search(self.comment)
-        return (float(found[1]), float(found[2])) if found else None
+        return range_in(self.comment)
 
     @property
     def key(self) -> str:
@@ -62,12 +60,30 @@ class EquationLine(NamedTuple):
         return spelled(list(self.words))
 
 
+def unit_in(comment: str) -> str:
+    """The unit in brackets in a comment, or ""."""
+    found = UNIT.search(comment)
+    return found[1].strip() if found else ""
+
+
+def range_in(comment: str) -> tuple[float, float] | None:
+    """The range `low..high` in a comment, or None."""
+    found = RANGE.search(comment)
+    return (float(found[1]), float(found[2])) if found else None
+
+
+def remarks(text: PlainText) -> dict[str, str]:
+    """Comments on lines of their own about a name, as in `# x: [m] 0..1`, by this name."""
+    found = [DESCRIBED.match(part.comment) for part in statements(text) if not part.tokens]
+    return {match[1]: match[2] for match in found if match}
+
+
 def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list[EquationLine], str]:
     """Read all statements of a text, and the unit of time that a comment may give.
 
     `sizes` gives whole numbers for names that bound a range, in place of those of the text.
     """
-    made, time_unit, remarks = [], "", dict[str, str]()
+    made, time_unit = [], ""
     parts = statements(text)
     known = {**_counts(parts), **(sizes or {})}
     states = {one or other for one, other in DIFFERENTIATED.findall(text.plain)}
@@ -76,24 +92,20 @@ def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list
         found = TIME.match(part.comment)
         if found:
             time_unit = found[1].strip()
-        described = DESCRIBED.match(part.comment)
-        if described and not part.tokens:
-            remarks[described[1]] = described[2]
         if part.tokens:
             comment = "" if found else part.comment
             made.append(_line(text, _bounded(part.tokens, known), comment, next(iter(steps), ""), states))
-    described = lambda line: line.kind in ("derivative", "next", "definition") and line.name in remarks
-    made = [line._replace(comment=remarks[line.name]) if described(line) else line for line in made]
+    known = remarks(text)
+    described = lambda line: line.kind in ("derivative", "next", "definition") and line.name in known
+    made = [line._replace(comment=known[line.name]) if described(line) else line for line in made]
     return made, time_unit
 
 
 def time_range(text: PlainText) -> tuple[float, float] | None:
     """The range of the time that a comment gives, as in `# t: 0..200` or `# t [s] 0..200`; None without one."""
     for part in statements(text):
-        named = re.match(r"\s*(?:t|time)\s*(?::|\[)", part.comment)
-        found = RANGE.search(part.comment) if named else None
-        if found:
-            return float(found[1]), float(found[2])
+        if re.match(r"\s*(?:t|time)\s*(?::|\[)", part.comment) and (found := range_in(part.comment)):
+            return found
     return None
 
 
@@ -156,7 +168,9 @@ def _line(text: PlainText, words: list[Token], comment: str, step: str, states: 
             equals.append(k)
     end = words[-1].at + len(words[-1].text)
     if words[0].text == "when" and len(words) > 1 and words[1].text == "(":
-        raise text.error(words[0].at, "be read by `hybrid_system` if it has transitions", "has one")
+        raise text.error(
+            words[0].at, "be read by `hybrid_system` or `dynsim simulate` if it has transitions", "has one"
+        )
     if not equals:
         raise text.error(words[0].at, f"consist of equations such as {FORMS}", "has none")
     if len(equals) > 1:

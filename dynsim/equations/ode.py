@@ -1,6 +1,7 @@
 """Read `.ode` files of XPPAUT as the text of equations."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dynsim.errors import ArgumentError
@@ -40,6 +41,7 @@ class _Read(NamedTuple):
     noises: list[str]
     plotted: list[tuple[str, str]]
     parameters: list[str]
+    events: list[tuple[int, str, str]]
 
 
 def from_ode(content: str) -> str:
@@ -51,10 +53,11 @@ def from_ode(content: str) -> str:
     `discrete` makes a map. What has no equation here is refused by its name: delays, Markov variables, boundary
     conditions, tables from files, algebraic equations.
     """
-    found = _Read([], {}, [], [], [])
+    found = _Read([], {}, [], [], [], [])
     for number, line in _lines(content):
         if _read(found, number, line):
             break
+    found.statements.extend(_event(number, line, rest, found.parameters) for number, line, rest in found.events)
     if found.options.get("method", found.options.get("meth", "")).startswith("d"):  # discrete: x' is the next state
         derivative = re.compile(rf"^(?:({NAME})\s*'|d({NAME})\s*/\s*dt)\s*=")
         found.statements[:] = [derivative.sub(r"\1\2(n+1) =", one) for one in found.statements]
@@ -139,7 +142,7 @@ def _read(found: _Read, number: int, line: str) -> bool:
         found.statements.extend(f"{name}{start} = {value or '0'}" for name, value in pairs)
         found.parameters.extend(name for name, _ in pairs if kind == "par")
     elif kind == "global":
-        found.statements.append(_event(number, line, rest))
+        found.events.append((number, line, rest))
     elif kind == "table":
         found.statements.append(_table(number, line, rest))
     else:
@@ -182,8 +185,11 @@ def _equation(number: int, line: str, text: str) -> str:
     return text.replace("{", "(").replace("}", ")")
 
 
-def _event(number: int, line: str, rest: str) -> str:
-    """A global event as a transition; `arret=1` ends the run, and `out_put` is ours to choose."""
+def _event(number: int, line: str, rest: str, parameters: Sequence[str]) -> str:
+    """A global event as a transition; `arret=1` ends the run, and `out_put` is ours to choose.
+
+    XPPAUT computes the values in order, with the components, but not the parameters, that the event has set before.
+    """
     read = re.fullmatch(r"([-+]?[01])\s*(.+?)\s*\{([^{}]*)\}\s*", rest.strip())
     if read is None:
         must = "have events such as `global 1 v-vt {v=c;u=u+d}`"
@@ -194,6 +200,14 @@ def _event(number: int, line: str, rest: str) -> str:
     guard = _equation(number, line, read[2].strip().removeprefix("{").removesuffix("}"))
     parts = [one.strip() for one in read[3].split(";") if one.strip() and not one.strip().startswith("out_put")]
     parts = ["stop" if re.match(r"arret\s*=\s*[^0\s]", one) else _equation(number, line, one) for one in parts]
+    earlier: dict[str, str] = {}
+    for k, (name, equals, value) in enumerate([one.partition("=") for one in parts]):
+        if earlier:
+            known = "|".join(map(re.escape, earlier))
+            value = re.sub(rf"\b({known})\b", lambda match: f"({earlier[match[1]].strip()})", value)
+        parts[k] = f"{name}{equals}{value}"
+        if equals and name.strip() not in parameters:
+            earlier[name.strip()] = value
     return f"when({', '.join([f'{guard} {sign} 0', *parts])})"
 
 

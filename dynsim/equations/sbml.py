@@ -377,7 +377,9 @@ class _Model:
                 yield f"{own} = {_text(self.assigned[key])}"
             elif own in self.initial:
                 size = self.initial[self.names[self.species[key].getCompartment()]] if one.amount else 1.0
-                yield f"{one.amount or own} = {_text(constant(self.initial[own] * size))}"
+                unit = self.unit(key, bool(one.amount))
+                remark = f"  # [{unit}]" if unit else ""
+                yield f"{one.amount or own} = {_text(constant(self.initial[own] * size))}{remark}"
 
     def transitions(self) -> Iterable[str]:
         """Events as statements `when(...)`."""

@@ -7,18 +7,21 @@ import numpy as np
 
 from dynsim.equations.flows import EquationFlow
 from dynsim.equations.lines import EquationLine
-from dynsim.equations.sbml_math import libsbml, name, node_of
+from dynsim.equations.sbml_math import constant, libsbml, name, node_of, operated
+from dynsim.equations.transitions import TransitionRule
 from dynsim.equations.writing import Format
 from dynsim.errors import ArgumentError
 
 LEVEL, VERSION = 3, 2  # the first with min and max
 
 
-def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
-    """Equations as a model whose variables are parameters with rate rules and assignment rules.
+def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format, rules: Sequence[TransitionRule]) -> str:
+    """Equations as a model whose variables are parameters with rate rules and assignment rules, and events.
 
     Functions are written out, because those of SBML cannot use other quantities.
     """
+    if any(rule.terminal for rule in rules):
+        raise ArgumentError("to", "be xpp for transitions that end the run, which SBML does not have", "is `sbml`")
     if not isinstance(system, EquationFlow):
         raise ArgumentError("to", "be another format for a map", "is `sbml`")
     library = libsbml()
@@ -39,17 +42,21 @@ def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
 
     definitions = [line for line in parts if line.kind == "definition"]
     ids = {form.name(word) for word in (*numbers, *states, *(line.name for line in definitions))}
+    set_by_rules = {word for rule in rules for word in rule.sets}
     for word, value in numbers.items():
-        declared(word, float(np.asarray(value)), constant=True)
+        declared(word, float(np.asarray(value)), constant=word not in set_by_rules)
     for word, value in zip(states, system.start or (0.0,) * len(states), strict=True):
         declared(word, value, constant=False)
     for line in definitions:
         declared(line.name, None, constant=False)
 
+    def node(body: Any) -> Any:
+        named = [one._replace(value=form.name(str(one.value))) if one.kind == "name" else one for one in body]
+        return node_of(named, functions, own)
+
     def ruled(rule: Any, word: str, body: Any) -> None:
         rule.setVariable(form.name(word))
-        rule.setMath(node_of([one._replace(value=form.name(str(one.value))) if one.kind == "name" else one
-                              for one in body], functions, own))  # fmt: skip
+        rule.setMath(node(body))
 
     for line in definitions:
         ruled(model.createAssignmentRule(), line.name, line.body)
@@ -58,4 +65,14 @@ def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format) -> str:
             for k in range(1, line.order):
                 ruled(model.createRateRule(), line.name + "'" * (k - 1), name(line.name + "'" * k))
             ruled(model.createRateRule(), line.name + "'" * max(0, line.order - 1), line.body)
+    for rule in rules:
+        for sign in [rule.direction] if rule.direction else [1, -1]:
+            event = model.createEvent()
+            event.setUseValuesFromTriggerTime(True)
+            trigger = event.createTrigger()
+            trigger.setInitialValue(True)  # it occurs where the condition becomes true, not at a start where it is
+            trigger.setPersistent(True)
+            trigger.setMath(node(operated("gt" if sign > 0 else "lt", rule.guard, constant(0))))
+            for word, body in rule.sets.items():
+                ruled(event.createEventAssignment(), word, body)
     return library.writeSBMLToString(document).rstrip()

@@ -13,7 +13,7 @@ from dynsim.equations.expressions import Span
 from dynsim.equations.files import text_of
 from dynsim.equations.flows import EquationFlow, EquationMap, EquationText, NoisyEquationFlow
 from dynsim.equations.functions import CONSTANTS
-from dynsim.equations.lines import EquationLine, bounds, is_constant, lines, time_range
+from dynsim.equations.lines import EquationLine, bounds, is_constant, lines, range_in, remarks, time_range, unit_in
 from dynsim.equations.model import built, remember
 from dynsim.equations.resolving import Scope
 from dynsim.errors import ArgumentError, nearest
@@ -56,8 +56,8 @@ def system(
     - Families: `x[i=1..20]' = x[i-1] - 2*x[i] + x[i+1]`, with a line for each neighbour outside, such as `x[0] = x[20]`
       and `x[21] = x[1]`; `sum(j=1..20, sin(x[j] - x[i]))`.
     - Noise: `+ sigma*dW1`, linear, by independent Brownian motions dW1, dW2, ...; `dW[i]` is one for each entry.
-    - A comment gives the unit of a component and a range: `x' = y  # [m] -2..2`, or `# x: [m]` on its own line;
-      `# t [s]` gives the unit of time.
+    - A comment gives the unit of a component or a parameter, and a range: `x' = y  # [m] -2..2`, or `# x: [m]` on its
+      own line; `# t [s]` gives the unit of time.
 
     Powers are `^` or `**`, and products need `*`. Your own names come before constants (`pi`), so that E, I, lambda and
     t may be variables. Greek letters are spelled out: `μ` is `mu`. `mod` has the sign of its second argument.
@@ -143,9 +143,14 @@ class _Reading:
         made = built(self.text, kept, names)
         canonical = "\n".join(line.spelled() for line in kept)
         remember((canonical, names), made)
+        comments = {line.name: line.comment for line in parts if line.kind != "start" and line.comment}
+        given_only = {name: comment for name, comment in remarks(self.text).items() if name in given}
+        comments = {**comments, **{name: comments.get(name, comment) for name, comment in given_only.items()}}
+        units = {name: unit_in(comments.get(name, "")) for name in chosen}
         found: dict[str, Any] = {
             "parameters": chosen, "start": self.start(parts, made.spelled, chosen), "units": self.units(parts, made),
-            "ranges": [(line.name, *line.range) for line in parts if line.range and line.kind != "start"],
+            "parameter_units": [(name, unit) for name, unit in units.items() if unit],
+            "ranges": [(name, *ends) for name, comment in comments.items() if (ends := range_in(comment))],
         }  # fmt: skip
         times = time_range(self.text)
         found["ranges"] += [("t", *times)] if times else []

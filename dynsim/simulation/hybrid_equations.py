@@ -1,6 +1,6 @@
 """Hybrid systems from equations as text, whose statements `when(...)` are transitions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,27 +12,14 @@ from jaxtyping import Array
 from dynsim._core.printing import one_line
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import instance
-from dynsim.equations.characters import PlainText, source
 from dynsim.equations.files import text_of
 from dynsim.equations.flows import EquationFlow
 from dynsim.equations.system import system
-from dynsim.equations.tokens import CLOSED, OPEN, Token, statements
+from dynsim.equations.transitions import WhenStatement, with_transitions
 from dynsim.errors import ArgumentError, nearest
 from dynsim.integrators.base import Event
 from dynsim.simulation.hybrid import Transition
 from dynsim.systems.named import changed
-
-DIRECTIONS = {">": 1, ">=": 1, "<": -1, "<=": -1, "==": 0}
-STOP = "stop"
-
-
-class WhenStatement(NamedTuple):
-    """A statement `when(guard, name = value, ...)`: its name, direction, what it sets, and whether runs end."""
-
-    name: str
-    direction: int
-    targets: tuple[str, ...]
-    terminal: bool
 
 
 class HybridSystem(NamedTuple):
@@ -42,11 +29,13 @@ class HybridSystem(NamedTuple):
         flow: the flow of the first phase.
         transitions: a function that returns the transitions of a phase from its flow, as `simulate_hybrid` takes it.
         names: names of the transitions.
+        conditions: the comparison of each transition, as the text has it.
     """
 
     flow: EquationFlow
     transitions: "_Transitions"
     names: tuple[str, ...]
+    conditions: tuple[str, ...] = ()
 
     __repr__ = one_line
 
@@ -79,67 +68,19 @@ def hybrid_system(text: str | Path, parameters: Mapping[str, Any] | None = None,
         ArgumentError: as `system` does; for equations of a map or with noise; for a text without `when`.
     """
     instance("text", text, str | Path, "a text or the path of a file")
-    plain = source(text_of(text))
-    found: list[WhenStatement] = []
-    lines = [_line(plain, part.tokens, found) for part in statements(plain) if part.tokens]
-    if not found:
+    read = with_transitions(text_of(text))
+    if not read.statements:
         raise ArgumentError("text", "have a statement such as `when(v > 1, v = 0)`", "has none")
-    comments = [f"# {part.comment}" for part in statements(plain) if part.comment and not part.tokens]
-    flow = system("\n".join([*lines, *comments]), parameters, **values)
+    flow = system(read.text, parameters, **values)
     if not isinstance(flow, EquationFlow):
         raise ArgumentError("text", "be equations of a flow without noise", "is not")
     known = {**dict.fromkeys(flow.names), **flow.parameters}
-    for one in found:
+    for one in read.statements:
         for target in one.targets:
             if target not in known:
                 raise ArgumentError("text", "set components or parameters", f"sets `{target}`{nearest(target, known)}")
-    return HybridSystem(flow, _Transitions(tuple(found)), tuple(one.name for one in found))
-
-
-def _line(text: PlainText, words: Sequence[Token], found: list[WhenStatement]) -> str:
-    """A statement as it is, or the definitions that a statement `when(...)` stands for."""
-    end = words[-1].at + len(words[-1].text)
-    is_when = words[0].text == "when" and len(words) > 1 and words[1].text == "("
-    if not is_when:
-        rest = text.plain[end:].split("\n", 1)[0]
-        comment = rest[rest.index("#") :] if "#" in rest and ";" not in rest.split("#")[0] else ""
-        return f"{text.plain[words[0].at : end]} {comment}"
-    guard, *sets = _arguments(words[2:-1])
-    name = f"when{len(found) + 1}"
-    signs = [k for k, word in enumerate(guard) if word.text in DIRECTIONS]
-    if len(signs) != 1 or not 0 < signs[0] < len(guard) - 1 or words[-1].text != ")":
-        raise text.error(words[0].at, "give `when` a comparison first, as in `when(v > 1, v = 0)`", "gives another one")
-    left, right = (_joined(text, part) for part in (guard[: signs[0]], guard[signs[0] + 1 :]))
-    terminal = any([word.text for word in part] == [STOP] for part in sets)
-    sets = [part for part in sets if [word.text for word in part] != [STOP]]
-    lines, targets = [f"{name} = ({left}) - ({right})"], list[str]()
-    for part in sets:
-        if len(part) < 3 or part[0].kind != "name" or part[1].text != "=":
-            raise text.error(part[0].at if part else words[0].at, "set names, as in `v = 0`, or `stop`", "does not")
-        targets.append(part[0].text)
-        lines.append(f"{name}_{part[0].text} = {_joined(text, part[2:])}")
-    if len(set(targets)) < len(targets):
-        raise text.error(words[0].at, "set each name once in a transition", "sets one twice")
-    found.append(WhenStatement(name, DIRECTIONS[guard[signs[0]].text], tuple(targets), terminal))
-    return "\n".join(lines)
-
-
-def _arguments(words: Sequence[Token]) -> list[list[Token]]:
-    """Split tokens at the commas that are not in brackets."""
-    parts: list[list[Token]] = [[]]
-    depth = 0
-    for word in words:
-        depth += (word.text in OPEN) - (word.text in CLOSED)
-        if word.text == "," and not depth:
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return parts
-
-
-def _joined(text: PlainText, words: Sequence[Token]) -> str:
-    """The text of some tokens."""
-    return text.plain[words[0].at : words[-1].at + len(words[-1].text)].replace("\n", " ")
+    names = tuple(one.name for one in read.statements)
+    return HybridSystem(flow, _Transitions(read.statements), names, read.conditions)
 
 
 class _Transitions(eqx.Module):

@@ -47,6 +47,11 @@ def heading(name: str, unit: str) -> str:
     return f"{name} ({unit})" if unit else name
 
 
+def parameter_unit(system: Any, name: str) -> str:
+    """The unit of a parameter, as equations declare it, or ""."""
+    return dict(getattr(system, "parameter_units", ())).get(name, "")
+
+
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Names separated by commas; of many names only the first `most`."""
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from dynsim.errors import ArgumentError, shown
-from dynsim.systems.named import Leaf, heading, real_parameter, where, with_parameter
+from dynsim.systems.named import Leaf, heading, parameter_unit, real_parameter, where, with_parameter
 
 
 @dataclasses.dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -49,7 +49,7 @@ class Parameter:
             low: the least value.
             high: the largest value.
             name: what axes and tables call it; by default the name of the field.
-            unit: its unit, for axes.
+            unit: its unit, for axes; by default the one that equations give in a comment.
 
         Raises:
             ValueError: if the system has no such real number, naming the nearest one, or for a range that is empty.
@@ -57,6 +57,7 @@ class Parameter:
         named = where(system, parameter) if isinstance(parameter, str) else parameter
         take, value = real_parameter("parameter", named, system)
         low, high = _range(low, high)
+        unit = unit or parameter_unit(system, parameter) if isinstance(parameter, str) else unit
         word = name or (parameter if isinstance(parameter, str) else _field(take))
         for field, found in zip(
             dataclasses.fields(self), (system, take, value, low, high, word, unit), strict=True
@@ -72,6 +73,12 @@ class Parameter:
     def bounds(self) -> tuple[float, float]:
         """The least and the largest value."""
         return self.low, self.high
+
+    @property
+    def units(self) -> tuple[tuple[str, str], ...]:
+        """The known units of this and the other parameters of the system, as (name, unit)."""
+        others = tuple(getattr(self.system, "parameter_units", ()))
+        return tuple({**dict(others), **({self.name: self.unit} if self.unit else {})}.items())
 
     @property
     def label(self) -> str:

@@ -58,7 +58,8 @@ def model(
         start: the initial state; by default the one that the system has, or a random one if its components have names.
         ranges: lower and upper end for parameters and components by name; others are chosen by their values.
         plane: names of the two components that are drawn; by default the first two.
-        horizon: length of trajectories in time units or steps; by default 50 (1,000 for maps of several components).
+        horizon: length of trajectories in time units or steps; by default that of the time in equations, or 50 (1,000
+            for maps of several components).
 
     Raises:
         ArgumentError: for a system that a page cannot hold, and for unknown names or empty ranges.
@@ -225,7 +226,10 @@ def _plane(known: Any, plane: Sequence[str]) -> list[int]:
 
 def _horizon(system: Any, d: int, horizon: float | None) -> float:
     if horizon is None:
-        return STEPS.get(d, MANY_STEPS) if isinstance(system, AbstractMap) else HORIZON
+        if isinstance(system, AbstractMap):
+            return STEPS.get(d, MANY_STEPS)
+        low, high = {name: ends for name, *ends in getattr(system, "ranges", ())}.get("t", (0.0, HORIZON))
+        return high - low
     return number("horizon", horizon, must="be a positive number")
 
 

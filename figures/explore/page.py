@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dynsim._core.printing import one_line
+from dynsim.equations.characters import source
 from dynsim.equations.flows import EquationFlow, EquationMap
+from dynsim.equations.lines import lines
 from dynsim.errors import counted
 from dynsim.systems.catalogue.entries import CATALOGUE
 from figures.explore import plots
@@ -26,6 +28,7 @@ HELP = (
     "Click for a trajectory, drag its square, drag the plane to move it, turn the wheel to zoom. Keys: arrows, "
     "+ and −, 0 for the first window, Enter for a trajectory at the centre, Delete to remove one."
 )
+LONGEST_TITLE = 60  # characters of an equation that is the title of a page
 NOTEBOOK_HEIGHT = 900  # of a page in a notebook, in pixels
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
@@ -108,7 +111,11 @@ def _title(system: Any) -> str:
     named = [name for name, entry in CATALOGUE.items() if entry.kind is type(system)]
     if named:
         return named[0]
-    return "Equations" if isinstance(system, EquationFlow | EquationMap) else type(system).__name__
+    if not isinstance(system, EquationFlow | EquationMap):
+        return type(system).__name__
+    text = (system.rhs if isinstance(system, EquationFlow) else system.step_function).text  # pyright: ignore[reportAttributeAccessIssue]
+    first = next(line for line in lines(source(text))[0] if line.kind in ("derivative", "next")).spelled()
+    return first if len(first) <= LONGEST_TITLE else f"{first[:LONGEST_TITLE]}..."
 
 
 def _description(system: Any) -> str:

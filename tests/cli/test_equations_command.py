@@ -60,6 +60,7 @@ def test_equations_are_exported(tmp_path, capsys):
         (["simulate", SPRING, "--k", "1", "--c", "1", "--names", "a", "b"], "`names` must be left out unless"),
         (["simulate", "missing.ode"], "`missing.ode` cannot"),
         (["export", "lorenz"], "be equations without noise"),
+        (["portrait", "x' = 1; when(x > 1, x = 0)"], "must be read by `hybrid_system` or `dynsim simulate` if it has"),
         (["portrait", "x[n+1] = x"], "`system` must be a flow for `dynsim portrait`"),
     ],
 )  # fmt: skip

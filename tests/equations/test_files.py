@@ -91,10 +91,11 @@ def test_what_ode_files_have_beyond_equations_is_refused_by_name(line, what):
 def test_toml_and_text_files(tmp_path):
     (tmp_path / "a.toml").write_text(
         'equations = """\nx\' = -k*x\ny\' = x\n"""\ntime_unit = \'s\'\n[parameters]\nk = 2\n[start]\nx = 1\n'
-        "[units]\nx = 'm'\n[ranges]\nk = [0, 5]\ny = [-1.5, 2]\n"
+        "[units]\nx = 'm'\nk = '1/s'\n[ranges]\nk = [0, 5]\ny = [-1.5, 2]\n"
     )
     flow = ds.system(tmp_path / "a.toml")
     assert (flow.start, flow.units, flow.time_unit) == ((1.0, 0.0), ("m", ""), "s")
+    assert flow.parameter_units == (("k", "1/s"),)
     assert set(flow.ranges) == {("k", 0.0, 5.0), ("y", -1.5, 2.0)}
     (tmp_path / "b.txt").write_text(str(flow), encoding="utf-8-sig")
     assert ds.system(str(tmp_path / "b.txt"), k=2.0).rhs == flow.rhs

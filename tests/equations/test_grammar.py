@@ -135,6 +135,20 @@ def test_units_ranges_and_time_are_read_from_comments():
     assert flow.ranges == (("V", -80.0, 60.0), ("w", 0.0, 1.5), ("I", 0.0, 200.0))
 
 
+def test_units_of_parameters_are_read_printed_and_drawn():
+    text = "x' = a - k*x  # [m]\na = 1  # [m/s] 0..2\nb' = 0\n# k: [1/s] 0..5"
+    flow = ds.system(text, k=2.0)
+    assert flow.parameter_units == (("a", "m/s"), ("k", "1/s"))
+    assert flow.ranges == (("a", 0.0, 2.0), ("k", 0.0, 5.0))
+    again = ds.system(str(flow))
+    assert (again.parameter_units, again.ranges, str(again)) == (flow.parameter_units, flow.ranges, str(flow))
+    a = ds.Parameter(flow, "a", 0.0, 1.0)
+    assert (a.label, a.units) == ("a (m/s)", flow.parameter_units)
+    assert ds.Parameter(flow, "k", 0.0, 1.0, unit="Hz").units == (("a", "m/s"), ("k", "Hz"))
+    noisy = ds.system("x' = -k*x + s*dW1; k = 1; s = 2  # [m]")
+    assert noisy.parameter_units == (("s", "m"),)
+
+
 def test_a_printed_system_is_read_again():
     text = """
     x' = y[1]*if(x > 0, 1, a) + t  # [m] -1..1

@@ -1,11 +1,14 @@
 """Hybrid systems from equations with `when(...)`, and from `.ode` files with global events."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import dynsim as ds
 from dynsim.equations.ode import from_ode
+from dynsim.equations.sbml import from_sbml
 
 SCIPY = ds.Scipy(rtol=1e-10, atol=1e-12)
 
@@ -41,6 +44,43 @@ def test_global_events_of_an_ode_file_are_transitions(tmp_path):
     assert run.jumps[0].name == "when1"
     assert times(run)[-1] == pytest.approx(4.0)
     assert "when(v-1 == 0, v = 0)" in from_ode("v'=-v\nglobal 0 v-1 {v = 0}\ndone")
+    # components that an event has set are read by the values after them, parameters are not
+    text = from_ode("v'=-k\nu'=0\nglobal 1 v-1 {v=u+1;k=2*k;u=v*k;u=u+v}\npar k=1\ndone")
+    assert "when(v-1 > 0, v=u+1, k=2*k, u=(u+1)*k, u=((u+1)*k)+(u+1))" in text
+
+
+TEXT = (
+    "v' = I - v + a; u' = -u; when(v > vt + a, v = c, u = u + v*d); when(u == 2, I = I/2); a = u/3; c = -0.5; d = 0.25"
+)
+
+
+@pytest.mark.parametrize("to", ["xpp", "sbml"])
+def test_exported_transitions_are_read_again(to):
+    pytest.importorskip("libsbml")
+    system = ds.hybrid_system(f"{TEXT}; v(0) = 0.5", I=2.0, vt=1.0)
+    again = ds.hybrid_system(from_ode(ds.export(system, to)) if to == "xpp" else from_sbml(ds.export(system, to)))
+    t, x = 0.0, np.array([1.5, 0.75])
+    for one, other in ((0, 0), (1, 1), (1, 2)):  # one that crosses in both ways becomes two
+        rule, copy = (made.transitions(made.flow)[k] for made, k in ((system, one), (again, other)))
+        assert copy.guard.fn(t, x) == pytest.approx(float(rule.guard.fn(t, x)))
+        after: Any = rule.reset(system.flow, t, x)
+        found: Any = copy.reset(again.flow, t, x)
+        np.testing.assert_allclose(found[1], after[1])
+        assert found[0].parameters["i" if to == "xpp" else "I"] == after[0].parameters["I"]
+    assert [rule.guard.direction for rule in again.transitions(again.flow)] == [1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("sets", "to", "sentence"),
+    [
+        ("v = u, u = v", "xpp", "another format for transitions that set components from each other's values"),
+        ("stop", "sbml", "be xpp for transitions that end the run, which SBML does not have"),
+        ("v = 0", "latex", "be xpp or sbml for equations with transitions, but is `latex`"),
+    ],
+)
+def test_transitions_that_a_format_lacks_are_refused(sets, to, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        ds.export(ds.hybrid_system(f"v' = 1; u' = 2; when(v > 1, {sets})"), to)
 
 
 @pytest.mark.parametrize(
@@ -60,5 +100,8 @@ def test_transitions_that_are_none_are_refused(text, sentence):
 
 
 def test_a_flow_alone_does_not_forget_its_transitions():
-    with pytest.raises(ValueError, match="must be read by `hybrid_system` if it has transitions, but has one at col"):
+    with pytest.raises(
+        ValueError,
+        match="must be read by `hybrid_system` or `dynsim simulate` if it has transitions, but has one at col",
+    ):
         ds.system("v' = -v; when(v > 1, v = 0)")

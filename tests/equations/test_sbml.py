@@ -110,6 +110,7 @@ def test_species_reactions_rules_and_assignments_are_read():
     )  # fmt: skip
     flow = ds.system(text, cell=4.0)
     assert (flow.names, flow.units) == (("A", "B", "q"), ("millimole/litre", "", ""))
+    assert flow.parameter_units == (("cell", "litre"),)
     assert flow.start == (1.5, 2.0, 2.5)
     assert {name: float(value) for name, value in flow.parameters.items()} == {
         "cell": 4.0, "E": 4.0, "k": 0.5, "t_": 4.0, "K_k": 7.0,

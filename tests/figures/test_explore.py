@@ -55,7 +55,7 @@ def test_a_page_is_the_same_every_time_and_holds_nothing_of_the_machine(pages, t
     assert "default-src 'none'" in ours
     path = pages[0].save(tmp_path / "page.html")
     assert path.read_text(encoding="utf-8") == one
-    assert str(pages[0]).startswith("Page to explore Equations, 1.")
+    assert str(pages[0]).startswith("Page to explore x' = y, 1.")
     assert 'srcdoc="&lt;!DOCTYPE html&gt;' in pages[0]._repr_html_()[:200]
 
 

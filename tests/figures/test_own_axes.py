@@ -194,6 +194,15 @@ def test_artists_are_named_hold_the_numbers_and_can_be_left_out(name, ax):
     assert (empty.get_xlabel(), empty.get_ylabel(), empty.get_xlim()) == ("", "", (0.0, 1.0))
 
 
+def test_axes_of_parameters_show_their_units():
+    units = (("mu", "nA"), ("nu", "1/s"))
+    found = CASES["diagram"].result._replace(parameter_units=units, second="nu", curves=(curve(),))
+    shares = CASES["fractions"].result._replace(name="nu", unit="1/s")
+    labels = [ax.get_xlabel() for ax in (found.plot().axes[0], found.plot_plane().axes[0], shares.plot().axes[0])]
+    assert [label[-5:] for label in labels] == [" (nA)", " (nA)", "(1/s)"]
+    assert found.plot_plane().axes[0].get_ylabel().endswith("(1/s)")
+
+
 def test_fonts_widths_and_colours_are_those_of_the_style_in_use():
     with mpl.rc_context({"lines.linewidth": 3.0, "lines.markersize": 12.0, "font.family": "monospace",
                          "axes.prop_cycle": mpl.rcsetup.cycler(color=["teal", "maroon"])}):  # fmt: skip

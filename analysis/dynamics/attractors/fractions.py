@@ -118,7 +118,7 @@ class FractionCurves(NamedTuple):
 
     Each label is one attractor, matched from value to value: `attractors[i][label]` is that attractor at the value i,
     and is missing where it does not exist. The last labels are negative keys of `FATES`. `is_stiff` is true if it is
-    true in `Attractors` at any value. `name` is that of the parameter.
+    true in `Attractors` at any value. `name` and `unit` are those of the parameter.
     """
 
     parameters: Float[np.ndarray, " values"]
@@ -129,6 +129,7 @@ class FractionCurves(NamedTuple):
     attractors: tuple[dict[int, LimitSet], ...]
     is_stiff: bool = False
     name: str = "parameter"
+    unit: str = ""
 
     __repr__ = one_line
     __str__ = report
@@ -218,7 +219,7 @@ def continued_fractions(
         names = along.labels(found.attractors, found.extent, pairs)
         followed = dict(zip(names, found.attractors, strict=True))
         rows.append((followed, _fractions(relabelled(found.labels, names), followed, confidence, found.is_stiff)))
-    return _curves(at, rows)._replace(name=parameter.name)
+    return _curves(at, rows)._replace(name=parameter.name, unit=parameter.unit)
 
 
 def _enclosed(time_map: TimeMap, before: list[LimitSet], found: Attractors, told: Search) -> list[int]:

@@ -26,9 +26,10 @@ def names(word: str) -> tuple[str, ...]:
     """Names in the equations that are parameters, or that need a value."""
     from dynsim.equations.files import text_of
     from dynsim.equations.system import parameter_names
+    from dynsim.equations.transitions import with_transitions
 
     with typed_as(text="system", path="system"):
-        return parameter_names(text_of(word))
+        return parameter_names(with_transitions(text_of(word)).text)
 
 
 def has_value(word: str, name: str) -> bool:
@@ -51,10 +52,20 @@ def first_value(options: Any, name: str) -> float | None:
     return None
 
 
-def from_text(word: str, given: Mapping[str, Any], calculus: str | None) -> Any:
-    """The flow or the map of a text or a file with these parameters."""
+def from_text(word: str, given: Mapping[str, Any], calculus: str | None, *, hybrid: bool) -> Any:
+    """The flow or the map of a text or a file with these parameters; a hybrid system if it has transitions.
+
+    Raises:
+        ArgumentError: for a text that is none of these, or has transitions unless `hybrid`.
+    """
     from dynsim.equations.files import text_of
     from dynsim.equations.system import system
+    from dynsim.equations.transitions import with_transitions
 
     with typed_as(text="system", path="system"):
-        return system(text_of(word), given, calculus=calculus or "ito")
+        text = text_of(word)
+        if hybrid and with_transitions(text).statements:
+            from dynsim.simulation.hybrid_equations import hybrid_system
+
+            return hybrid_system(text, given)
+        return system(text, given, calculus=calculus or "ito")

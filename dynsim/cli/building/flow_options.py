@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dynsim.cli.parsing.system import SystemOptions
 
@@ -14,9 +14,10 @@ DIMENSION = 3  # default dimension of a token, as on the sphere of the papers
 class Simulate(SystemOptions):
     """Simulate a system from one initial state, random or given, or from an ensemble of random ones.
 
-    SYSTEM is a name that `dynsim list` shows, `file.py:name` or `module:name` of a function f(t, x) of yours, or a run
-    file (.npz), whose run is repeated and compared bit for bit. Parameters of a system in the catalogue, or of your
-    own, are options, such as `--rho 28`. `--config FILE` reads the same options from a TOML file.
+    SYSTEM is a name that `dynsim list` shows, equations, which may have transitions, such as
+    "v' = 2 - v; when(v > 1, v = 0)", or a file of them, `file.py:name` or `module:name` of a function f(t, x) of yours,
+    or a run file (.npz), whose run is repeated and compared bit for bit. Parameters of the system are options, such as
+    `--rho 28`. `--config FILE` reads the same options from a TOML file.
     `hardmax`, `master-equation`, `fast-slow`, `prototypes`, `growing` and `multirate` have options of their own, shown
     by `dynsim simulate hardmax --help`.
     """
@@ -45,10 +46,11 @@ class Simulate(SystemOptions):
     """distribution of the initial state, or a .npy or .csv file with an initial state"""
     members: int = 1
     """number of initial states; an ensemble keeps the diameter and E of tokens, or the components of a vector"""
-    begin: float = 0.0
-    """initial time"""
-    end: float = 20.0
-    """final time; one before the initial time integrates backwards. For a map, the number of steps"""
+    begin: float | None = None
+    """initial time; by default 0, or the one that equations give, as in `# t: 0..200` or by `total` of an .ode file"""
+    end: float | None = None
+    """final time, by default 20, or the one that equations give; one before the initial time integrates backwards. For
+    a map, the number of steps"""
     frames: int = 201
     """number of output times, evenly spaced"""
     integrator: Literal["diffrax", "scipy", "rkc2", "stiff", "symplectic"] = "diffrax"
@@ -98,9 +100,20 @@ class Simulate(SystemOptions):
     """functions of yours (`module:name`, `file.py:name`), or modules, that a run file may import"""
 
     @property
+    def times(self) -> tuple[float, float]:
+        """Initial and final time as given, or their defaults."""
+        return 0.0 if self.begin is None else self.begin, 20.0 if self.end is None else self.end
+
+    @property
     def token_dimension(self) -> int:
         """Dimension of a token as given, or its default."""
         return DIMENSION if self.dimension is None else self.dimension
+
+
+def with_times(o: Simulate, system: Any) -> Simulate:
+    """Fill in the times that are not given by those of equations, if these give some."""
+    begin, end = {name: ends for name, *ends in getattr(system, "ranges", ())}.get("t", o.times)
+    return dataclasses.replace(o, begin=begin if o.begin is None else o.begin, end=end if o.end is None else o.end)
 
 
 def with_dimension(o: Simulate) -> Simulate:

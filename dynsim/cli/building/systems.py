@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,9 @@ from dynsim.systems.angles import turning
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
 from dynsim.systems.named import Components, changed, components, declared, listed, parameters
 
+if TYPE_CHECKING:
+    from dynsim.simulation.hybrid_equations import HybridSystem
+
 System = AbstractFlow | AbstractMap
 NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "integrator", "rtol", "atol", "members",
                  "seed", "epsilon", "compare", "max_steps", "window", "guess", "euler", "method", "discrete",
@@ -31,14 +34,20 @@ NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "
 OF_FUNCTIONS = ("names", "units", "space", "map", "breaks", "longest_step")  # options that describe a user's function
 ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
+WITH_TRANSITIONS = ("simulate", "export")  # commands that take hybrid systems
 STARTED = ("prototypes", "fast-slow", "master-equation")  # the papers' flows that have options of their own
 
 
 class Found(NamedTuple):
-    """System with its name, its initial state, and a window for portraits, or ().
+    """A system for a command.
 
-    The initial state is None if the dimension is unknown, or if a random one is to be drawn when it is needed: `random`
-    holds the seed and the dimension.
+    Attributes:
+        name: its name.
+        system: the flow or the map.
+        start: its initial state; None if its dimension is unknown, or if a random one is to be drawn when it is needed.
+        box: a window for portraits, or ().
+        random: seed and dimension of a random initial state.
+        hybrid: the hybrid system whose first flow it is, if it has transitions.
     """
 
     name: str
@@ -46,6 +55,7 @@ class Found(NamedTuple):
     start: State | None
     box: tuple[float, ...] = ()
     random: tuple[int, int] | None = None
+    hybrid: "HybridSystem | None" = None
 
     def state(self) -> State | None:
         """Get the initial state, drawn if that is to be done, or None if the dimension is unknown."""
@@ -146,11 +156,13 @@ def _of_text(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     for name in known:  # a parameter that an option varies, as in `--parameter mu=0:2`, begins at its first value
         if name not in values and not has_value(o.system, name) and (first := first_value(o, name)) is not None:
             values[name] = first
-    made = from_text(o.system, values, getattr(o, "calculus", None))
+    read: Any = from_text(o.system, values, getattr(o, "calculus", None), hybrid=command in WITH_TRANSITIONS)
+    hybrid = read if hasattr(read, "transitions") else None
+    made: Any = read if hybrid is None else hybrid.flow
     windows = {name: (low, high) for name, low, high in made.ranges}
     box = tuple(end for name in made.names for end in windows.get(name, ()))
     start = jnp.asarray(made.start) if made.start else None
-    return Found(title(o.system), made, start, box if len(box) == 2 * len(made.names) else ())
+    return Found(title(o.system), made, start, box if len(box) == 2 * len(made.names) else (), hybrid=hybrid)
 
 
 def warn_below_zero(system: str, argument: str, values: Any) -> None:

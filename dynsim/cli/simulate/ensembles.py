@@ -46,7 +46,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     succeeded = np.asarray(members.stats.succeeded)
     if succeeded.any():
         last = np.asarray(members.values)[succeeded, -1]
-        tell(known, o.end, last) if starts.ndim == 2 else tell_diameter(o.end, last[:, 0])
+        tell(known, o.times[1], last) if starts.ndim == 2 else tell_diameter(o.times[1], last[:, 0])
     write_out(o.out, members, lambda out: save(out, members, seed=o.seed))
     if o.figure is not None:
         draw(o.figure, known, members, noisy=o.noise is not None)

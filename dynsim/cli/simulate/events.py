@@ -13,7 +13,7 @@ from dynsim.errors import ArgumentError, counted
 from dynsim.integrators.base import Event
 from dynsim.io.tables import Table
 from dynsim.simulation.hybrid import crossings
-from dynsim.simulation.hybrid_trajectory import Ending
+from dynsim.simulation.hybrid_trajectory import Ending, Jump
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
 
@@ -41,18 +41,26 @@ def events_of(words: Sequence[str], known: Components) -> list[Event]:
 
 
 def tell_events(o: Simulate, flow: AbstractFlow, x: Any, ts: np.ndarray, events: list[Event], integrator: Any) -> None:
-    """Find the events of a run, print their number and first times, and write them as a table."""
+    """Find the events of a run, print their numbers and first times, and write them as a table."""
     found = crossings(flow, x, ts[[0, -1]], events, max_crossings=MOST, integrator=integrator)
-    known = components(flow, x)
-    rows = np.array([np.asarray(jump.before, float) for jump in found.jumps]).reshape(-1, len(known.names))
-    columns = {"event": [o.event[jump.index] for jump in found.jumps], "t": [jump.time for jump in found.jumps]}
-    columns |= {name: rows[:, k] for k, name in enumerate(known.names)}
-    units = {"t": known.time_unit} | dict(zip(known.names, known.units, strict=True))
-    for k, word in enumerate(o.event):
-        times = [jump.time for jump in found.jumps if jump.index == k]
-        listed = ", ".join(f"{t:.6g}" for t in times[:SHOWN]) + ", ..." * (len(times) > SHOWN)
-        mean = f", {np.mean(np.diff(times)):.6g} apart on average" if len(times) > 1 else ""
-        say(f"{word}: {counted(len(times), 'event')}{f' at t = {listed}' if times else ''}{mean}")
+    tell_times(o.event, found.jumps, "event")
     if found.ending is Ending.CAPPED:
         say(f"only the first {MOST} events are listed")
-    write_out(o.events_out, Table(columns, units))
+    write_out(o.events_out, event_table(o.event, found.jumps, components(flow, x)))
+
+
+def tell_times(labels: Sequence[str], jumps: Sequence[Jump], what: str) -> None:
+    """Print the number and the first times of the jumps with each index, which `labels` describe."""
+    for k, label in enumerate(labels):
+        times = [jump.time for jump in jumps if jump.index == k]
+        listed = ", ".join(f"{t:.6g}" for t in times[:SHOWN]) + ", ..." * (len(times) > SHOWN)
+        mean = f", {np.mean(np.diff(times)):.6g} apart on average" if len(times) > 1 else ""
+        say(f"{label}: {counted(len(times), what)}{f' at t = {listed}' if times else ''}{mean}")
+
+
+def event_table(labels: Sequence[str], jumps: Sequence[Jump], known: Components) -> Table:
+    """Make a table of jumps: what occurred, the time, and the state before it."""
+    rows = np.array([np.asarray(jump.before, float) for jump in jumps]).reshape(-1, len(known.names))
+    columns = {"event": [labels[jump.index] for jump in jumps], "t": [jump.time for jump in jumps]}
+    columns |= {name: rows[:, k] for k, name in enumerate(known.names)}
+    return Table(columns, {"t": known.time_unit} | dict(zip(known.names, known.units, strict=True)))

@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.cli.building.flow_options import Simulate, with_dimension
+from dynsim.cli.building.equations import is_equations, title
+from dynsim.cli.building.flow_options import Simulate, with_dimension, with_times
 from dynsim.cli.building.own_code import check_function
 from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
@@ -21,11 +22,14 @@ from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.cli.simulate.ensembles import many, measurements
-from dynsim.cli.simulate.events import events_of, tell_events
+from dynsim.cli.simulate.events import MOST as MOST_EVENTS
+from dynsim.cli.simulate.events import event_table, events_of, tell_events, tell_times
 from dynsim.cli.simulate.noise import check_noise, solved
 from dynsim.errors import ArgumentError, IntegrationError, check_at_least
 from dynsim.integrators.base import Event
 from dynsim.simulation.checks import check_start
+from dynsim.simulation.hybrid import simulate_hybrid
+from dynsim.simulation.hybrid_equations import HybridSystem
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.simulation.trajectory import Trajectory
@@ -42,6 +46,14 @@ COPIES = 4  # copies of the largest arrays that exist at the same time
 MOST = 8  # largest number of components of a state that is printed
 STAGES = 16  # states that a Runge-Kutta solver holds at the same time
 EVENTS = ("event", "events_out", "theorems")  # options of a single trajectory
+WITHOUT_TRANSITIONS = (
+    "event",
+    "theorems",
+    "members",
+    "movie",
+    "noise",
+    "density",
+)  # options that a hybrid system lacks
 NOT_OF_RUN_FILES = {field.name for field in dataclasses.fields(Simulate)} - {"system", "trust"}
 
 
@@ -59,11 +71,17 @@ def main(words: Sequence[str]) -> int:
     asked, o = o, with_dimension(o)
     check_sizes(o)
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie, events_out=o.events_out)
-    flow, given = named(o, asked)
+    flow, given, hybrid = named(o, asked)
+    o = with_times(o, flow)
     if asked.dimension is None:
         o = dataclasses.replace(o, dimension=own_dimension(o, flow) or o.dimension)
     refuse_unused(asked, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
-    check_direction(o, flow)
+    if hybrid is not None:
+        refuse_unused(o, WITHOUT_TRANSITIONS, "for equations with transitions `when(...)`")
+    if isinstance(flow, AbstractMap):
+        refuse_unused(asked, ("begin",), "for a map")
+    check_times(o)
+    check_direction(o, flow, hybrid)
     check_noise(o, flow, density=densities.wanted(o))
     if isinstance(flow, AbstractMap):
         assert given is not None  # a map has a start, or is refused
@@ -71,7 +89,7 @@ def main(words: Sequence[str]) -> int:
     if told := factor(o, flow):
         say(told)
     x = start(o, flow, 0) if given is None else given
-    ts = np.linspace(o.begin, o.end, o.frames)
+    ts = np.linspace(o.times[0], o.times[1], o.frames)
     if densities.wanted(o):
         refuse_unused(o, ("error_estimate", *EVENTS), "where the density is kept")
         tokens, starts = densities.check(o, flow), x[None]
@@ -85,11 +103,15 @@ def main(words: Sequence[str]) -> int:
     if not o.start:
         warn_below_zero(o.system, "initial", x)
     check_start("start" if o.start else "initial", flow, x)
+    if hybrid is not None:
+        return with_transitions(o, flow, hybrid, ts, x)
     return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts, given)
 
 
-def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
+def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None, HybridSystem | None]:
     """Build the system that the options name, with its initial state if the catalogue or the options give one.
+
+    The third part is the hybrid system of which the first is the flow, if it has transitions.
 
     Raises:
         ValueError: if neither the options as given, `asked`, nor the system's declaration fix its dimension.
@@ -97,7 +119,7 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
     if o.system in SYSTEMS:
         of_others = ("parameters", "start", "names", "units", "map", "breaks", "longest_step")
         refuse_unused(o, of_others, f"for `{o.system}`, on which it has no effect")
-        return build(o), None
+        return build(o), None, None
     made = found(o, "simulate")
     if asked.dimension is None and not has_dimension(o, made.system):
         must = (
@@ -107,8 +129,8 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None]:
     declared = o.system in CATALOGUE or bool(getattr(made.system, "start", ()))
     drawn = not o.start and (not declared or o.initial != Simulate.initial or o.members > 1)
     if drawn and isinstance(made.system, AbstractFlow):
-        return made.system, None
-    return made.system, jnp.asarray(made.begun(o.dimension), jnp.dtype(o.precision))
+        return made.system, None, made.hybrid
+    return made.system, jnp.asarray(made.begun(o.dimension), jnp.dtype(o.precision)), made.hybrid
 
 
 def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
@@ -116,7 +138,6 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
     only = (
         *EVENTS,
         "members",
-        "begin",
         "integrator",
         "max_steps",
         "rtol",
@@ -126,11 +147,11 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
         "frames",
     )
     refuse_unused(o, only, "for a map")
-    check_at_least(1, end=o.end)
-    if not o.end.is_integer():
-        raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
-    check_memory(lambda end: COPIES * FLOAT * (end + 1) * max(1, x.size), end=round(o.end))
-    path = iterate(system, x, round(o.end))
+    check_at_least(1, end=o.times[1])
+    if not o.times[1].is_integer():
+        raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.times[1]:g}")
+    check_memory(lambda end: COPIES * FLOAT * (end + 1) * max(1, x.size), end=round(o.times[1]))
+    path = iterate(system, x, round(o.times[1]))
     left = "" if bool(path.stats.succeeded) else "; the orbit escapes to infinity"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
     write(o, path, escape(distances(path)))
@@ -166,11 +187,6 @@ def check_sizes(o: Simulate) -> None:
     tokens = TOKENS if o.tokens is None else o.tokens
     check_at_least(1, tokens=tokens, dimension=o.token_dimension, heads=o.heads, members=o.members)
     check_at_least(2, frames=o.frames)
-    for name, time in (("begin", o.begin), ("end", o.end)):
-        if not math.isfinite(time):
-            raise ArgumentError(name, "be a finite number", f"is {time}")
-    if o.end == o.begin:
-        raise ArgumentError("end", f"differ from the initial time, {o.begin:g}", f"is {o.end:g}")
     vector = o.tokens is None and o.system not in SYSTEMS
 
     def predicted(*, tokens: int, dimension: int, heads: int, frames: int, members: int) -> int:
@@ -189,19 +205,29 @@ def check_sizes(o: Simulate) -> None:
     )
 
 
-def check_direction(o: Simulate, flow: Any) -> None:
+def check_times(o: Simulate) -> None:
+    """Raise `ValueError` for times that are not finite, or are the same."""
+    for name, time in (("begin", o.times[0]), ("end", o.times[1])):
+        if not math.isfinite(time):
+            raise ArgumentError(name, "be a finite number", f"is {time}")
+    if o.times[1] == o.times[0]:
+        raise ArgumentError("end", f"differ from the initial time, {o.times[0]:g}", f"is {o.times[1]:g}")
+
+
+def check_direction(o: Simulate, flow: Any, hybrid: HybridSystem | None) -> None:
     """Raise `ValueError` for a run backwards in time where there is none: with noise, events, or many members."""
-    if isinstance(flow, AbstractMap) or o.end > o.begin:
+    if isinstance(flow, AbstractMap) or o.times[1] > o.times[0]:
         return
     reasons = {
         "with noise": o.noise is not None or isinstance(flow, NoisyFlow),
         "with `--event`": bool(o.event),
+        "with transitions": hybrid is not None,
         "for an ensemble": o.members > 1,
         "where the density is kept": densities.wanted(o),
     }
     where = next((words for words, holds in reasons.items() if holds), None)
     if where is not None:
-        raise ArgumentError("end", f"be after the initial time, {o.begin:g}, {where}", f"is {o.end:g}")
+        raise ArgumentError("end", f"be after the initial time, {o.times[0]:g}, {where}", f"is {o.times[1]:g}")
 
 
 def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
@@ -219,13 +245,40 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
     say(str(path.stats))
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
-        say(f"from {_shown(path.initial)} at t = {o.begin:g} to {_shown(path.final)} at t = {o.end:g}")
+        say(f"from {_shown(path.initial)} at t = {o.times[0]:g} to {_shown(path.final)} at t = {o.times[1]:g}")
     if path.ys.ndim == 3:
         first, last = (float(measurements(x)[0]) for x in (path.initial, path.final))
-        say(f"diameter {first:.6g} at t = {o.begin:g}, {last:.6g} at t = {o.end:g}")
+        say(f"diameter {first:.6g} at t = {o.times[0]:g}, {last:.6g} at t = {o.times[1]:g}")
     if events:
         tell_events(o, flow, x, ts, events, options["integrator"])
     write(o, path)
+    return 0
+
+
+def with_transitions(o: Simulate, flow: AbstractFlow, hybrid: HybridSystem, ts: np.ndarray, x: jax.Array) -> int:
+    """Simulate a run of a hybrid system, print its transitions, and write the requested files."""
+    from dynsim.simulation.run_files import save
+
+    _, options = solved(o, flow)
+    run = simulate_hybrid(
+        flow, x, ts, hybrid.transitions, max_transitions=MOST_EVENTS, error_estimate=o.error_estimate, **options
+    )
+    say(str(run))
+    if o.error_estimate:
+        of_states = max((float(np.max(np.asarray(path.stats.error))) for path in run.phases), default=0.0)
+        of_times = max((float(np.asarray(jump.time_error)) for jump in run.jumps), default=0.0)
+        say(f"estimated errors: {of_states:.2g} of the states, {of_times:.2g} of the times of transitions")
+    if x.shape[0] <= MOST:
+        say(f"from {_shown(run.initial)} at t = {o.times[0]:g} to {_shown(run.final)}")
+    labels = [f"{name}, {word}" for name, word in zip(hybrid.names, hybrid.conditions, strict=True)]
+    tell_times(labels, run.jumps, "transition")
+    write_out(o.events_out, event_table(hybrid.names, run.jumps, components(flow, x)))
+    reduced = dataclasses.replace(run, phases=tuple(path.reduced() for path in run.phases)) if o.reduced else run
+    write_out(o.out, reduced, lambda out: save(out, run, seed=o.seed))
+    if o.figure is not None:
+        drawn = run.plot(reduced=True) if o.reduced else run.plot()
+        drawn.save(o.figure, f"{title(o.system)}: state over time")
+        say(f"figure {o.figure}")
     return 0
 
 
@@ -259,7 +312,7 @@ def part_before(reached: float, system: AbstractFlow, x: jax.Array, ts: np.ndarr
 def partial(o: Simulate, path: Trajectory | None) -> int:
     """Write the requested files of the part of a run before it failed, and return the exit status, 1."""
     if path is None:
-        say(f"nothing is written, because the run ends at t = {o.begin:g}, where it begins")
+        say(f"nothing is written, because the run ends at t = {o.times[0]:g}, where it begins")
         return 1
     say(f"files hold the part of the run up to t = {float(path.ts[-1]):.9g}")
     write(o, path, len(path.ts))
@@ -298,7 +351,8 @@ def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:
     if o.figure is not None:
         what = "diameter" if np.ndim(part.ys) == 3 else "state"
         drawn = part.plot(reduced=True) if o.reduced else part.plot()
-        drawn.save(o.figure, f"{type(part.system).__name__}: {what} over time")
+        name = title(o.system) if is_equations(o.system) else type(part.system).__name__
+        drawn.save(o.figure, f"{name}: {what} over time")
         say(f"figure {o.figure}")
     if o.movie is not None:
         from figures.trajectories import movie

@@ -67,8 +67,9 @@ def main(words: Sequence[str]) -> int:
     known = function.components
     if known is not None:
         check_shown(o, [*known.names, *(f"{name}_{kind}" for name in known.names for kind in KINDS)])
-        units = {f"{name}_{kind}": unit for name, unit in zip(known.names, known.units, strict=True) if unit
-                 for kind in KINDS} | units  # fmt: skip
+        measured = {f"{name}_{kind}": unit for name, unit in zip(known.names, known.units, strict=True) if unit
+                    for kind in KINDS}  # fmt: skip
+        units = measured | function.units | units
     with (
         parts_beside(o.out, ".parts") as folder,
         cluster(o.cluster) as executor,
@@ -156,7 +157,7 @@ class Built:
     def __init__(self, options: Sweep, first: tuple[tuple[str, Any], ...]):
         """Store the options and the first point, and build the function."""
         self._made = options, first
-        self.__wrapped__, self.components = _function(options, dict(first))
+        self.__wrapped__, self.components, self.units = _function(options, dict(first))
         self.solved = ""
         if self.components is not None:
             self.solved = self.__wrapped__.explain(dict(first))
@@ -197,8 +198,8 @@ def _digest(file: Path | None) -> str:
     return "" if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Components | None]":
-    """Build the function to evaluate at every point, with the quantities that it measures of a system.
+def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Components | None, dict[str, str]]":
+    """Build the function to evaluate at every point, with the quantities that it measures and units of parameters.
 
     An unknown parameter, or one without values (None in `first`), is an error of the sweep, not of each point.
     """
@@ -208,7 +209,7 @@ def _function(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., Any], Com
         refuse_unused(o, OF_RUNS, "with `--function`, on which it has no effect")
         made = imported(o.function, "function")
         _check_arguments(made, first, bool(o.seeds), o.function)
-        return made, None
+        return made, None, {}
     if o.vectorised:
         raise ArgumentError("vectorised", "be left out for a system", "is given")
     check_at_least(2, frames=o.frames)
@@ -240,8 +241,8 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
         raise ArgumentError("parameters", f"be all that `{where}` needs", f"lack {' and '.join(missing)}{advice}")
 
 
-def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components]":
-    """Build the function that measures a run of the system, and name its quantities at the `first` point."""
+def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components, dict[str, str]]":
+    """Build the function that measures a run of the system, name its quantities, and list units of parameters."""
     from dynsim.cli.building.systems import found
     from dynsim.cli.parsing.solvers import integrator
     from dynsim.cli.sweep.measures import RunMeasures, quantities
@@ -276,7 +277,8 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
     def system(values: dict[str, Any]) -> Any:
         return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
 
-    return RunMeasures(system, run), quantities(made.system, made.begun())
+    units = {name: unit for name, unit in getattr(made.system, "parameter_units", ()) if name in first}
+    return RunMeasures(system, run), quantities(made.system, made.begun()), units
 
 
 def _refuse_parameters_alone(o: Sweep, first: dict[str, Any]) -> None:
