@@ -114,7 +114,7 @@ def continue_orbits(
     units = orbit_units(parameter.system, cycle, (parameter,))
     curve = curve_of_orbits(units, given.state, count, forcing, max_period, (rtol, atol), _mesh(method, cycle))
     check_forcing(parameter.system, cycle, forcing)
-    first = curve.at(curve.own(cycle), curve.value)
+    first = _orbit_near(curve, curve.own(cycle), curve.value)
     if first is None:
         raise ArgumentError("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
     return both_ways_on_meshes(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
@@ -425,6 +425,21 @@ def orbit_ranges(
     return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
 
 
+def _orbit_near(curve: OrbitCurve, cycle: Any, parameter: float) -> CurvePoint | None:
+    """Find the orbit near a known one at a parameter; beside a homoclinic orbit, at the period of the known one.
+
+    There the period depends on the parameter so strongly that its rounding errors count.
+    """
+    found = curve.at(cycle, parameter)
+    if found is not None or curve.forced:
+        return found
+    direction = np.zeros(curve.basis(cycle).shape[1] + 1)
+    direction[-2] = 1.0
+    found = curve.corrected(cycle, parameter, direction)
+    near = found is not None and abs(found.parameter - parameter) <= curve.tolerances[1] * (1 + abs(parameter))
+    return found if near else None
+
+
 def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> CollocationCurve:
     """Set up the curve of orbits by collocation through one of them, on its mesh."""
     units = orbit_units(parameter.system, cycle, (parameter,), at=(value,))
@@ -437,7 +452,7 @@ def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> Collocat
 def collocated_again(parameter: Parameter, cycle: Cycle, value: float) -> PeriodicOrbit:
     """Find an orbit by collocation again, on its mesh, with its multipliers and errors."""
     curve = _curve_through(parameter, cycle, value)
-    point = curve.at(curve.own(cycle), value / curve.unit)
+    point = _orbit_near(curve, curve.own(cycle), value / curve.unit)
     if point is None:
         raise ArgumentError("cycles", "be a branch of this flow", "holds an orbit that Newton's method does not find")
     state, error = (
