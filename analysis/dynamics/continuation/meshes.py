@@ -92,15 +92,15 @@ def follow_on_meshes(
 @in_one_thread
 def branch_of_parts(parts: list[Part], ends: tuple[str, str], marks: Watched | None = None) -> Branch:
     """Build the branch of successive parts of a curve, and locate its bifurcations; see `branches.branch`."""
-    meshes = [part.curve.mesh for part in parts if isinstance(part.curve, CurveOnMesh)]
-    most = max((len(mesh) - 1 for mesh in meshes), default=0)
+    most = max((part.curve.segments for part in parts if isinstance(part.curve, CurveOnMesh)), default=0)
     found = []
     for k, part in enumerate(parts):
         own = (ends[0] if k == 0 else "", ends[1] if part is parts[-1] else "")
         made = _with_periods(part, branch(part.curve, part.points, own, marks))
-        found.append(_with_times(part, made, most) if most else made)
+        found.append(_with_times(part, made) if most else made)
     whole = joined(found, ends)
-    return whole._replace(vertical=is_vertical(parts[0].curve, whole.parameters, whole.arclengths))
+    whole = whole._replace(vertical=is_vertical(parts[0].curve, whole.parameters, whole.arclengths))
+    return on_intervals(parts, whole, most) if most else whole
 
 
 def _with_periods(part: Part, made: Branch) -> Branch:
@@ -113,20 +113,50 @@ def _with_periods(part: Part, made: Branch) -> Branch:
     return made._replace(states=states, bifurcations=own(made.bifurcations), marks=own(made.marks))
 
 
-def _with_times(part: Part, made: Branch, count: int) -> Branch:
-    """Add the times of the nodes to orbits, on meshes that are refined to have a number of intervals."""
-    curve: Any = part.curve
-    mesh = refined_mesh(curve.mesh, count)
-    rows = np.stack([curve.states_at(p.state, p.parameter, mesh[:-1]) for p in part.points])
-    nodes = states_like(jax.tree.map(lambda a: np.asarray(a), curve._like), rows.reshape(-1, rows.shape[-1]))
-    nodes = jax.tree.map(lambda a: a.reshape(rows.shape[0], count, *a.shape[1:]), nodes)
-    if curve.units is not None:
-        nodes = curve.units.moved(nodes, 1)
-    states: Any = made.states
-    times = np.tile(mesh[:-1], (len(part.points), 1))
+def _with_times(part: Part, made: Branch) -> Branch:
+    """Add the times of the nodes to orbits at bifurcations, and leave out the nodes of the others."""
+    curve, states = part.curve, made.states
+    periods = Cycle((), states.period if isinstance(states, Cycle) else ())
+    if not isinstance(curve, CurveOnMesh):
+        return made._replace(states=periods)
     timed = lambda found: tuple(b._replace(state=b.state._replace(times=curve.mesh[:-1])) for b in found)
-    at, marks = timed(made.bifurcations), timed(made.marks)
-    return made._replace(states=Cycle(nodes, states.period, times), bifurcations=at, marks=marks)
+    return made._replace(states=periods, bifurcations=timed(made.bifurcations), marks=timed(made.marks))
+
+
+def on_intervals(parts: list[Part], found: Branch, count: int) -> Branch:
+    """Give the orbits of a branch, which consists of parts, at the beginnings of `count` intervals, with their times.
+
+    There must be at least as many as the largest number of intervals, or segments, of a part.
+    """
+    made = []
+    for k, part in enumerate(parts):
+        curve: Any = part.curve
+        points = part.points[int(k > 0) :]
+        shares, rows = zip(*(_sampled(curve, point, count) for point in points), strict=True)
+        nodes = states_like(jax.tree.map(np.asarray, curve._like), np.concatenate(rows))
+        nodes = jax.tree.map(lambda a, size=len(points): a.reshape(size, count, *a.shape[1:]), nodes)
+        made.append((nodes if curve.units is None else curve.units.moved(nodes, 1), np.stack(shares)))
+    nodes, times = jax.tree.map(lambda *a: np.concatenate(a), *made)
+    states: Any = found.states
+    return found._replace(states=Cycle(nodes, states.period, times))
+
+
+def _sampled(curve: Any, point: CurvePoint, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Divide the intervals or segments of an orbit into `count`; give their beginnings, and the states there."""
+    if isinstance(curve, CurveOnMesh):
+        shares = refined_mesh(curve.mesh, count)[:-1]
+        return shares, curve.states_at(point.state, point.parameter, shares)
+    nodes, period = (
+        curve.nodes(point.state),
+        float(curve.with_periods(point.state, point.parameter * curve.unit).period),
+    )
+    m = len(nodes)
+    shares = refined_mesh(np.arange(m + 1) / m, count)[:-1]
+    segments = np.minimum(np.floor(m * shares + 1 / (2 * count)).astype(int), m - 1)
+    inside = np.flatnonzero(shares * m - segments > 1 / (2 * count))
+    rows, own = nodes[segments], segments[inside]
+    rows[inside], _ = curve.moved(rows[inside], point.parameter, period * own / m, period * (shares[inside] - own / m))
+    return shares, rows
 
 
 @in_one_thread

@@ -501,14 +501,17 @@ class OrbitCurve(AbstractCurve):
         """Shift the nodes of an orbit into phase with another orbit; a forced flow fixes the phase."""
         if self.forced:
             return state
-        moved, period = lambda rows, time: self._moved(rows, time, parameter), float(state.period)
+        moved = lambda rows, time: self.moved(rows, parameter, np.zeros(len(rows)), np.full(len(rows), time))
+        period = float(state.period)
         return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period, self._short), period)
 
-    def _moved(self, nodes: np.ndarray, time: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
-        """Advance states by a time, and compute the velocities there."""
-        full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
-        ends, _, speeds, _ = shoot(self._pair, full, jnp.asarray(len(nodes) * time, float), self._rtol)
-        return np.asarray(ends)[:, :-1], np.asarray(speeds)[:, :-1]
+    def moved(
+        self, nodes: np.ndarray, parameter: float, begins: np.ndarray, durations: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Advance states, given as rows, from some times over some durations, and compute the velocities there."""
+        full = np.column_stack([nodes, np.full(len(nodes), parameter)])
+        ends, _, speeds, _ = shots(self._pair, full, begins, durations, self._rtol)
+        return ends[:, :-1], speeds[:, :-1]
 
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why an orbit is not confirmed by a stricter solver; "" if it is.

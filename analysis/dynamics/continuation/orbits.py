@@ -15,7 +15,13 @@ from analysis.dynamics.continuation.branches import Branch, cut_at, joined
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
-from analysis.dynamics.continuation.meshes import both_ways_on_meshes, branch_of_parts, follow_on_meshes
+from analysis.dynamics.continuation.meshes import (
+    Part,
+    both_ways_on_meshes,
+    branch_of_parts,
+    follow_on_meshes,
+    on_intervals,
+)
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states
 from analysis.dynamics.continuation.scaling import hopf_units, orbit_units
 from analysis.dynamics.continuation.stepping import departing
@@ -108,7 +114,7 @@ def continue_orbits(
     units = orbit_units(parameter.system, cycle, (parameter,))
     curve = curve_of_orbits(units, given.state, count, forcing, max_period, (rtol, atol), _mesh(method, cycle))
     check_forcing(parameter.system, cycle, forcing)
-    first = curve.at(curve.own(cycle), curve.value)
+    first = _orbit_near(curve, curve.own(cycle), curve.value)
     if first is None:
         raise ArgumentError("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
     return both_ways_on_meshes(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))
@@ -181,16 +187,24 @@ def families_from_hopf(
         raise ArgumentError(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"
         )
-    found = branch_of_parts(parts, ("Hopf point", end), within.marks)
+    found: Any = branch_of_parts(parts, ("Hopf point", end), within.marks)
     crossing = next((b for b in found.bifurcations if b.kind == end == "branch point"), None)
     if crossing is None:
         return (found,)
-    left = switch_orbits(parameter, crossing, steps=steps, max_period=max_period, rtol=rtol, atol=atol, method=method)
-    ways = sorted(left, key=lambda way: way.beside[0] != "stable")
+    left = [
+        (own, branch_of_parts(own, (crossing.kind, last), within.marks))
+        for own, last in _leaving(parameter, crossing, None, (steps, max_period, (rtol, atol), method))
+    ]
+    ways = sorted(left, key=lambda way: way[1].beside[0] != "stable")
     if not ways:
         return (found,)
-    first = cut_at(found, crossing, end)._replace(bifurcations=(crossing,), vertical=False)
-    return joined([first, ways[0]], ("Hopf point", ways[0].ends[1])), *ways[1:]
+    on, (others, way) = found, ways[0]
+    counts = [jax.tree.leaves(one.states.nodes)[0].shape[1] for one in (on, way)]
+    if way.states.times is not None or on.states.times is not None:
+        on, way = on_intervals(parts, on, max(counts)), on_intervals(others, way, max(counts))
+    middle = crossing._replace(state=jax.tree.map(lambda a: a[0], way.states))
+    first = cut_at(on, middle, end)._replace(bifurcations=(crossing,), vertical=False)
+    return joined([first, way], ("Hopf point", way.ends[1])), *(one for _, one in ways[1:])
 
 
 def check_forcing(flow: AbstractFlow, cycle: Cycle, forcing: Any) -> None:
@@ -316,6 +330,18 @@ def switch_orbits(
         >>> doubling.kind, round(float(doubling.parameter), 3), round(float(doubled.states.period[0]), 2)
         ('period doubling', 2.832, 11.54)
     """
+    left = _leaving(parameter, at, forcing, (steps, max_period, (rtol, atol), method))
+    return tuple(branch_of_parts(parts, (at.kind, end), steps.marks) for parts, end in left)
+
+
+def _leaving(
+    parameter: Parameter, at: Bifurcation, forcing: Any, options: tuple[Steps, float | None, Tolerances, str]
+) -> list[tuple[list[Part], str]]:
+    """Follow the orbits that leave a bifurcation of orbits; give the parts of each curve, and why it ends.
+
+    `options` are the steps, the longest period, the tolerances and the method of `switch_orbits`.
+    """
+    steps, max_period, tolerances, method = options
     if at.kind not in ("branch point", "period doubling"):
         raise ArgumentError("at", "be a branch point or a period doubling", f"is a {at.kind}")
     check_flow(parameter.system)
@@ -325,7 +351,7 @@ def switch_orbits(
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
     start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), given.nodes), len(jax.tree.leaves(given.nodes)[0])
     mesh = _mesh(method, given, repeats)
-    curve = curve_of_orbits(units, start, repeats * count, period, max_period, (rtol, atol), mesh)
+    curve = curve_of_orbits(units, start, repeats * count, period, max_period, tolerances, mesh)
     within = steps.limits(curve.parameter, POINTS, curve.unit)
     at = at if curve.units is None else moved_bifurcation(units, at)
     cycle: Any = at.state
@@ -337,7 +363,7 @@ def switch_orbits(
     if len(across) > 1 and not doubled:
         ways = rays(curve, here, along, across, min(within.step, within.largest))
     left = [departing(curve, here, along, way, within, follow_on_meshes) for way in ways]
-    return tuple(branch_of_parts(one[0], (at.kind, one[1]), within.marks) for one in left if one is not None)
+    return [one for one in left if one is not None]
 
 
 @checked
@@ -399,6 +425,21 @@ def orbit_ranges(
     return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
 
 
+def _orbit_near(curve: OrbitCurve, cycle: Any, parameter: float) -> CurvePoint | None:
+    """Find the orbit near a known one at a parameter; beside a homoclinic orbit, at the period of the known one.
+
+    There the period depends on the parameter so strongly that its rounding errors count.
+    """
+    found = curve.at(cycle, parameter)
+    if found is not None or curve.forced:
+        return found
+    direction = np.zeros(curve.basis(cycle).shape[1] + 1)
+    direction[-2] = 1.0
+    found = curve.corrected(cycle, parameter, direction)
+    near = found is not None and abs(found.parameter - parameter) <= curve.tolerances[1] * (1 + abs(parameter))
+    return found if near else None
+
+
 def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> CollocationCurve:
     """Set up the curve of orbits by collocation through one of them, on its mesh."""
     units = orbit_units(parameter.system, cycle, (parameter,), at=(value,))
@@ -411,7 +452,7 @@ def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> Collocat
 def collocated_again(parameter: Parameter, cycle: Cycle, value: float) -> PeriodicOrbit:
     """Find an orbit by collocation again, on its mesh, with its multipliers and errors."""
     curve = _curve_through(parameter, cycle, value)
-    point = curve.at(curve.own(cycle), value / curve.unit)
+    point = _orbit_near(curve, curve.own(cycle), value / curve.unit)
     if point is None:
         raise ArgumentError("cycles", "be a branch of this flow", "holds an orbit that Newton's method does not find")
     state, error = (

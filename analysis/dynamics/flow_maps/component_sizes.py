@@ -164,6 +164,34 @@ class LocalRates:
         self.forces = np.nan_to_num(np.max(moves, axis=0)) if moves else np.zeros(len(here.field))
 
 
+class Reached:
+    """Displacements of groups of entries by the parameters in a time, directly and through other groups.
+
+    A group that only others drive is displaced in proportion to a power of the time: by a force on the velocity, as in
+    mechanics, a position in the square of the time. Each group in between relaxes at its own rate.
+    """
+
+    def __init__(self, groups: list[np.ndarray], J: Any, rates: LocalRates):
+        among = _among(groups, J)
+        self.forces = np.array([np.max(rates.forces[group]) for group in groups])
+        fastest, speeds = float(np.max(among, initial=0.0)), np.diag(among).copy()
+        np.fill_diagonal(among, 0.0)
+        self.rates = (fastest or 1.0) * 2.0 ** np.arange(60, -61, -1)
+        drives = np.tile(self.forces, (len(self.rates), 1))
+        for _ in range(len(groups) - 1):
+            by = drives / (self.rates[:, None] + speeds)
+            drives = np.fmax(drives, np.max(among * by[:, None, :], axis=2))
+        self.moves = drives / self.rates[:, None]
+
+    def within(self, k: int, size: float) -> float:
+        """Compute the rate at which a group is displaced by a size; 0 if the parameters do not displace it."""
+        some = self.moves[:, k] > 0
+        if not np.any(some):
+            return 0.0
+        known = np.log(self.moves[some, k])
+        return max(float(np.exp(np.interp(np.log(size), known, np.log(self.rates[some])))), self.forces[k] / size)
+
+
 def unit_entries(
     at: Callable[[np.ndarray], Local | None],
     x: np.ndarray,
@@ -180,7 +208,12 @@ def unit_entries(
     """
     if len(groups) > MANY:
         return _filled(_together(at, x, groups, here, rates, most), x, groups, here.J, rates)
-    found = np.array([_unit(_changes(at, x, _along(x, group), here, rates), most) for group in groups])
+    moved = Reached(groups, here.J, rates)
+
+    def test(start: np.ndarray, k: int, there: Local = here) -> Callable[[float], bool]:
+        return _changes(at, start, _along(x, groups[k]), there, rates, lambda size: moved.within(k, size))
+
+    found = np.array([_unit(test(x, k), most) for k in range(len(groups))])
     driven = _driven(found, groups, here.J, rates)
     doubted = np.isnan(found) | ((driven > 0) & (found / FAR > driven))  # `driven` may be near overflow
     if np.any(doubted) and not np.all(doubted):
@@ -188,10 +221,10 @@ def unit_entries(
         for k in np.flatnonzero(~doubted):
             away[groups[k]] += TYPICAL / 2 * found[k]
         there = at(away)
-        for k in np.flatnonzero(doubted):
-            move = _along(x, groups[k])
-            found[k] = np.nan if there is None else _unit(_changes(at, away, move, there, rates), most)
-    return _filled(found, x, groups, here.J, rates)
+        for k in map(int, np.flatnonzero(doubted)):
+            found[k] = np.nan if there is None else _unit(test(away, k, there), most)
+    natural = [moved.within(k, TYPICAL * float(unit)) for k, unit in enumerate(found) if np.isfinite(unit)]
+    return _filled(found, x, groups, here.J, rates, max(natural, default=0.0))
 
 
 def _together(
@@ -211,7 +244,9 @@ def _together(
     move = np.zeros(len(x))
     for size, group in zip(sizes, groups, strict=True):
         move[group] = size * np.cos(group)
-    return BASE ** np.round(np.log(_unit(_changes(at, x, move, here, rates), most) * sizes) / np.log(BASE))
+    force = float(np.max(rates.forces, initial=0.0))
+    unit = _unit(_changes(at, x, move, here, rates, lambda size: force / size), most)
+    return BASE ** np.round(np.log(unit * sizes) / np.log(BASE))
 
 
 def _along(x: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -222,10 +257,17 @@ def _along(x: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def _changes(
-    at: Callable[[np.ndarray], Local | None], x: np.ndarray, move: np.ndarray, here: Local, rates: LocalRates
+    at: Callable[[np.ndarray], Local | None],
+    x: np.ndarray,
+    move: np.ndarray,
+    here: Local,
+    rates: LocalRates,
+    reached: Callable[[float], float],
 ) -> Callable[[float], bool]:
-    """Build the test whether a displacement by a size along a vector changes the eigenvalues."""
-    force = float(np.max(rates.forces[move != 0], initial=0.0))
+    """Build the test whether a displacement by a size along a vector changes the eigenvalues.
+
+    Changes are relative to the rate at which the parameters cause such a displacement, which `reached` gives.
+    """
     order = np.argsort(np.argsort(np.abs(here.values), kind="stable"))
 
     def changes(size: float) -> bool:
@@ -234,7 +276,7 @@ def _changes(
             return True
         # a unit below 1 needs a change beside the fastest rate, since the slowest one may be small by chance
         slow = rates.typical[order] if size > 1 else np.fmax(rates.typical[order], SLOW * rates.fastest)
-        return moved is None or _differ(here.values, moved.values, np.fmax(slow, force / size))
+        return moved is None or _differ(here.values, moved.values, np.fmax(slow, reached(size)))
 
     return changes
 
@@ -268,28 +310,36 @@ def _among(groups: list[np.ndarray], J: Any) -> np.ndarray:
     return np.maximum.reduceat(np.maximum.reduceat(np.abs(J), starts, axis=0), starts, axis=1)
 
 
-def _coupled(groups: list[np.ndarray], J: Any, rates: LocalRates) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the largest derivatives of groups of entries by each other, and their relaxation rates."""
+def _coupled(
+    groups: list[np.ndarray], J: Any, rates: LocalRates, natural: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the largest derivatives of groups of entries by each other, and their relaxation rates.
+
+    They are at least the natural rate.
+    """
     among = _among(groups, J)
-    return among - np.diag(np.diag(among)), np.fmax(np.diag(among), rates.slow)
+    return among - np.diag(np.diag(among)), np.fmax(np.diag(among), max(rates.slow, natural))
 
 
-def _driven(units: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRates) -> np.ndarray:
+def _driven(units: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRates, natural: float = 0.0) -> np.ndarray:
     """Estimate the unit of each component from the terms that drive it; 0 if there are none."""
-    among, speeds = _coupled(groups, J, rates)
+    among, speeds = _coupled(groups, J, rates, natural)
     forces = np.array([np.max(rates.forces[group]) for group in groups]) / TYPICAL
     return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
 
 
-def _filled(units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRates) -> np.ndarray:
+def _filled(
+    units: np.ndarray, x: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRates, natural: float = 0.0
+) -> np.ndarray:
     """Estimate the missing units of entries from the other components and parameters that drive them.
 
-    If nothing drives a component, its effect on the others is used, or else the state itself.
+    If nothing drives a component, its effect on the others is used, or else the state itself. The natural rate is the
+    fastest at which the parameters move a component with a known unit over its scale: it replaces slower relaxations.
     """
-    among, speeds = _coupled(groups, J, rates)
+    among, speeds = _coupled(groups, J, rates, natural)
     rough = units.copy()
     for _ in range(int(np.sum(np.isnan(units)))):
-        driven = _driven(rough, groups, J, rates)
+        driven = _driven(rough, groups, J, rates, natural)
         new = np.where(np.isnan(units) & (driven > 0), driven, rough)
         if np.array_equal(new, rough, equal_nan=True):
             break

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.integrate
 
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation import meshes
@@ -22,6 +23,7 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz, Roessler
 from dynsim.systems.catalogue.oscillators import VanDerPol
+from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.parameter import Parameter
 
 
@@ -60,6 +62,29 @@ def test_a_family_of_circles_is_exact_with_its_fold_and_multipliers(circles):
     again = orbit_of(mu, found, -1)
     assert again.stability == "stable"
     assert np.allclose(again.multipliers, found.eigenvalues[-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("flow", "name", "bounds", "start"), [
+    (VanDerPol(mu=-0.5), "mu", (-0.5, 1.0), [0.0, 0.0]),
+    (Brusselator(a=1.0, b=1.8), "b", (1.8, 2.5), [1.0, 1.8]),
+])  # fmt: skip
+def test_orbits_from_hopf_points_are_those_of_the_flow_on_all_their_meshes(flow, name, bounds, start):
+    """Van der Pol's begin with a vertical family, on which another one with a finer mesh goes on."""
+    parameter = Parameter(flow, name, *bounds)
+    (hopf,) = continue_equilibria(parameter, start).bifurcations
+    found = orbits_from_hopf(parameter, hopf, method="collocation")
+    assert found.ends == ("Hopf point", "bounds")
+    assert found.kinds[-1] == "stable"
+    assert found.states.nodes.shape[:2] == found.states.times.shape
+    assert found.states.period[0] == pytest.approx(2 * np.pi, rel=1e-6)
+    for k in (len(found.kinds) // 2, -1):
+        moved, period = parameter.at(found.parameters[k]), float(found.states.period[k])
+        times, nodes = period * found.states.times[k], found.states.nodes[k]
+        path = scipy.integrate.solve_ivp(
+            lambda t, x, moved=moved: np.asarray(moved.velocity(t, x)), (0.0, period), nodes[0], "LSODA",
+            t_eval=[*times[[3, 8]], period], rtol=1e-8, atol=1e-10,
+        )  # fmt: skip
+        assert np.allclose(path.y.T, nodes[[3, 8, 0]], atol=1e-5)
 
 
 @pytest.mark.slow

@@ -73,6 +73,19 @@ def test_components_without_an_influence_on_eigenvalues_are_as_large_as_the_othe
     assert found.scale.tolist() == [1.0, 2.0**-30]
 
 
+@pytest.mark.parametrize("order", [2, 3])
+def test_components_that_parameters_move_through_others_are_as_large_as_they_move(order):
+    """Where x has the second or third derivative p + q y + x^2, and y is the last one before: all eigenvalues are 0."""
+    chain = lambda t, x, p, q: jnp.append(x[1:], p + q * x[-1] + x[0] ** 2)
+    flow = FunctionFlow(chain, parameters={"p": 0.0, "q": 0.0})
+    find = lambda flow, state: curve_units([Parameter(flow, name, -1.0, 1.0) for name in "pq"], jnp.asarray(state))
+    for start in (np.zeros(order), np.full(order, 1e-9)):
+        assert find(flow, start).scale.tolist() == [1.0] * order
+    first, *others = find(in_units(flow, [1e-9, *[1.0] * (order - 1)]), np.zeros(order)).scale.tolist()
+    assert 2.0**-35 <= first <= 2.0**-30
+    assert others == [1.0] * (order - 1)
+
+
 def test_matrices_have_one_unit_curved_spaces_and_noise_none():
     flow = FunctionFlow(lambda t, x, p: x * (p - x**2 / 1e12), parameters={"p": 1.0})
     find = lambda flow, x: curve_units((Parameter(flow, lambda f: f.parameters["p"], -1.0, 1.0),), x)
