@@ -313,7 +313,9 @@ def test_coefficients_at_a_hopf_point_of_another_frequency():
     found = th.hopf(parameter(text), 0.1, [0.0, 0.0])
     assert found.numbers == pytest.approx({"a": 0.0, "l1": -1.0, "speed": 1.0}, abs=1e-12)
     assert [one.status for one in th.hopf(parameter(text + "; z' = -z"), 0.1, [0.0] * 3).hypotheses] == ["holds"] * 4
-    assert th.hopf(parameter(text + "; z' = x^2 - z^3"), 0.1, [0.0] * 3).hypotheses[1].status == "fails"
+    for more in ("z' = x^2 - z^3", "z' = x^2 - z^3; w' = -w"):
+        found = th.hopf(parameter(f"{text}; {more}"), 0.1, [0.0] * (3 + more.count(";")))
+        assert found.hypotheses[1].status != "holds"
 
 
 def test_the_fixed_point_of_a_flip_moves_with_the_parameter():
@@ -321,16 +323,16 @@ def test_the_fixed_point_of_a_flip_moves_with_the_parameter():
     assert found.numbers == pytest.approx({"a": 0.0, "cubic": 9.0, "speed": -1.0}, abs=1e-12)
     others = [
         th.flip(parameter(f"x[n+1] = -(1 + a)*x + x^3; y[n+1] = {step}"), 0.1, [0.0, 0.0]).hypotheses[1].status
-        for step in ("y/2", "y + x^2")
+        for step in ("y/2", "y + x^2", "3*y")
     ]
-    assert others == ["holds", "fails"]
+    assert others == ["holds", "fails", "holds"]
 
 
 TURN = "x[n+1] = r*(0.6*x - 0.8*y); y[n+1] = r*(0.8*x + 0.6*y); r = 1 + a - x^2 - y^2"
 
 
 def test_other_multipliers_on_the_circle_and_inside_of_it_are_told_apart():
-    for rest, n, status in (("z[n+1] = z/2", 3, "holds"), ("z[n+1] = -z + x^2", 3, "fails")):
+    for rest, n, status in (("z[n+1] = z/2", 3, "holds"), ("z[n+1] = -z + x^2", 3, "undecided")):
         found = th.neimark_sacker(parameter(f"{TURN}; {rest}"), 0.01, [0.0] * n)
         assert found.hypotheses[1].status == status
     pair = "z[n+1] = 0.3*z - 0.4*w; w[n+1] = 0.4*z + 0.3*w"
@@ -355,3 +357,29 @@ def test_the_unfolding_of_a_bautin_point_is_measured_with_a_vector_of_length_one
 def test_a_symmetry_that_keeps_the_null_vector_gives_no_pitchfork():
     found = th.pitchfork(parameter("x' = a*x - x^3; y' = -y"), 0.1, [0.0, 0.0], symmetry=[[1.0, 0.0], [0.0, -1.0]])
     assert not_holding(found) == [("the symmetry turns the null vector around", "fails")]
+
+
+def test_a_boundary_along_which_solutions_run_is_not_crossed():
+    found = th.poincare_bendixson(flow("x' = -y; y' = x"), th.annulus([0.0, 0.0], 0.5, 1.0), budget=2000)
+    assert not_holding(found) == []
+
+
+def test_the_factor_of_the_schwarzian_derivative():
+    found = th.singer(flow("x[n+1] = 0.3*x + 0.3*x^2 + 0.45*x^3"), [(-0.01, 0.01)])  # between 3/2 and 3
+    assert not_holding(found) == [("the Schwarzian derivative is negative", "fails")]
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [("x[n+1] = x + y; y[n+1] = 2*y", (0.0, 1.0)), ("x[n+1] = x + 3.141592653589793*y; y[n+1] = 1.5*y", (-1.0, 1.0))],
+)
+def test_both_ends_and_both_components_of_a_twist_map_count(text, action):
+    assert ("the map repeats in y", "fails") in not_holding(th.twist(flow(text), [action], budget=500))
+
+
+def test_holes_and_poles_are_seen():
+    turning = th.hamiltonian(flow("x' = -y; y' = x"), th.annulus([0.0, 0.0], 0.5, 1.0))
+    assert not_holding(turning) == [("the region has no holes", "undecided")]
+    assert not th.positivity(flow("x' = y/(1 - y); y' = 1"), [(0.0, 2.0)] * 2, budget=500).applies
+    with pytest.raises(ValueError, match="be a box that begins at 0 in each component"):
+        th.positivity(flow("x' = y; y' = x"), [(0.0, 1.0), (0.5, 1.0)])
