@@ -127,3 +127,13 @@ def test_too_many_switches_are_refused(monkeypatch):
     assert len(switches(lambda t, x: jnp.floor(t * 100) * x, 0.0, 1.005)) == 100
     with pytest.raises(ValueError, match=r"must contain at most 100 jumps of the field in time: .* 1e-06 apart"):
         switches(lambda t, x: jnp.floor(t * 1e6) * x, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("fn", "uses"),
+    [(lambda t, x: t, True), (lambda t, x: x + t, True), (lambda t, x: 2 * x, False), (lambda t, x: x, False)],
+)
+def test_a_field_uses_the_time_also_where_it_is_the_time(fn, uses):
+    made = Switches(scalar_program(fn, (), (), lookups=True), np.array([False, True]))
+    assert made.uses_time == uses
+    assert made.switching == []

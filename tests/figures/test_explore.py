@@ -21,6 +21,7 @@ from dynsim.systems.catalogue.entries import CATALOGUE
 from figures.explore.model import label, model
 from figures.explore.scripts import methods, text
 from figures.explore.source import source_of, source_of_own
+from figures.style import COLOURS
 from tests.support.node import NODE, WHY_NOT, in_node
 
 OSCILLATOR = "x' = y  # [m] -3..3\ny' = mu*(1 - x^2)*y - x  # -4..4\nmu = 1  # 0..4"
@@ -53,6 +54,9 @@ def test_a_page_is_the_same_every_time_and_holds_nothing_of_the_machine(pages, t
     assert "://" not in ours
     assert not re.search(r"(/home/|/root|/work/|/tmp/|/usr/|site-packages|\.venv)", ours)
     assert "default-src 'none'" in ours
+    kinds = json.loads(re.search(r'"kinds": ?({[^}]*})', ours)[1])  # pyright: ignore[reportOptionalSubscript]
+    assert kinds == {"stable": COLOURS["stable"], "unstable": COLOURS["field"], "saddle": COLOURS["field"],
+                     "undecided": COLOURS["undecided"]}  # fmt: skip
     path = pages[0].save(tmp_path / "page.html")
     assert path.read_text(encoding="utf-8") == one
     assert str(pages[0]).startswith("Page to explore x' = y, 1.")
@@ -92,7 +96,8 @@ def test_ranges_windows_and_order_come_from_the_text_and_from_the_caller():
     twin = FunctionFlow(lambda t, x, x1: x1 * x, names=("x1", "y"), parameters={"x1": -1.0})
     made = model(twin, [1.0, 2.0], {"x1": (-2.0, 0.5), "x1(0)": (0.0, 7.0)}).described
     assert made["parameters"][0]["range"] == [-2.0, 0.5]
-    assert made["box"][0] == [0.0, 7.0]
+    assert made["box"] == [[0.0, 7.0], [-6.0, 6.0]]
+    assert model(twin, [0.5, -0.25]).described["box"] == [[-3.0, 3.0], [-3.0, 3.0]]
     pair = FunctionMap(lambda k, x: Pair(x.a / 2, x.b / 2))
     assert model(pair, Pair(1.0, [2.0, 3.0]), {"b_2": (0, 9)}).described["names"] == ["a", "b_1", "b_2"]
     assert [label(name) for name in ("lambda", "Omega_1", "theta", "mass")] == ["λ", "Ω_1", "θ", "mass"]

@@ -33,6 +33,8 @@ def test_zeros_are_marked_and_a_function_that_becomes_positive_ends_the_branch(t
     expected = [("a = 0.3", -(0.3**0.5), 0.3, "unstable"), ("x = 0.5", 0.5, 0.25, "stable")]
     expected += [("a = 0.3", 0.3**0.5, 0.3, "stable"), ("start", 1.0, 1.0, "stable")]
     assert found == [(n, pytest.approx(x), pytest.approx(a), kind) for n, x, a, kind in expected]
+    places = np.interp([mark.arclength for mark in branch.marks], branch.arclengths, branch.states[:, 0])
+    assert places == pytest.approx([x for _, x, _, _ in expected], abs=5e-3)
     assert "fold at 0, `a = 0.3` at 0.3, `x = 0.5` at 0.25" in str(branch)
     save_diagram(tmp_path / "a.npz", diagram)
     assert [mark.name for mark in load_diagram(tmp_path / "a.npz").branches[0].marks] == [m.name for m in branch.marks]
@@ -48,8 +50,16 @@ def test_zeros_are_marked_and_a_function_that_becomes_positive_ends_the_branch(t
 def test_functions_get_states_and_parameters_in_the_units_of_the_system():
     flow = ds.system("x' = k*(1e6*b - x^2/1e6); b = 1e6; k = 1e-3")
     b = ds.Parameter(flow, "b", 1e5, 2e6)
-    (mark,) = continue_equilibria(b, [1e9], steps=Steps(marks={"x": lambda x, b: x[0] - 5e8})).marks
-    assert (mark.state[0], mark.parameter) == (pytest.approx(5e8), pytest.approx(25e4))
+    marks = {"x": lambda x, b: x[0] - 5e8, "b": lambda x, b: b - 36e4}
+    found = [(mark.state[0], mark.parameter) for mark in continue_equilibria(b, [1e9], steps=Steps(marks=marks)).marks]
+    assert found == [(pytest.approx(5e8), pytest.approx(25e4)), (pytest.approx(6e8), pytest.approx(36e4))]
+
+
+def test_the_first_of_two_functions_in_one_step_ends_the_branch():
+    stops = {"late": lambda x, a: 0.76 - x[0], "early": lambda x, a: 0.78 - x[0]}
+    found = continue_equilibria(A, [1.0], steps=Steps(first=0.3, largest=0.3, stops=stops))
+    assert "stop: early" in found.ends
+    assert np.min(found.states) == pytest.approx(0.78)
 
 
 def test_two_zeros_in_one_step_are_both_marked():

@@ -81,6 +81,7 @@ def test_isochrons_are_spirals_up_to_the_edges_of_the_window(clock):
         assert apart(phase_of(curve), phase) < 1e-6
         radius = np.hypot(*curve.T)
         assert np.min(radius) < 0.02
+        assert np.min(np.linalg.norm(np.diff(curve, axis=0), axis=1)) > 0
         assert np.max(np.abs(curve)) > 2
         steps = np.linalg.norm(np.diff(curve[np.max(np.abs(curve), axis=1) < 2], axis=0), axis=1)
         assert np.max(steps) < 0.1
