@@ -38,17 +38,17 @@ def random_key(seed: int, name: str, index: int = 0) -> Key:
         raise ArgumentError("name", "be a word", f"is {shown(name)}")
     seed, index = integer("seed", seed, least=0), integer("index", index, least=0, most=2**32 - 1)
     named = zlib.crc32(name.encode())
-    if jax.config.jax_default_prng_impl != THREEFRY or seed >= 2**31:
+    if jax.config.read("jax_default_prng_impl") != THREEFRY or seed >= 2**31:
         return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), named), index)
     data = np.array([0, seed], np.uint32)
     for number in (named, index):
         data = _hashed(data, np.array([number]))[:, 0]
-    return jax.random.wrap_key_data(data, impl=THREEFRY)
+    return jax.random.wrap_key_data(jax.numpy.asarray(data), impl=THREEFRY)
 
 
 def uniform_numbers(key: Key, index: int, count: int) -> np.ndarray:
     """Draw as many numbers between zero and one, those of `jax.random.uniform(jax.random.fold_in(key, index))`."""
-    if str(jax.random.key_impl(key)) != THREEFRY or not jax.config.jax_threefry_partitionable:
+    if str(jax.random.key_impl(key)) != THREEFRY or not jax.config.read("jax_threefry_partitionable"):
         return np.asarray(jax.random.uniform(jax.random.fold_in(key, index), (count,), float))
     folded = _hashed(np.asarray(jax.random.key_data(key)), np.array([index]))[:, 0]
     high, low = _hashed(folded, np.arange(count)).astype(np.uint64)
