@@ -5,6 +5,7 @@ Source: J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, Parallel random n
 """
 
 import zlib
+from typing import Any
 
 import jax
 import numpy as np
@@ -38,23 +39,24 @@ def random_key(seed: int, name: str, index: int = 0) -> Key:
         raise ArgumentError("name", "be a word", f"is {shown(name)}")
     seed, index = integer("seed", seed, least=0), integer("index", index, least=0, most=2**32 - 1)
     named = zlib.crc32(name.encode())
-    if jax.config.read("jax_default_prng_impl") != THREEFRY or seed >= 2**31:
+    if _OPTIONS.jax_default_prng_impl != THREEFRY or seed >= 2**31:
         return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), named), index)
-    data = np.array([0, seed], np.uint32)
+    data: Any = np.array([0, seed], np.uint32)  # not an array of JAX, which would be compiled
     for number in (named, index):
         data = _hashed(data, np.array([number]))[:, 0]
-    return jax.random.wrap_key_data(jax.numpy.asarray(data), impl=THREEFRY)
+    return jax.random.wrap_key_data(data, impl=THREEFRY)
 
 
 def uniform_numbers(key: Key, index: int, count: int) -> np.ndarray:
     """Draw as many numbers between zero and one, those of `jax.random.uniform(jax.random.fold_in(key, index))`."""
-    if str(jax.random.key_impl(key)) != THREEFRY or not jax.config.read("jax_threefry_partitionable"):
+    if str(jax.random.key_impl(key)) != THREEFRY or not _OPTIONS.jax_threefry_partitionable:
         return np.asarray(jax.random.uniform(jax.random.fold_in(key, index), (count,), float))
     folded = _hashed(np.asarray(jax.random.key_data(key)), np.array([index]))[:, 0]
     high, low = _hashed(folded, np.arange(count)).astype(np.uint64)
     return ((high << 32 | low) >> 12 | np.float64(1).view(np.uint64)).view(np.float64) - 1
 
 
+_OPTIONS: Any = jax.config
 THREEFRY = "threefry2x32"
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
