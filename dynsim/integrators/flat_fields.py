@@ -1,7 +1,6 @@
 """States as flat float64 vectors, and vector fields of them for solvers on the host."""
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from dynsim.errors import ArgumentError
 from dynsim.integrators.base import program_form
 from dynsim.programs import scalar_program
 from dynsim.programs.program import Program
-from dynsim.programs.python_function import python_function
+from dynsim.programs.python_function import field_maker
 from dynsim.programs.sparsity import COLUMNS, SMALLEST, Pattern, entries_of, sparse_pattern
 from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -100,23 +99,12 @@ def shortened(
         return field, jacobian  # random keys are no numbers
     fixed = [entry for leaf in leaves for entry in np.asarray(leaf).ravel().tolist()]
 
-    def quick(function: Callable[..., list[float]] | None, compiled: FlatField, axes: int) -> FlatField:
-        if function is None:
-            return compiled
-
-        def evaluated(t: float, y: np.ndarray) -> np.ndarray:
-            try:
-                found = function([t, *y.tolist(), *fixed])
-            except (ArithmeticError, ValueError):
-                return compiled(t, y)
-            if not math.isfinite(sum(found)):
-                return compiled(t, y)
-            return np.array(found) if axes == 1 else np.array(found).reshape(len(y), len(y))
-
-        return evaluated
-
-    short = quick(programs.short(leaves), field, 1)
-    return short, jacobian if jacobian is None else quick(programs.short(leaves, jax.jacfwd), jacobian, 2)
+    make = programs.short(leaves)
+    short = field if make is None else make(fixed, field)
+    if jacobian is None or (make := programs.short(leaves, jax.jacfwd)) is None:
+        return short, jacobian
+    flat = make(fixed, lambda t, y: jacobian(t, y).ravel())
+    return short, lambda t, y: flat(t, y).reshape(len(y), len(y))
 
 
 def flat_jacobian(
@@ -210,12 +198,12 @@ class Programs:
         return self.known[key]
 
     def short(self, leaves: list[Array], *changed: Callable[..., Any]) -> Callable[..., Any] | None:
-        """A Python function of all numbers for the same, or None for a large state, other types and a long program."""
+        """A maker of a Python function for the same, or None for a large state, other types and a long program."""
         if self.size > SMALLEST or any(dtype != np.float64 for dtype in self.unravel.dtypes):
             return None
         program = self.whole(leaves, *changed)
         if program is not None and program not in self.known:
-            self.known[program] = python_function(program)
+            self.known[program] = field_maker(program)
         return None if program is None else self.known[program]
 
 

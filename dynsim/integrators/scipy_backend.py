@@ -52,22 +52,36 @@ class StepOutput:
     """
 
     def __init__(self, start: functools.partial, solver: Any, y: np.ndarray):
-        self.start, self.y, self.ends = start, y, (solver.t_old, solver.t)
+        self.start, self.y, self.ends = start, y, (float(solver.t_old), float(solver.t))
         self.solver, self.last = solver, solver.y
+        self.known: bool | None = None
 
     @functools.cached_property
     def dense(self) -> Callable[[np.ndarray], np.ndarray]:
         """The dense output, a polynomial."""
         return self.solver.dense_output()
 
-    @functools.cached_property
+    @property
     def solves(self) -> bool:
         """Whether the dense output satisfies the equation closely enough."""
+        if self.known is None:
+            self.checked(np.empty(0))
+        return bool(self.known)
+
+    def checked(self, ts: np.ndarray) -> np.ndarray:
+        """States from the dense output, (n, times), after which it is known whether it `solves`.
+
+        Calls of the dense output cost more than times: it is evaluated once for both purposes.
+        """
+        if self.known is not None:
+            return self.dense(ts)
         (begin, end), tolerances = self.ends, self.start.keywords
-        states = self.dense(begin + NODES * (end - begin))
-        t, y = begin + PLACE * (end - begin), states @ AT_PLACE
-        missed = np.abs(states @ SLOPE_AT_PLACE - (end - begin) * self.solver.fun(t, y))
-        return bool(np.all(missed <= MISS * (tolerances["atol"] + tolerances["rtol"] * np.abs(y))))
+        h = end - begin
+        states = self.dense(np.concatenate([begin + h * NODES, ts]))
+        y, slope = AT_PLACE @ states[:, : len(NODES)].T
+        missed = np.abs(slope - h * self.solver.fun(begin + h * PLACE, y))
+        self.known = bool((missed <= MISS * tolerances["atol"] + MISS * tolerances["rtol"] * np.abs(y)).all())
+        return states[:, len(NODES) :]
 
     def settled(self) -> "StepOutput":
         """Compute the output before the solver takes its next step."""
@@ -80,10 +94,11 @@ class StepOutput:
 
     def __call__(self, ts: np.ndarray) -> np.ndarray:
         """States at increasing times within the step, one in each row."""
-        if np.all(ts == self.ends[1]):
+        if ts[0] == self.ends[1]:
             return np.tile(self.last, (len(ts), 1))
-        if self.solves:
-            return self.dense(ts).T
+        states = self.checked(ts)
+        if self.known:
+            return states.T
         found, (t, _), y = [], self.ends, self.y
         for end in ts.tolist():
             if end > t:
@@ -91,7 +106,7 @@ class StepOutput:
                 while solver.status == "running":
                     solver.step()
                 if solver.status == "failed":  # although the previous step went this way
-                    return self.dense(ts).T
+                    return states.T
                 t, y = end, solver.y
             found.append(y)
         return np.stack(found)
@@ -115,12 +130,12 @@ class PathOutput:
         return found
 
 
-def _weights(place: float) -> tuple[np.ndarray, np.ndarray]:
+def _weights(place: float) -> np.ndarray:
     """Weights of the values at `NODES` in the interpolating polynomial and in its derivative at a place."""
     powers = np.vander(2 * NODES - 1, increasing=True)
     x, k = 2 * place - 1, np.arange(len(NODES))
     slopes = np.concatenate([[0.0], 2 * k[1:] * x ** (k[1:] - 1)])
-    return np.linalg.solve(powers.T, x**k), np.linalg.solve(powers.T, slopes)
+    return np.linalg.solve(powers.T, np.stack([x**k, slopes], axis=1)).T.copy()
 
 
 # relative to a step: enough nodes to determine every method's polynomial
@@ -130,7 +145,7 @@ NODES = (1 - np.cos(np.pi * np.arange(9) / 8)) / 2
 PLACE = 0.3  # relative to a step, where the dense output is checked: neither a node nor a symmetric place
 
 
-AT_PLACE, SLOPE_AT_PLACE = _weights(PLACE)
+AT_PLACE = _weights(PLACE)
 
 
 MISS = 300.0  # largest residual of the dense output over a step, in tolerances; its error is about a tenth of that
@@ -210,20 +225,21 @@ class Scipy(AbstractIntegrator):
             field, jacobian = shortened(flow, unravel, field, jacobian)
         walk = _Walk(self, flow, field, unravel, events, jacobian)
         t, y, fired, outcome, steps, begin = ts[0], saved[0], (), Outcome.FINISHED, 0, 1
-        for piece in walk.pieces(ts, saved[0]):
-            steps += 1
-            if piece.outcome is not Outcome.FINISHED:
-                outcome = piece.outcome
-                break
-            end = int(np.searchsorted(ts, piece.t1, "right"))
-            if end > begin:
-                saved[begin:end] = piece.states(ts[begin:end])
-                begin = end
-            if kept is not None and isinstance(piece.states, StepOutput):
-                kept.append(piece.states.settled())
-            t, y, fired = piece.t1, piece.y1, piece.events
-            if fired:
-                break
+        with np.errstate(all="ignore"):
+            for piece in walk.pieces(ts, saved[0]):
+                steps += 1
+                if piece.outcome is not Outcome.FINISHED:
+                    outcome = piece.outcome
+                    break
+                end = int(ts.searchsorted(piece.t1, "right"))
+                if end > begin:
+                    saved[begin:end] = piece.states(ts[begin:end])
+                    begin = end
+                if kept is not None and isinstance(piece.states, StepOutput):
+                    kept.append(piece.states.settled())
+                t, y, fired = piece.t1, piece.y1, piece.events
+                if fired:
+                    break
         ys, defect = _finish(flow.space, unravel, saved)
         stats = Stats(
             succeeded=np.asarray(outcome is Outcome.FINISHED),
@@ -286,7 +302,7 @@ class _Walk(NamedTuple):
             if (first, last) != (a, b):
                 field = lambda t, y, first=first, last=last: self.field(min(max(t, first), last), y)
             start = functools.partial(
-                getattr(si, self.integrator.method), field, max_step=step_limit(self.integrator, self.flow),
+                _started, getattr(si, self.integrator.method), field, max_step=step_limit(self.integrator, self.flow),
                 **self.tolerances(y), **self.differentiated(first, last),
             )  # fmt: skip
             solver = start(a, y, b)
@@ -317,7 +333,7 @@ class _Walk(NamedTuple):
 
     def outcome(self, solver: Any, left: int) -> Outcome:
         """Why the solver cannot go on; `FINISHED` if it can."""
-        if not math.isfinite(solver.y.sum()) and not np.all(np.isfinite(solver.y)):
+        if not math.isfinite(solver.y @ solver.y) and not np.all(np.isfinite(solver.y)):
             return Outcome.NON_FINITE
         if solver.status == "failed":
             ahead = self.field(solver.t + 1e-9 * max(1.0, abs(solver.t)), solver.y)
@@ -376,16 +392,22 @@ def _no_states(ts: np.ndarray) -> np.ndarray:
     return np.empty((len(ts), 0))
 
 
+def _started(method: Any, field: FlatField, t: float, y: np.ndarray, end: float, **options: Any) -> Any:
+    """A solver of SciPy that calls the field without SciPy's conversions, since its results are arrays of float64."""
+    solver = method(field, t, y, end, **options)
+    solver.fun = field
+    return solver
+
+
 def _overflows(solver: Any) -> bool:
     """Take a step; True if SciPy's linear algebra refused a Jacobian that is not finite."""
     try:
-        with np.errstate(all="ignore"):
-            if type(solver).__name__ != "LSODA":
+        if type(solver).__name__ != "LSODA":
+            solver.step()
+        else:
+            with warnings.catch_warnings():  # its failure is reported as every other one
+                warnings.simplefilter("ignore")
                 solver.step()
-            else:
-                with warnings.catch_warnings():  # its failure is reported as every other one
-                    warnings.simplefilter("ignore")
-                    solver.step()
     except ValueError:  # from `lu_factor`; the field has been traced already and raises nothing more
         return True
     return False

@@ -33,10 +33,54 @@ def python_function(program: Program, longest: int = LONGEST) -> Callable[[Seque
     Its results are those of compiled programs up to rounding. Where a number is not finite it may raise
     `ArithmeticError` or `ValueError`, as Python's `math` does.
     """
+    body = _body(program, longest)
+    if body is None:
+        return None
+    names, lines, outputs = body
+    lines = [f"{_listed(names)} = x", *lines] if names else lines
+    source = "\n    ".join(["def function(x):", *lines, f"return [{', '.join(outputs)}]"])
+    return _made(source)["function"]
+
+
+Field = Callable[[float, np.ndarray], np.ndarray]
+
+
+def field_maker(program: Program) -> Callable[[Sequence[float], Field], Field] | None:
+    """The same as a function of a time and a vector, from the other inputs and a function that serves where it cannot.
+
+    It returns a vector of the outputs. The other function is called where a number is not finite.
+    """
+    names, lines, outputs = _body(program, LONGEST) or ([], [], [])
+    if not outputs:
+        return None
+    count = int(np.prod(program.shapes[1], dtype=int))
+    ahead = [f"{_listed(names[1 + count :])} = fixed"] if names[1 + count :] else []
+    state = [f"{_listed(names[1 : 1 + count])} = y.tolist()"] if count else []
+    checked = ["try:", *(f"    {line}" for line in (*state, *lines)), f"    found = {_listed(outputs)}",
+               f"    if ({' + '.join(outputs)}) * 0.0 == 0.0:", "        return array(found)",
+               "except (ArithmeticError, ValueError):", "    pass", f"return otherwise({names[0]}, y)"]  # fmt: skip
+    made = [f"def function({names[0]}, y):", *(f"    {line}" for line in checked), "return function"]
+    return _made("\n    ".join(["def make(fixed, otherwise):", *ahead, *made]))["make"]
+
+
+def _made(source: str) -> dict[str, Any]:
+    """The functions of a text."""
+    found: dict[str, Any] = {}
+    exec(compile("import math\nfrom numpy import array\n" + source, "<program>", "exec"), found)
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    """A tuple of names, of any length but zero."""
+    return f"{', '.join(names)},"
+
+
+def _body(program: Program, longest: int) -> tuple[list[str], list[str], list[str]] | None:
+    """Names of the inputs, a line for each operation, and expressions of the outputs; None if one has no expression."""
     if len(program.operations) > longest or any(dtype != np.float64 for dtype in (*program.dtypes, *_results(program))):
         return None
     names = [f"x{k}" for k in range(program.num_inputs)]
-    lines = [f"{', '.join(names)}{',' if names else ''} = x"] if names else []
+    inputs, lines = names.copy(), []
     for constant in program.constants:
         names.append(repr(bool(constant)) if constant.dtype.kind == "b" else f"({float(constant)!r})")
         if constant.dtype.kind not in "fb" or not np.isfinite(constant):
@@ -48,11 +92,7 @@ def python_function(program: Program, longest: int = LONGEST) -> Callable[[Seque
             return None
         lines.append(f"v{k} = {expression.format(*(names[j] for j in operation.operands))}")
         names.append(f"v{k}")
-    outputs = ", ".join(names[k] for output in program.outputs for k in output.ravel().tolist())
-    source = "\n    ".join(["def function(x):", *lines, f"return [{outputs}]"])
-    found: dict[str, Any] = {}
-    exec(compile("import math\n" + source, "<program>", "exec"), found)
-    return found["function"]
+    return inputs, lines, [names[k] for output in program.outputs for k in output.ravel().tolist()]
 
 
 def _results(program: Program) -> list[np.dtype]:

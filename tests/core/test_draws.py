@@ -1,10 +1,13 @@
 """The shortened draws of files that check many claims, and that other files have JAX's own."""
 
+import zlib
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.keys import numpy_rng, random_key
+from dynsim.keys import numpy_rng, random_key, uniform_numbers
 from tests.support.draws import first_of_one_draw
 
 KEY = jax.random.key(3)
@@ -44,3 +47,21 @@ def test_files_that_do_not_ask_draw_as_users_do():
 
 def test_files_that_ask_have_short_draws(short_draws):
     assert "first_of_one_draw" in jax.random.normal.__code__.co_qualname
+
+
+def test_keys_and_numbers_in_numpy_have_the_bits_of_jax(monkeypatch):
+    def by_jax():
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(7), zlib.crc32(b"starts")), 2**32 - 1)
+        return jax.random.key_data(key), jax.random.uniform(jax.random.fold_in(key, 3), (5,))
+
+    expected = by_jax()
+    monkeypatch.setattr(jax.random, "fold_in", None)  # nothing is compiled for them
+    key = random_key(7, "starts", 2**32 - 1)
+    assert jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    np.testing.assert_array_equal(jax.random.key_data(key), expected[0])
+    np.testing.assert_array_equal(uniform_numbers(key, 3, 5), expected[1])
+
+
+def test_numbers_of_another_generator_of_jax_are_its_own():
+    key = jax.random.key(1, impl="rbg")
+    np.testing.assert_array_equal(uniform_numbers(key, 3, 2), jax.random.uniform(jax.random.fold_in(key, 3), (2,)))

@@ -1,13 +1,17 @@
 """Fields and Jacobians of flat states: sparse for large systems, Python functions for small ones."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import DOP853
 from scipy.sparse import issparse
 
 from dynsim.integrators import Scipy
 from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened, shortened
+from dynsim.integrators.scipy_backend import StepOutput
 from dynsim.programs import evaluate, scalar_program
 from dynsim.programs.python_function import python_function
 from dynsim.programs.sparsity import SMALLEST, sparse_pattern
@@ -95,6 +99,29 @@ def test_the_compiled_functions_decide_where_a_number_is_not_finite():
         np.testing.assert_allclose(field(0.0, y), compiled(0.0, y), rtol=1e-14)
     np.testing.assert_allclose(derivative(0.0, np.array([4.0, 0.0])), [[0.25, 1.0]] * 2)
     assert np.all(np.isfinite(derivative(0.0, np.zeros(2))))  # a difference quotient
+
+
+def test_infinities_and_nan_of_a_short_field_are_those_of_numpy():
+    rhs = lambda t, x: jnp.stack([1 / x[0], jnp.log(x[1]), jnp.exp(x[0]) * t])
+    with np.errstate(all="ignore"):
+        otherwise = lambda t, y: np.array([1 / y[0], np.log(y[1]), np.exp(y[0]) * t])
+        field, _ = shortened(FunctionFlow(rhs), flattened(jnp.ones(3))[1], otherwise)
+        for y in np.array([[2.0, 0.5, 1.0], [0.0, 1.0, 1.0], [1.0, -1.0, 0.0], [800.0, 0.0, 0.0], [np.nan, 1.0, 0.0]]):
+            np.testing.assert_allclose(field(2.0, y), otherwise(2.0, y), rtol=1e-15)
+
+
+def test_the_dense_output_of_a_step_is_evaluated_once_for_its_check_and_its_states():
+    start = functools.partial(
+        lambda t, y, end, **options: DOP853(lambda t, y: -y, t, y, end, **options), rtol=1e-9, atol=1e-11
+    )
+    solver = start(0.0, np.ones(2), 3.0)
+    solver.step()
+    output, calls = StepOutput(start, solver, np.ones(2)), []
+    dense = output.dense
+    output.dense = lambda ts: calls.append(ts) or dense(ts)  # pyright: ignore[reportAttributeAccessIssue]
+    ts = np.linspace(0.0, output.ends[1], 5)[1:]
+    np.testing.assert_allclose(output(ts), np.exp(-ts)[:, None] * np.ones(2), rtol=1e-8)
+    assert (output.solves, len(calls)) == (True, 1)
 
 
 def test_one_unknown_has_a_matrix_of_one_entry():

@@ -29,6 +29,7 @@ from dynsim._core.types import BoxLike, Key, State, SymmetryGenerator, Time
 from dynsim._core.validation import box_sides, function, integer, number, random_key
 from dynsim.errors import ArgumentError, counted
 from dynsim.integrators.switched_field import switched_field
+from dynsim.keys import uniform_numbers
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 
@@ -153,7 +154,7 @@ def find_equilibria(
     if (box is None) == (shape is None):
         raise ArgumentError(["box", "shape"], "be given, one of them", "both are or none is")
     sides = None if box is None else np.asarray(box_sides("box", box), float)
-    starts_of = lambda done: _starts(flow, jax.random.fold_in(key, done), sides, shape, count, done)
+    starts_of = lambda done: _starts(flow, key, sides, shape, count, done)
     first = starts_of(1)
     sample = first if sides is None else np.concatenate([sides, first])
     search = _Search(
@@ -352,10 +353,10 @@ def _starts(flow: AbstractFlow, key: Key, box: np.ndarray | None, shape: Any, co
     such as those where a species is absent.
     """
     if box is None:
-        return random_starts(flow, key, shape, count)
+        return random_starts(flow, jax.random.fold_in(key, done), shape, count)
     low, high = box
     d = len(low)
-    shift = np.asarray(jax.random.uniform(key, (2 * d,)))
+    shift = uniform_numbers(key, done, 2 * d)
     evenly = np.mod(shift + np.arange(1, count + 1)[:, None] * _ratios(2 * d), 1.0)
     shares, others = evenly[:, :d], evenly[:, d:]
     place = PLACES[(done - 1) % len(PLACES)]
