@@ -15,7 +15,7 @@ from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.normal_forms.charts import Chart, FlatChart
 from analysis.dynamics.scaling.units import Units
 from analysis.dynamics.sparse.matrices import Extended, SparseMatrix, row_sizes
-from analysis.dynamics.sparse.rightmost import rightmost
+from analysis.dynamics.sparse.rightmost import rightmost, uncounted
 from dynsim._core.types import State
 from dynsim.programs import ProgramError, scalar_program
 from dynsim.programs.sparsity import Pattern, entries_of, sparse_pattern
@@ -134,15 +134,13 @@ class LargeEquilibriumCurve(EquilibriumCurve):
             return "saddle" if J.matrix.trace() < 0 else "undecided"
         return found
 
-    def is_counted(self, point: CurvePoint) -> bool:
-        """Test whether all growing eigenvalues are known, and as many real ones grow as the determinant says."""
+    def doubt(self, point: CurvePoint) -> str:
+        """Say why growing eigenvalues may be missed; empty where the determinant shows that all are known."""
         J: Any = point.J
-        values, is_complete = rightmost(J, COUNT)
-        growing = values[self.growth(values) > self.neutral(point)]
-        if not is_complete or len(growing) > MOST:
-            return False
-        parity = (-1) ** (len(J) + int(np.sum(growing.imag == 0)))
-        return bool(self.zeros(point)) or float(np.real(J.phase)) == parity
+        values, known = rightmost(J, COUNT)
+        if int(np.sum(self.growth(values) > self.neutral(point))) > MOST:
+            return f"more than {MOST} eigenvalues grow"
+        return uncounted(J, known)
 
 
 def sparse_equations(pattern: Pattern, parameter: Parameter, state: State, value: float) -> Equations:
