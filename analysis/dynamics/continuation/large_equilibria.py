@@ -30,19 +30,28 @@ LARGE = 120
 COUNT, MOST = 24, 22
 # Number of further ones that are computed for derivatives.
 BESIDE = 4
+# What a user should know of a large system without a pattern.
+DENSE = "computed with dense matrices, {}"
 # Largest number of scalar operations of a field; a record of this length takes about 10 s and 1 GB.
 OPERATIONS = 2_000_000
 
 
-def pattern_of(parameter: Parameter, state: State) -> Pattern | None:
+def pattern_of(parameter: Parameter, state: State, has_symmetries: bool = False) -> tuple[Pattern | None, str]:
     """Find the pattern of the Jacobian of a flow for all values of a parameter, from its scalar program.
 
-    None for small systems and maps, on curved spaces, and where the Jacobian is not sparse or has no scalar program.
+    None for small systems and maps, with symmetries, on curved spaces, and where the Jacobian is not sparse or has no
+    scalar program. The text says why a large system has none that could be sparse.
     """
     size = sum(int(np.size(part)) for part in jax.tree.leaves(state))
     system = parameter.system
-    if size < LARGE or not isinstance(system, AbstractFlow) or not is_flat(system.space):
-        return None
+    if size < LARGE:
+        return None, ""
+    if not isinstance(system, AbstractFlow):
+        return None, DENSE.format("as for all maps")
+    if not is_flat(system.space):
+        return None, DENSE.format("as on all curved spaces")
+    if has_symmetries:
+        return None, DENSE.format("as for all systems with continuous symmetries")
     restored = ravel_pytree(jax.tree.map(lambda part: jnp.zeros(np.shape(part)), state))[1]
 
     def field(t: Array, x: Array, value: Array) -> Array:
@@ -51,8 +60,8 @@ def pattern_of(parameter: Parameter, state: State) -> Pattern | None:
     try:
         program = scalar_program(field, (), (size,), (), drop_zeros=True, limit=OPERATIONS)
     except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError, NotImplementedError):
-        return None
-    return sparse_pattern(program, size)
+        return None, DENSE.format("because the operations of the field cannot be listed")
+    return sparse_pattern(program, size), ""
 
 
 class LargeEquilibriumCurve(EquilibriumCurve):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.sparse import rightmost as search_module
 from analysis.dynamics.sparse.matrices import Bordered, Extended, SparseMatrix
 from analysis.dynamics.sparse.rightmost import rightmost, uncounted
-from dynsim import FunctionFlow
+from dynsim import FunctionFlow, FunctionMap
 from dynsim.systems.parameter import Parameter
 
 CELLS = 70
@@ -241,7 +242,18 @@ def test_small_concentrations_have_the_branch_of_large_ones(sparse):
 
 def test_a_field_that_mixes_all_cells_keeps_dense_algebra(sparse):
     flow = FunctionFlow(lambda t, u, a: a - u + 0.1 * jnp.cumsum(u) * jnp.mean(u), parameters={"a": 0.1})
-    assert large_equilibria.pattern_of(Parameter(flow, "a", 0.1, 0.2), np.zeros(CELLS)) is None
+    assert large_equilibria.pattern_of(Parameter(flow, "a", 0.1, 0.2), np.zeros(CELLS)) == (None, "")
+
+
+def test_why_a_large_system_has_dense_matrices_is_said(sparse):
+    hidden = lambda u: jax.pure_callback(np.negative, jax.ShapeDtypeStruct(u.shape, u.dtype), u)
+    flow = FunctionFlow(lambda t, u, a: a + hidden(u), parameters={"a": 0.1})
+    why = lambda system, *more: large_equilibria.pattern_of(Parameter(system, "a", 0.1, 0.2), np.zeros(CELLS), *more)
+    assert why(flow) == (None, "computed with dense matrices, because the operations of the field cannot be listed")
+    assert why(FunctionMap(lambda t, u, a: a * u, parameters={"a": 0.1}))[1].endswith("as for all maps")
+    flow = FunctionFlow(lambda t, u, a: a - u, parameters={"a": 0.1})
+    assert why(flow, True)[1].endswith("continuous symmetries")
+    assert why(flow)[0] is not None
 
 
 @pytest.mark.slow
