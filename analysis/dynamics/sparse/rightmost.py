@@ -99,7 +99,8 @@ def balanced(J: SparseMatrix) -> SparseMatrix:
     scale -= (np.max(scale) + np.min(scale)) / 2
     if not np.max(np.abs(scale)) < WIDEST:
         return J
-    return SparseMatrix((_diagonal(np.exp(-scale)) @ J.matrix @ _diagonal(np.exp(scale))).tocsc())
+    scaled = (_diagonal(np.exp(-scale)) @ J.matrix @ _diagonal(np.exp(scale))).tocsc()
+    return SparseMatrix(scaled) if np.linalg.norm(scaled.data) <= np.linalg.norm(J.matrix.data) else J
 
 
 class Rightmost(NamedTuple):
@@ -277,7 +278,7 @@ def _stretch(away: SparseMatrix, Q: np.ndarray) -> float:
                 share = np.vdot(one, x)
                 H[j, k], x = H[j, k] + share, x - share * one
         H[k + 1, k] = np.linalg.norm(x)
-        if not abs(H[k + 1, k]) > 0:
+        if not abs(H[k + 1, k]) > ACROSS * np.max(np.abs(H[: k + 1, k])):
             break
         basis.append(x / H[k + 1, k])
     size = len(basis) - 1

@@ -173,6 +173,15 @@ def test_singular_vectors_and_shortest_solutions_are_those_of_dense_algebra():
     assert abs(SparseMatrix(T.tocsc()).null_vectors()[0] @ w) == pytest.approx(np.linalg.norm(w))
 
 
+def reaction(t, u, a, d, p, q, s, c):
+    return d * bend(u) + a * (p * u + q * jnp.exp(u)) + s - c * u**3
+
+
+def reacting(a, **others):
+    """Build a reaction and its diffusion: one function for several tests, which is compiled once."""
+    return FunctionFlow(reaction, parameters={"a": a, "d": 0.05, "p": 1.0, "q": 0.0, "s": 0.0, "c": 1.0} | others)
+
+
 def compared(monkeypatch, flow, start, name, low, high, **steps):
     """Continue with sparse and with dense algebra, and compare the branches."""
     parameter = Parameter(flow, name, low, high)
@@ -194,7 +203,7 @@ def compared(monkeypatch, flow, start, name, low, high, **steps):
 
 
 def test_the_fold_of_bratus_problem_is_that_of_dense_algebra(monkeypatch):
-    flow = FunctionFlow(lambda t, u, a: bend(u) + a * jnp.exp(u), parameters={"a": 0.5})
+    flow = reacting(0.5, d=1.0, p=0.0, q=1.0, c=0.0)
     _, found = compared(monkeypatch, flow, np.full(CELLS, 0.1), "a", 0.2, 4.0, largest=4.0)
     assert [b.kind for b in found.bifurcations] == ["fold"]
     assert found.bifurcations[0].parameter == pytest.approx(3.513830719, rel=1e-3)  # of the differential equation
@@ -202,7 +211,7 @@ def test_the_fold_of_bratus_problem_is_that_of_dense_algebra(monkeypatch):
 
 
 def test_pitchforks_of_a_reaction_and_diffusion_are_at_the_modes(monkeypatch, sparse):
-    flow = FunctionFlow(lambda t, u, a: 0.05 * bend(u) + a * u - u**3, parameters={"a": 0.1})
+    flow = reacting(0.1)
     parameter, found = compared(monkeypatch, flow, np.zeros(CELLS), "a", 0.1, 3.0)
     exact = 0.05 * modes(CELLS)[:2] * (CELLS + 1) ** 2
     assert [b.parameter for b in found.bifurcations] == pytest.approx(exact, rel=1e-8)
@@ -234,7 +243,7 @@ def test_a_parameter_that_does_nothing_leaves_the_state(sparse):
 def test_small_concentrations_have_the_branch_of_large_ones(sparse):
     """The unit of the state is that in which its cubic term matters."""
     size = 1e-9
-    flow = FunctionFlow(lambda t, u, a: 0.05 * bend(u) + a * u + size - u**3 / size**2, parameters={"a": 0.1})
+    flow = reacting(0.1, s=size, c=1 / size**2)
     found = continue_equilibria(Parameter(flow, "a", 0.1, 1.0), np.zeros(CELLS))
     assert {*found.kinds} == {"stable"}
     assert len(found.kinds) < 60
