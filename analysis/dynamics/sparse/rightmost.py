@@ -229,6 +229,8 @@ def _near(J: SparseMatrix, shift: complex, count: int) -> tuple[Complex[np.ndarr
         if _stretch(away, Q) * radius * INSIDE < 1:
             break
         missed, more = _largest(away, Q, MORE)
+        if not np.all(np.isfinite(more)):
+            return shift + 1 / values, 0.0
         inside = np.abs(missed) * radius * INSIDE > 1
         if not np.any(inside):
             break
@@ -277,7 +279,10 @@ def _stretch(away: SparseMatrix, Q: np.ndarray) -> float:
             for j, one in enumerate(basis):
                 share = np.vdot(one, x)
                 H[j, k], x = H[j, k] + share, x - share * one
-        H[k + 1, k] = np.linalg.norm(x)
+        with np.errstate(over="ignore"):
+            H[k + 1, k] = np.linalg.norm(x)
+        if not np.all(np.isfinite(H[: k + 2, k])):  # no solution without overflow: all may be missed
+            return np.inf
         if not abs(H[k + 1, k]) > ACROSS * np.max(np.abs(H[: k + 1, k])):
             break
         basis.append(x / H[k + 1, k])
