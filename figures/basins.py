@@ -14,7 +14,7 @@ from dynsim.errors import ArgumentError
 from figures.artists import Artists, Part, sheet
 from figures.panels.basins import basin_entries, basin_image, boundary, limit_marks
 from figures.panels.labels import axis_label, axis_labels, number_text, slice_label
-from figures.panels.limit_marks import Mark
+from figures.panels.limit_marks import LimitMark
 from figures.panels.shares import share_curves
 
 IN_SLICE = 1e-3  # distance from a slice, relative to 1 + |x|, within which an attractor is drawn as lying in it
@@ -93,7 +93,7 @@ def _mark(limit: LimitSet, attracts: bool | None, found: Basins) -> Mark:
         gap[:, k] -= period * np.round(gap[:, k] / period)
     gap[:, which] = 0.0
     projected = bool(np.any(np.abs(gap) > IN_SLICE * (1 + np.abs(found.base))))
-    return Mark(flat[:, which], limit.kind, attracts, projected)
+    return LimitMark(flat[:, which], limit.kind, attracts, projected)
 
 
 def shares(

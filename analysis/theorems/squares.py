@@ -87,14 +87,14 @@ SINGULAR, UNUSED = 1e-7, 1e-4
 """Least eigenvalue of Gram matrices that counts as zero, and the diagonal entry, relative to the largest, that does."""
 
 
-class _Solved(NamedTuple):
+class _ConeSolution(NamedTuple):
     least: float
     steps: np.ndarray
     grams: list[np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
-class Family:
+class MatrixFamily:
     """Polynomials p + sum w_j q_j with unknown weights w, of which one shall be positive except at the origin."""
 
     fixed: Polynomial
@@ -105,7 +105,7 @@ class Family:
         return added((1, self.fixed), *zip(weights, self.slopes, strict=True))
 
 
-def weights_of_squares(families: Sequence[Family], size: int) -> list[Fraction] | None:
+def weights_of_squares(families: Sequence[MatrixFamily], size: int) -> list[Fraction] | None:
     """Find weights with which each polynomial of some families is a sum of squares, positive except at the origin.
 
     Each polynomial is z' G z with monomials z and a matrix G that exact elimination shows to be positive definite;
@@ -134,11 +134,11 @@ def weights_of_squares(families: Sequence[Family], size: int) -> list[Fraction] 
 
 
 def _proved(
-    families: Sequence[Family],
+    families: Sequence[MatrixFamily],
     pairs: Sequence[dict[Powers, list[tuple[int, int]]]],
     start: list[Fraction],
     ways: list[list[Fraction]],
-    solved: "_Solved",
+    solved: "_ConeSolution",
 ) -> list[Fraction] | None:
     """Round a solution of the cone program until the Gram matrices are exactly right and positive definite."""
     size = np.max(np.abs(solved.steps), initial=0.0)
@@ -156,7 +156,7 @@ def _proved(
 
 def is_positive(polynomial: Polynomial, size: int) -> bool:
     """Whether a polynomial is shown to be positive except at the origin, as a sum of squares."""
-    return weights_of_squares([Family(polynomial)], size) is not None
+    return weights_of_squares([MatrixFamily(polynomial)], size) is not None
 
 
 # --- monomials of the squares ---
@@ -166,7 +166,7 @@ def _sum(a: Powers, b: Powers) -> Powers:
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
-def _basis(family: Family, size: int) -> list[Powers]:
+def _basis(family: MatrixFamily, size: int) -> list[Powers]:
     """Monomials that may occur in the squares: without those whose square nothing else could cancel."""
     support = set(family.fixed).union(*family.slopes)
     degrees = [sum(a) for a in support] or [0]
@@ -201,7 +201,7 @@ def _pairs(basis: list[Powers]) -> dict[Powers, list[tuple[int, int]]]:
 
 
 def _representable(
-    families: Sequence[Family], pairs: Sequence[dict[Powers, Any]]
+    families: Sequence[MatrixFamily], pairs: Sequence[dict[Powers, Any]]
 ) -> tuple[list[Fraction], list[list[Fraction]]] | None:
     """The weights with which no polynomial has a monomial that its squares cannot have: a point and directions."""
     from sympy import QQ
@@ -237,12 +237,12 @@ def _representable(
 
 
 def _solved(
-    families: Sequence[Family],
+    families: Sequence[MatrixFamily],
     bases: Sequence[list[Powers]],
     pairs: Sequence[dict[Powers, list[tuple[int, int]]]],
     start: list[Fraction],
     ways: list[list[Fraction]],
-) -> _Solved | None:
+) -> _ConeSolution | None:
     """Maximise the least eigenvalue t <= 1 of all Gram matrices; None if there are none without negative ones."""
     solver = _clarabel()
     sizes = [len(basis) for basis in bases]
@@ -286,7 +286,7 @@ def _solved(
             for r in range(c + 1):
                 G[r, c] = G[c, r] = known[place(r, c)] / (1.0 if r == c else 2**0.5)
         grams.append(G)
-    return _Solved(float(x[last]), x[: len(ways)], grams)
+    return _ConeSolution(float(x[last]), x[: len(ways)], grams)
 
 
 def _clarabel() -> Any:

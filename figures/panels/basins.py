@@ -12,7 +12,7 @@ from matplotlib.patches import Polygon
 
 from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
-from figures.panels.limit_marks import Mark, draw_mark, in_window
+from figures.panels.limit_marks import LimitMark, draw_mark, in_window
 from figures.style import NO_BASIN, basin_colour, paler, thick
 
 SHADES = (0.62, 0.84, 0.45, 0.72, 0.93, 0.34, 0.54)  # luminance of successive basins
@@ -77,7 +77,7 @@ def boundary(ax: Axes, labels: ArrayLike, axes: Sequence[ArrayLike]) -> LineColl
 
 
 def limit_marks(
-    ax: Axes, marks: Sequence[Mark], axes: Sequence[ArrayLike], turns: Mapping[int, float] | None = None
+    ax: Axes, marks: Sequence[LimitMark], axes: Sequence[ArrayLike], turns: Mapping[int, float] | None = None
 ) -> None:
     """Mark limit sets within the window of a grid.
 

@@ -18,7 +18,7 @@ DOTS = 4000  # largest number of dots of a set that is not periodic
 CURVE = 64  # a periodic orbit with more points than this is drawn as a line
 
 
-class Mark(NamedTuple):
+class LimitMark(NamedTuple):
     """A limit set in the image plane: its points (points, 2), its kind, and whether it attracts (None if undecided).
 
     `projected` is true if it does not lie in the slice that the image shows.
@@ -42,7 +42,7 @@ class Mark(NamedTuple):
         return f"{said} (projected)" if self.projected else said
 
 
-def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[int, float]) -> list[Mark]:
+def in_window(mark: LimitMark, sides: Sequence[tuple[float, float]], turns: Mapping[int, float]) -> list[LimitMark]:
     """Copies of a mark within a window; along axes that are angles, it is shifted by whole turns.
 
     A mark outside the window gives no copies. The points of a curve stay together, closed up to whole turns; the points
@@ -69,7 +69,7 @@ def in_window(mark: Mark, sides: Sequence[tuple[float, float]], turns: Mapping[i
     return [mark._replace(points=p) for p in moved if np.all((p.min(axis=0) <= high) & (p.max(axis=0) >= low))]
 
 
-def draw_mark(ax: Axes, mark: Mark) -> None:
+def draw_mark(ax: Axes, mark: LimitMark) -> None:
     """Draw a mark from `in_window`, at half height if there is only one axis; each kind has one legend entry.
 
     Sets that do not attract, or might not, are open, dashed, or, if drawn as dots, purple. Projected sets are grey or

@@ -9,7 +9,7 @@ from dynsim.io.npz import read_arrays
 from dynsim.systems.named import Components
 from figures.panels.basins import FAINT, basin_background, basin_image, boundary, limit_marks, luminance, shade
 from figures.panels.labels import slice_label
-from figures.panels.limit_marks import Mark
+from figures.panels.limit_marks import LimitMark
 from figures.panels.shares import share_curves
 from figures.style import canvas, settings
 from tests.support.commands import answer, refused
@@ -151,7 +151,10 @@ def test_an_image_has_its_attractors_and_refuses_other_shapes():
     axes = (np.linspace(0, 1, 40), np.linspace(0, 2, 30))
     with settings():
         _, (ax,) = canvas()
-        marks = [Mark(np.array([[0.2, 1.0]]), "equilibrium"), Mark(np.array([[0.5, 1.0]]), "equilibrium", False)]
+        marks = [
+            LimitMark(np.array([[0.2, 1.0]]), "equilibrium"),
+            LimitMark(np.array([[0.5, 1.0]]), "equilibrium", False),
+        ]
         image = basin_image(ax, labels, axes)
         boundary(ax, labels, axes)
         limit_marks(ax, marks, axes)
@@ -167,9 +170,9 @@ def test_marks_of_angles_lie_in_the_window_and_orbits_that_turn_are_whole():
     """A state far outside of the window, and a rotation that ends a turn after its first point."""
     labels, axes = np.zeros((20, 20), int), (np.linspace(4, 4 + 2 * np.pi, 20), np.linspace(-2, 2, 20))
     turn = np.linspace(0, 2 * np.pi, 100, endpoint=False)
-    orbit = Mark(np.stack([turn + 40 * np.pi, np.sin(turn)], axis=1), "periodic orbit")
+    orbit = LimitMark(np.stack([turn + 40 * np.pi, np.sin(turn)], axis=1), "periodic orbit")
     rest, cloud = (
-        Mark(np.array([[k + 200 * np.pi, 0.5]]), kind) for k, kind in ((5, "equilibrium"), (1, "recurrent set"))
+        LimitMark(np.array([[k + 200 * np.pi, 0.5]]), kind) for k, kind in ((5, "equilibrium"), (1, "recurrent set"))
     )
     with settings():
         _, (ax,) = canvas()

@@ -54,7 +54,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_failures_beyond_those_shown_are_counted(here, capsys):
-    (here / "odd.py").write_text("def inverse(k, seed):\n    return {'value': 1 / (k % 2)}\n")
+    (here / "odd.py").write_text("def inverse(k):\n    return {'value': 1 / (k % 2)}\n")
     _, said, _ = run(capsys, "sweep", "--function", "odd.py:inverse", "--k", *range(14))
     assert "14 points (k 14): 7 ok, 7 failed" in said
     assert said.count("failed at k = ") == 5

@@ -13,7 +13,7 @@ from figures import panels
 from figures.panels.densities import circle_density, sphere_density
 from figures.panels.exponents import exponents_against, running_exponents
 from figures.panels.growth import PowerLaw, power_laws
-from figures.panels.limit_marks import Mark, in_window
+from figures.panels.limit_marks import LimitMark, in_window
 from figures.style import BASINS, COLOURS, NO_BASIN, WIDTHS, canvas, colour, paler, settings
 from tests.support.figure_layout import check_layout
 
@@ -288,14 +288,14 @@ def test_all_copies_of_a_mark_on_a_circle_that_lie_in_the_window_are_there(windo
     """By the period 2: points one by one, and a curve once around the circle, closed up to a turn, as a whole."""
     low, high = window
     points = np.array([[0.3, 1.0], [1.7, 2.0], [5.1, 3.0]])
-    for mark in (Mark(points, "fixed point"), Mark(points[:1], "fixed point")):
+    for mark in (LimitMark(points, "fixed point"), LimitMark(points[:1], "fixed point")):
         copies = in_window(mark, [window, (0.0, 4.0)], {0: 2.0})
         shown = {tuple(np.round(p, 9)) for copy in copies for p in copy.points if low <= p[0] <= high}
         turns = range(-20, 20)
         wanted = {(round(x + 2.0 * k, 9), y) for x, y in mark.points for k in turns if low <= x + 2.0 * k <= high}
         assert shown == wanted
     along = np.linspace(0.0, 2.0, 100, endpoint=False)
-    curve = Mark(np.stack([np.mod(along + 0.7, 2.0), 1 + 0.1 * np.sin(np.pi * along)], axis=1), "periodic orbit")
+    curve = LimitMark(np.stack([np.mod(along + 0.7, 2.0), 1 + 0.1 * np.sin(np.pi * along)], axis=1), "periodic orbit")
     copies = in_window(curve, [window, (0.0, 4.0)], {0: 2.0})
     for copy in copies:
         x, y = copy.points.T

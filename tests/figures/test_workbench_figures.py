@@ -29,7 +29,7 @@ from figures.fitted import fitted
 from figures.measures import exponents_along
 from figures.panels.bifurcations import branch_lines
 from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
-from figures.panels.limit_marks import Mark, draw_mark
+from figures.panels.limit_marks import LimitMark, draw_mark
 from figures.panels.phase import circle_portrait, sphere_portrait, streamlines
 from figures.panels.tokens import HIDDEN, View
 from figures.portraits import line, simplex
@@ -111,7 +111,7 @@ def test_dots_of_a_set_that_does_not_attract_have_another_colour():
     with settings():
         _, (ax,) = canvas()
         for attracts in (True, False):
-            draw_mark(ax, Mark(np.zeros((3, 2)), "recurrent set", attracts))
+            draw_mark(ax, LimitMark(np.zeros((3, 2)), "recurrent set", attracts))
     assert [line.get_color() for line in ax.lines] == ["black", colour("undecided")]
 
 

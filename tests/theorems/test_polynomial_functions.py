@@ -8,7 +8,7 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
-from analysis.theorems.squares import Family, is_positive, weights_of_squares
+from analysis.theorems.squares import MatrixFamily, is_positive, weights_of_squares
 
 ONE = Fraction(1)
 JOINT = "V is larger elsewhere and falls along solutions"
@@ -98,8 +98,8 @@ class TestWithASolver:
     def test_weights_are_rounded_finely_enough_to_be_proved(self):
         """The weight is left an interval of 2e-5 around a third, which 12 bits miss."""
         square, third, gap = {(2,): ONE}, Fraction(1, 3), Fraction(1, 10**5)
-        above = Family({(2,): gap - third}, (square,))
-        below = Family({(2,): gap + third}, ({(2,): -ONE},))
+        above = MatrixFamily({(2,): gap - third}, (square,))
+        below = MatrixFamily({(2,): gap + third}, ({(2,): -ONE},))
         found = weights_of_squares([above, below], 1)
         assert found is not None
         assert abs(found[0] - third) < gap

@@ -10,12 +10,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.collocation.intervals import rule
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.charts import retracted
-from analysis.dynamics.periodic_orbits.collocation import rule
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import instance, integer
 from dynsim.errors import ArgumentError
@@ -43,6 +44,8 @@ class BifurcationPoint(NamedTuple):
     parameter: Float[Array, ""]
     state: State
     frequency: Float[Array, ""]
+
+    __repr__ = one_line
 
 
 def bifurcation_point(

@@ -18,7 +18,7 @@ _ROWS = [A[k, :k].copy() for k in range(EXTENDED)]
 _ERRORS = np.stack([FIFTH, THIRD])
 
 
-class Step(NamedTuple):
+class TakenStep(NamedTuple):
     """An accepted step: its beginning and end, the states at both, and the stages of the method, (stages, n)."""
 
     begin: float
@@ -53,7 +53,7 @@ def steps(
     atol: float,
     longest: float = math.inf,
     dense: bool = False,
-) -> Iterator[Step]:
+) -> Iterator[TakenStep]:
     """Yield the accepted steps from a time to a later one.
 
     Args:
@@ -84,7 +84,7 @@ def steps(
         if error < 1:
             for k in range(STAGES + 1, len(K)):
                 K[k] = field([t + _TIMES[k] * h, *(y + (h * _ROWS[k]) @ K[:k]).tolist()])
-            yield Step(t, until, y, after, K.copy())
+            yield TakenStep(t, until, y, after, K.copy())
             t, y, K[0] = until, after, K[STAGES]
         factor = min(max(SAFETY * max(error, 1e-30) ** EXPONENT, LEAST), 1.0 if rejected or error >= 1 else MOST)
         h, rejected = h * factor, 0 if error < 1 else rejected + 1

@@ -123,7 +123,7 @@ def isochrons(
     if orbit.stability not in ("stable", "unstable"):
         raise ArgumentError("orbit", "be stable or unstable", f"is {orbit.stability}")
     phases = np.arange(number) / number
-    lines = _Lines(one, corners, 1.0 if orbit.stability == "stable" else -1.0)
+    lines = _IsochronLines(one, corners, 1.0 if orbit.stability == "stable" else -1.0)
     halves = lines.traced(np.tile(phases, 2), np.repeat([1.0, -1.0], number))
     curves = tuple(np.vstack([one[:0:-1], other]) for one, other in zip(halves[:number], halves[number:], strict=True))
     known = components(flow, orbit.state)
@@ -139,7 +139,7 @@ def _box(box: Any) -> Float[np.ndarray, "2 2"]:
     return given.reshape(2, 2)
 
 
-class _Lines:
+class _IsochronLines:
     """Points of isochrons: those at a small distance from the orbit, moved by the flow, against its attraction."""
 
     def __init__(self, orbit: Oscillator, corners: np.ndarray, sign: float):
@@ -209,7 +209,7 @@ class _Half:
         ended = ~np.all(np.isfinite(self.points), axis=1)
         return self.points[: int(np.argmax(ended)) if np.any(ended) else len(ended)]
 
-    def gaps(self, lines: _Lines) -> np.ndarray:
+    def gaps(self, lines: _IsochronLines) -> np.ndarray:
         """Choose times at which points are missing: between ones that are far apart, one of them in the window."""
         inside = np.all(np.isfinite(self.points), axis=1)
         apart = np.linalg.norm(np.diff(self.points, axis=0) / lines.widths, axis=1)
@@ -218,7 +218,7 @@ class _Half:
         where = np.flatnonzero(wide & (np.cumsum(~inside)[:-1] == 0))  # what comes back from outside is left out
         return (self.times[where][:, None] + np.diff(self.times)[where][:, None] * np.arange(1, 4) / 4).ravel()
 
-    def goes_on(self, lines: _Lines) -> bool:
+    def goes_on(self, lines: _IsochronLines) -> bool:
         """Test whether the isochron stays in the window, and does not yet end at a point."""
         moves = np.linalg.norm(np.diff(self.points[-POINTS:], axis=0) / lines.widths, axis=1)
         far = np.linalg.norm((self.points[-1] - self.points[0]) / lines.widths) > APART

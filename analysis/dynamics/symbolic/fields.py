@@ -19,6 +19,9 @@ from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import changed, components, listed, parameters
 
+EXACT = 2.0**53
+"""Numbers in floating point from here on are whole, and taken for the shortest decimal that has their value."""
+
 SIMPLE = 1000
 """Largest denominator of the fraction that a number in floating point is taken for, if it is the nearest number."""
 
@@ -174,7 +177,7 @@ def rational(value: float) -> Any:
     if not math.isfinite(value):
         raise ArgumentError("system", "have finite parameters and constants", f"has {value}")
     simple = Fraction(value).limit_denominator(SIMPLE)
-    found = simple if float(simple) == value else Fraction(repr(float(value)))
+    found = simple if float(simple) == value and abs(value) < EXACT else Fraction(repr(float(value)))
     return sp.Rational(found.numerator, found.denominator)
 
 

@@ -20,7 +20,7 @@ NEWTON = 30
 
 
 @runtime_checkable
-class Equations(Protocol):
+class BallEquations(Protocol):
     """As many equations as unknowns that can be enclosed with their Jacobian, such as a `BallFunction`."""
 
     def __call__(self, x: Balls, /) -> Balls:
@@ -52,7 +52,7 @@ class Zero(NamedTuple):
     __repr__ = one_line
 
 
-def newton(equations: Equations, x: np.ndarray) -> np.ndarray:
+def newton(equations: BallEquations, x: np.ndarray) -> np.ndarray:
     """Find a zero near a point by Newton's method in floating-point arithmetic."""
     before = np.inf
     for _ in range(NEWTON):
@@ -67,7 +67,7 @@ def newton(equations: Equations, x: np.ndarray) -> np.ndarray:
     return x
 
 
-def krawczyk(equations: Equations, low: np.ndarray, high: np.ndarray) -> tuple[Balls, Balls] | None:
+def krawczyk(equations: BallEquations, low: np.ndarray, high: np.ndarray) -> tuple[Balls, Balls] | None:
     """Apply Krawczyk's operator to a box; None if the equations may jump, are unbounded, or have a singular Jacobian.
 
     Returns:
@@ -87,7 +87,7 @@ def krawczyk(equations: Equations, low: np.ndarray, high: np.ndarray) -> tuple[B
     return X, point - C.dot(values) + (one - C.dot(J)).dot(X - point)
 
 
-def certified_zero(equations: Equations, x: np.ndarray, *, widest: bool = True) -> Zero | None:
+def certified_zero(equations: BallEquations, x: np.ndarray, *, widest: bool = True) -> Zero | None:
     """Prove that exactly one zero lies near a point.
 
     Args:
@@ -116,7 +116,7 @@ def certified_zero(equations: Equations, x: np.ndarray, *, widest: bool = True) 
     return Zero(*ends_of(tight), alone)
 
 
-def zero_near(equations: Equations, near: np.ndarray) -> Balls | None:
+def zero_near(equations: BallEquations, near: np.ndarray) -> Balls | None:
     """Balls that hold a zero near a point: a regular one and no other, or the point itself, exactly.
 
     None if there is neither, as near a degenerate point that is no sum of few powers of two.
@@ -135,7 +135,7 @@ def zero_near(equations: Equations, near: np.ndarray) -> Balls | None:
     return None if zero is None else ball_box(zero.low, zero.high)
 
 
-def _exactly(equations: Equations, near: np.ndarray) -> Balls | None:
+def _exactly(equations: BallEquations, near: np.ndarray) -> Balls | None:
     place = balls(np.round(near, 12) + 0.0)
     return place if all(bool(value == 0) for value in equations(place)) else None
 

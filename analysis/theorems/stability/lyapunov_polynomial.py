@@ -15,7 +15,7 @@ from analysis.theorems.fields import Field, field_of
 from analysis.theorems.quadratic import is_unstable
 from analysis.theorems.regions import Region, ball, point
 from analysis.theorems.squares import (
-    Family,
+    MatrixFamily,
     Polynomial,
     added,
     along,
@@ -100,7 +100,7 @@ def lyapunov_polynomial(
             return _conditions(flow, rows, region, {})
         tried = ball(at, 10 * (1 + float(np.max(np.abs(at))))) if region is None else region
         fall = lambda x: -jax.jvp(height, (x,), (field(x),))[1]
-        up = weights_of_squares([Family(p[0])], n) is not None
+        up = weights_of_squares([MatrixFamily(p[0])], n) is not None
         down = weights_of_squares(_falling(p[0], f, n, radius is not None), n) is not None
         tried = tried.without(at, size / 1e3)
         rows += [
@@ -161,13 +161,13 @@ def _joint(found: Polynomial | None, f: Sequence[Polynomial], n: int, most: int,
     return known(words, f"no sums of squares were found for a V of degree {most}", None, "floats")
 
 
-def _falling(V: Polynomial, f: Sequence[Polynomial], n: int, in_ball: bool) -> list[Family]:
+def _falling(V: Polynomial, f: Sequence[Polynomial], n: int, in_ball: bool) -> list[MatrixFamily]:
     """The families of -V' and, in the unit ball, of -V' - s (1 - |u|^2) and s."""
     falls = added((-1, along(V, f)))
     if not in_ball:
-        return [Family(falls)]
+        return [MatrixFamily(falls)]
     some = _multiplier(degree_of(falls), n)
-    return [Family({}, some), Family(falls, tuple(map(_times_ball, some)))]
+    return [MatrixFamily({}, some), MatrixFamily(falls, tuple(map(_times_ball, some)))]
 
 
 def _multiplier(of_degree: int, n: int) -> tuple[Polynomial, ...]:
@@ -188,9 +188,9 @@ def _found(f: Sequence[Polynomial], n: int, most: int, in_ball: bool) -> Polynom
     falls = [added((-1, along(one, f))) for one in parts]
     some = _multiplier(degree_of(*falls), n) if in_ball else ()
     none = ({},) * len(some)
-    families = [Family({}, (*parts, *none)), Family({}, (*falls, *map(_times_ball, some)))]
+    families = [MatrixFamily({}, (*parts, *none)), MatrixFamily({}, (*falls, *map(_times_ball, some)))]
     if in_ball:
-        families.append(Family({}, (*(({},) * len(parts)), *some)))
+        families.append(MatrixFamily({}, (*(({},) * len(parts)), *some)))
     weights = weights_of_squares(families, n)
     return None if weights is None else added(*zip(weights, parts, strict=False))
 

@@ -16,7 +16,7 @@ from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.linear import linear_part
 from analysis.theorems.quadratic import is_unstable
 from analysis.theorems.regions import Region, as_region, point
-from analysis.theorems.squares import Family, Polynomial, added, along, monomials, polynomials, weights_of_squares
+from analysis.theorems.squares import MatrixFamily, Polynomial, added, along, monomials, polynomials, weights_of_squares
 from analysis.theorems.subdivision import BUDGET
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
@@ -123,8 +123,8 @@ def _linear(field: Field, at: np.ndarray) -> list[Polynomial]:
 def _found(fields: Sequence[list[Polynomial]], n: int) -> Polynomial | None:
     """Look for a quadratic function that falls in all modes."""
     parts = [{a: Fraction(1)} for a in monomials(n, 2, 2)]
-    falls = [Family({}, tuple(added((-1, along(one, f))) for one in parts)) for f in fields]
-    weights = weights_of_squares([Family({}, tuple(parts)), *falls], n)
+    falls = [MatrixFamily({}, tuple(added((-1, along(one, f))) for one in parts)) for f in fields]
+    weights = weights_of_squares([MatrixFamily({}, tuple(parts)), *falls], n)
     return None if weights is None else added(*zip(weights, parts, strict=True))
 
 
@@ -157,7 +157,7 @@ def _by_squares(height: Field, parts: Sequence[list[Polynomial] | None], at: np.
     polynomial = known("V and all modes are polynomials", "after cancellation", V is not None and None not in parts)
     if V is None or polynomial.status != HOLDS:
         return [polynomial]
-    proved = lambda p: weights_of_squares([Family(p)], n) is not None or None
+    proved = lambda p: weights_of_squares([MatrixFamily(p)], n) is not None or None
     rows = [polynomial, known(UP, "V(x) - V(x*) is a sum of squares", proved(V[0]))]
     for k, f in enumerate(parts, 1):
         assert f is not None

@@ -231,7 +231,7 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
 
 def tell_theorems(flow: AbstractFlow, x: jax.Array) -> None:
     """Print which theorems on consensus apply to a flow and a start; raise `ValueError` for a flow of another kind."""
-    from analysis.theorems import consensus_theorems
+    from analysis.theorems.consensus import consensus_theorems
     from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
 
     if not isinstance(flow, TokenFlow | ProjectedValueFlow):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dynsim.cli.parsing.options import check_outputs, say
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.theorem.entries import ENTRIES, TheoremEntry
-from dynsim.cli.theorem.given import Given
+from dynsim.cli.theorem.given import TheoremInput
 from dynsim.cli.theorem.options import OWN, Theorem
 from dynsim.errors import ArgumentError, check_at_least, nearest
 from dynsim.io.outputs import check_output
@@ -32,7 +32,7 @@ def main(words: Sequence[str]) -> int:
         check_output("out", o.out, force=o.force)
     from dynsim.cli.building.systems import found
 
-    found_ = entry.call(o, Given(o, found(o, "theorem")))
+    found_ = entry.call(o, TheoremInput(o, found(o, "theorem")))
     say(str(found_))
     if o.out is not None:
         from dynsim.io.whole_files import whole_file

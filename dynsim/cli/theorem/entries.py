@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dynsim.cli.theorem.given import Given
+from dynsim.cli.theorem.given import TheoremInput
 from dynsim.cli.theorem.options import Theorem
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class TheoremEntry(NamedTuple):
     """A theorem on the command line: its function, its options, and what it says in a line."""
 
-    call: Callable[[Theorem, Given], "Conditions"]
+    call: Callable[[Theorem, TheoremInput], "Conditions"]
     options: tuple[str, ...]
     says: str
 

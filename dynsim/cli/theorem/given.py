@@ -10,7 +10,7 @@ from dynsim.cli.theorem.options import Theorem
 from dynsim.errors import ArgumentError
 
 
-class Given:
+class TheoremInput:
     """The system, the region and the functions that the options name."""
 
     def __init__(self, o: Theorem, made: Any):

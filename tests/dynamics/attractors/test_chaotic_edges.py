@@ -17,7 +17,7 @@ from analysis.dynamics.attractors.search import NOT_SETTLED
 from analysis.dynamics.flow_maps.time_map import FEW, TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from figures.panels.basins import limit_marks
-from figures.panels.limit_marks import Mark
+from figures.panels.limit_marks import LimitMark
 from figures.style import canvas
 
 GROWTH, PUSH = 1.5, 0.1
@@ -189,7 +189,7 @@ def test_of_several_changes_on_a_segment_the_middle_one_is_bracketed(monkeypatch
 def test_a_chaotic_edge_is_drawn_as_dots():
     ax, points = canvas()[1][0], np.random.default_rng(0).uniform(size=(200, 2))
     axes = [np.linspace(0, 1, 4)] * 2
-    limit_marks(ax, [Mark(points, "chaotic edge state", attracts=False)], axes)
+    limit_marks(ax, [LimitMark(points, "chaotic edge state", attracts=False)], axes)
     (line,) = ax.lines
     assert (line.get_marker(), len(line.get_xdata())) == (".", 200)
     assert line.get_markersize() < 2
