@@ -51,6 +51,7 @@ class Branch(NamedTuple):
     not: the derivative is singular along the branch. `vertical` says that the parameter does not change along it, up to
     errors: a family at one value.
     `undetermined` lists intervals of the parameter in which eigenvalues change so fast that bifurcations may be missed.
+    `notes` say why eigenvalues may be missed there, and where dense matrices are used although the system is large.
     `name` is that of the parameter, `marks` are the zeros of your functions (see `Steps`).
 
     A bifurcation that lies, up to its error, at an end at the bounds is one of the branch; its arclength is that of the
@@ -69,6 +70,7 @@ class Branch(NamedTuple):
     undetermined: tuple[tuple[float, float], ...] = ()
     name: str = "parameter"
     marks: tuple[Mark, ...] = ()
+    notes: tuple[str, ...] = ()
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -120,6 +122,7 @@ class Branch(NamedTuple):
         said += "; vertical (a family at one value of the parameter)" if self.vertical else ""
         gaps = ", ".join(f"{printed(a, size)} and {printed(b, size)}" for a, b in self.undetermined)
         said += f"; undetermined between {gaps}" if gaps else ""
+        said += "".join(f"; {note}" for note in self.notes)
         marks = "".join(f", {mark.sized(size)}" for mark in self.marks)
         points = f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}"
         return f"{points}: {', '.join(found) or 'no bifurcation'}{marks}; ends: {said}"
@@ -140,7 +143,7 @@ def branch(
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [abs(value) <= SINGULAR for value in least[first:]]
     parameters = np.array([p.parameter for p in points])
-    missed, uncounted = _uncounted(curve, points, lengths, found)
+    missed, uncounted, doubts = _uncounted(curve, points, lengths, found)
     kinds = [curve.stable_kind(p) for p in points]
     kinds = tuple("undecided" if k in missed and kind == "stable" else kind for k, kind in enumerate(kinds))
     gaps = [*gaps, *uncounted]
@@ -151,27 +154,29 @@ def branch(
         states, parameters, lengths, np.array([p.values for p in points]), kinds, tuple(found), ends,
         isolated=not (len(singular) > 2 and all(singular)), vertical=vertical, undetermined=tuple(gaps),
         name=curve.parameter.name, marks=tuple(marks_between(curve, points, lengths, marks or {})),
+        notes=tuple(dict.fromkeys(filter(None, [*doubts, curve.note]))),
     )  # fmt: skip
     return made if curve.units is None else _in_given_units(curve.units, made)
 
 
 def _uncounted(
     curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, found: list[Bifurcation]
-) -> tuple[set[int], list[tuple[float, float]]]:
-    """List the points between successive bifurcations where eigenvalues may be missed, and intervals of the parameter.
+) -> tuple[set[int], list[tuple[float, float]], list[str]]:
+    """List the points between successive bifurcations where eigenvalues may be missed, intervals of them, and why.
 
     The number of growing eigenvalues is the same between bifurcations, so that it is tested at one point of each part.
     """
     ends = [(float(lengths[k]), points[k].parameter) for k in (0, -1)]
     places = sorted([*ends, *((b.arclength, b.parameter) for b in found)])
-    missed, gaps = set(), []
+    missed, gaps, doubts = set(), [], []
     for (low, first), (high, last) in itertools.pairwise(places):
         part = np.flatnonzero((lengths >= low) & (lengths <= high)).tolist()
-        if part and not curve.is_counted(points[part[len(part) // 2]]):
+        if part and (why := curve.doubt(points[part[len(part) // 2]])):
             values = [first, last, *(points[k].parameter for k in part)]
             missed |= {*part}
             gaps.append((min(values), max(values)))
-    return missed, gaps
+            doubts.append(why)
+    return missed, gaps, doubts
 
 
 def _found(
@@ -251,6 +256,7 @@ def joined(parts: list[Branch], ends: tuple[str, str]) -> Branch:
             join(found.arclengths, part.arclengths + length), join(found.eigenvalues, part.eigenvalues),
             found.kinds + part.kinds[1:], found.bifurcations + moved, ends, found.isolated and part.isolated,
             undetermined=found.undetermined + part.undetermined, name=found.name, marks=found.marks + marked,
+            notes=tuple(dict.fromkeys(found.notes + part.notes)),
         )  # fmt: skip
     return found._replace(ends=ends)
 

@@ -93,6 +93,7 @@ class AbstractCurve(abc.ABC):
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
     rows: np.ndarray | float = 1.0  # typical sizes of the equations
+    note: str = ""  # what a user should know of the method, in a sentence without a full stop
 
     def __init__(self, parameter: Parameter, units: Units | None = None):
         """Store the parameter, and the units of its system if it is rescaled."""
@@ -230,10 +231,10 @@ class AbstractCurve(abc.ABC):
         """Compute the growth, of each eigenvalue or of all, below which it counts as neutral."""
         return NEAR_ZERO * max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
 
-    def is_counted(self, point: CurvePoint) -> bool:
-        """Test whether the number of growing eigenvalues is certain, where not all eigenvalues are computed."""
+    def doubt(self, point: CurvePoint) -> str:
+        """Say why the number of growing eigenvalues is uncertain; empty where all eigenvalues are computed."""
         del point
-        return True
+        return ""
 
     def zeros(self, point: CurvePoint) -> int:
         """Count the neutral eigenvalues."""

@@ -173,16 +173,20 @@ def equilibrium_curve(
     system = parameter.system
     if isinstance(system, AbstractMap):
         units = curve_units((parameter,), state, at=at)
-        return _with_rows(FixedPointCurve(units.varied[0], iterate, units.acting(symmetries), units), units, state)
+        curve = FixedPointCurve(units.varied[0], iterate, units.acting(symmetries), units)
+        curve.note = pattern_of(parameter, state)[1]
+        return _with_rows(curve, units, state)
     check_flow(system)
     if iterate != 1:
         raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
     check_autonomous("flow", parameter, state)
-    pattern = None if symmetries else pattern_of(parameter, state)
+    pattern, note = pattern_of(parameter, state, bool(symmetries))
     units = curve_units((parameter,), state, at=at, pattern=pattern)
     if pattern is not None:
         return _with_rows(LargeEquilibriumCurve(units.varied[0], units, pattern), units, state)
-    return _with_rows(EquilibriumCurve(units.varied[0], units.acting(symmetries), units), units, state)
+    curve = EquilibriumCurve(units.varied[0], units.acting(symmetries), units)
+    curve.note = note
+    return _with_rows(curve, units, state)
 
 
 def _with_rows(curve: EquilibriumCurve, units: Units, state: State) -> EquilibriumCurve:

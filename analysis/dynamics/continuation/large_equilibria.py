@@ -15,7 +15,7 @@ from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.normal_forms.charts import Chart, FlatChart
 from analysis.dynamics.scaling.units import Units
 from analysis.dynamics.sparse.matrices import Extended, SparseMatrix, row_sizes
-from analysis.dynamics.sparse.rightmost import rightmost
+from analysis.dynamics.sparse.rightmost import rightmost, uncounted
 from dynsim._core.types import State
 from dynsim.programs import ProgramError, scalar_program
 from dynsim.programs.sparsity import Pattern, entries_of, sparse_pattern
@@ -30,19 +30,28 @@ LARGE = 120
 COUNT, MOST = 24, 22
 # Number of further ones that are computed for derivatives.
 BESIDE = 4
+# What a user should know of a large system without a pattern.
+DENSE = "computed with dense matrices, {}"
 # Largest number of scalar operations of a field; a record of this length takes about 10 s and 1 GB.
 OPERATIONS = 2_000_000
 
 
-def pattern_of(parameter: Parameter, state: State) -> Pattern | None:
+def pattern_of(parameter: Parameter, state: State, has_symmetries: bool = False) -> tuple[Pattern | None, str]:
     """Find the pattern of the Jacobian of a flow for all values of a parameter, from its scalar program.
 
-    None for small systems and maps, on curved spaces, and where the Jacobian is not sparse or has no scalar program.
+    None for small systems and maps, with symmetries, on curved spaces, and where the Jacobian is not sparse or has no
+    scalar program. The text says why a large system has none that could be sparse.
     """
     size = sum(int(np.size(part)) for part in jax.tree.leaves(state))
     system = parameter.system
-    if size < LARGE or not isinstance(system, AbstractFlow) or not is_flat(system.space):
-        return None
+    if size < LARGE:
+        return None, ""
+    if not isinstance(system, AbstractFlow):
+        return None, DENSE.format("as for all maps")
+    if not is_flat(system.space):
+        return None, DENSE.format("as on all curved spaces")
+    if has_symmetries:
+        return None, DENSE.format("as for all systems with continuous symmetries")
     restored = ravel_pytree(jax.tree.map(lambda part: jnp.zeros(np.shape(part)), state))[1]
 
     def field(t: Array, x: Array, value: Array) -> Array:
@@ -51,8 +60,8 @@ def pattern_of(parameter: Parameter, state: State) -> Pattern | None:
     try:
         program = scalar_program(field, (), (size,), (), drop_zeros=True, limit=OPERATIONS)
     except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError, NotImplementedError):
-        return None
-    return sparse_pattern(program, size)
+        return None, DENSE.format("because the operations of the field cannot be listed")
+    return sparse_pattern(program, size), ""
 
 
 class LargeEquilibriumCurve(EquilibriumCurve):
@@ -134,15 +143,13 @@ class LargeEquilibriumCurve(EquilibriumCurve):
             return "saddle" if J.matrix.trace() < 0 else "undecided"
         return found
 
-    def is_counted(self, point: CurvePoint) -> bool:
-        """Test whether all growing eigenvalues are known, and as many real ones grow as the determinant says."""
+    def doubt(self, point: CurvePoint) -> str:
+        """Say why growing eigenvalues may be missed; empty where the determinant shows that all are known."""
         J: Any = point.J
-        values, is_complete = rightmost(J, COUNT)
-        growing = values[self.growth(values) > self.neutral(point)]
-        if not is_complete or len(growing) > MOST:
-            return False
-        parity = (-1) ** (len(J) + int(np.sum(growing.imag == 0)))
-        return bool(self.zeros(point)) or float(np.real(J.phase)) == parity
+        values, known = rightmost(J, COUNT)
+        if int(np.sum(self.growth(values) > self.neutral(point))) > MOST:
+            return f"more than {MOST} eigenvalues grow"
+        return uncounted(J, known)
 
 
 def sparse_equations(pattern: Pattern, parameter: Parameter, state: State, value: float) -> Equations:

@@ -92,13 +92,18 @@ class SparseMatrix:
         return self.matrix.conj().T @ x if transposed else self.matrix @ x
 
     @functools.cached_property
-    def phase(self) -> complex:
-        """The determinant divided by its modulus."""
+    def log_determinant(self) -> complex:
+        """A logarithm of the determinant."""
         pivots = self._factors.U.diagonal()
         sign = sign_of_permutation(self._factors.perm_r) * sign_of_permutation(self._factors.perm_c)
-        if not np.iscomplexobj(pivots):
-            return sign * complex(np.prod(np.sign(pivots)))
-        return sign * complex(np.exp(1j * np.sum(np.angle(pivots))))
+        with np.errstate(divide="ignore"):
+            return complex(np.sum(np.log(np.abs(pivots))), np.sum(np.angle(pivots)) + np.pi * (sign < 0))
+
+    @property
+    def phase(self) -> complex:
+        """The determinant divided by its modulus."""
+        found = complex(np.exp(1j * self.log_determinant.imag))
+        return found if np.iscomplexobj(self.matrix.data) else complex(np.sign(found.real))
 
     def row_sizes(self) -> Float[np.ndarray, " n"]:
         """Compute the largest modulus in each row; NaN where an entry is."""
@@ -249,9 +254,10 @@ class Bordered:
         return float(np.real(self.phase)) * (least if np.isfinite(least) and least > self.rounding else 0.0)
 
 
-def _padded(pair: tuple[np.ndarray, np.ndarray], size: int) -> list[np.ndarray]:
+def _padded(pair: tuple[np.ndarray, np.ndarray], size: int) -> tuple[np.ndarray, np.ndarray]:
     """Append zeros to vectors."""
-    return [np.append(one, np.zeros(size - len(one))) for one in pair]
+    first, second = (np.append(one, np.zeros(size - len(one))) for one in pair)
+    return first, second
 
 
 def _least(matrix: Any, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,16 +1,21 @@
 """Equilibria of large systems: sparse linear algebra gives what dense linear algebra and closed forms give."""
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 
 from analysis.dynamics.continuation import large_equilibria
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.sparse import rightmost as search_module
 from analysis.dynamics.sparse.matrices import Bordered, Extended, SparseMatrix
-from analysis.dynamics.sparse.rightmost import rightmost
-from dynsim import FunctionFlow
+from analysis.dynamics.sparse.rightmost import rightmost, uncounted
+from dynsim import FunctionFlow, FunctionMap
 from dynsim.systems.parameter import Parameter
 
 CELLS = 70
@@ -22,8 +27,13 @@ def sparse(monkeypatch):
     monkeypatch.setattr(large_equilibria, "LARGE", CELLS)
 
 
+def banded(bands, *offsets):
+    of_bands: Any = sp.diags_array
+    return of_bands(bands, offsets=offsets).tocsc()
+
+
 def second_difference(n):
-    return sp.diags_array([np.ones(n - 1), -2 * np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1]).tocsc()
+    return banded([np.ones(n - 1), -2 * np.ones(n), np.ones(n - 1)], -1, 0, 1)
 
 
 def modes(n):
@@ -41,13 +51,97 @@ def test_the_rightmost_eigenvalues_of_a_square_are_found_with_their_multipliciti
     J = SparseMatrix((sp.kron(T, one) + sp.kron(one, T) + 0.5 * sp.eye_array(n * n)).tocsc())
     exact = np.sort((0.5 - modes(n)[:, None] - modes(n)).ravel())[::-1]
     found = rightmost(J, 24)
-    assert found.is_complete
+    assert not uncounted(J, found.known)
     assert found.values == pytest.approx(exact[:24], abs=1e-12)
 
 
-def test_where_frequencies_are_not_covered_eigenvalues_may_be_missed_and_this_is_said():
-    turn = sp.block_diag([np.array([[1.0, w], [-w, -3.0]]) for w in np.linspace(30.0, 4000.0, 100)])
-    assert not rightmost(SparseMatrix(sp.csc_array(turn)), 24).is_complete
+def test_a_pair_that_one_search_misses_is_found_by_the_next(monkeypatch):
+    """The first search leaves out the pair nearest to the shift, as if it were a copy of another one."""
+    n = 60
+    T, one = 100 * second_difference(n), sp.eye_array(n)
+    J = SparseMatrix(sp.csc_array(sp.block_array([[T + 8 * one, 0.2 * one], [-0.2 * one, T + 8 * one]])))
+    exact, search = rightmost(J, 12, shifts=1), search_module._largest
+
+    def forgetful(away, Q, count):
+        if Q.shape[1]:
+            return search(away, Q, count)
+        hidden = search(away, Q, 2)[1]
+        values, found = search(away, hidden, count)
+        return values, search_module._joined(Q, found[:, 2:])
+
+    assert not uncounted(J, exact.known)
+    monkeypatch.setattr(search_module, "_largest", forgetful)
+    known = rightmost(J, 12, shifts=1).known
+    assert np.abs(known[:, None] - exact.known).min(axis=0).max() < 1e-9
+    assert not uncounted(J, known)
+    monkeypatch.setattr(search_module, "SEARCHES", 0)
+    assert uncounted(J, rightmost(J, 12, shifts=1).known) == "2 growing eigenvalues not found"
+
+
+def test_a_known_direction_is_not_found_again_in_the_rounding_of_new_vectors():
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(30, 3)))[0]
+    again = np.column_stack([Q[:, 0] - Q[:, 0] * (1 - 1e-15), Q[:, 1], (Q[:, 0] + Q[:, 2]) / 2**0.5])
+    assert search_module._joined(Q[:, :2], again).shape == (30, 3)
+
+
+@pytest.mark.parametrize(("rate", "copies", "frequency"), [(1e-5, 1, 0.0), (1e-5, 2, 7.0), (0.3, 3, 0.9)])
+def test_hidden_copies_of_an_eigenvalue_near_the_axis_are_counted(rate, copies, frequency):
+    """A cluster of decaying rates beside copies of one that grows; the search reports none of these."""
+    block = np.array([[rate, frequency], [-frequency, rate]]) if frequency else np.array([[rate]])
+    decay = -np.concatenate([np.linspace(0.9, 1.1, 40), np.geomspace(1.0, 1e4, 60)])
+    J = SparseMatrix(sp.csc_array(sp.block_diag([*[block] * copies, np.diag(decay), [[3.0, 9.0], [-9.0, -4.0]]])))
+    known = np.append(decay[:40], np.linalg.eigvals(block).repeat(copies))
+    grown = copies * len(block)
+    assert not uncounted(J, known)
+    assert uncounted(J, known[:40]).startswith(f"{grown} growing")
+    assert uncounted(J, np.append(known, rate)) == "growing eigenvalues found too often"
+
+
+def near_the_axis(k, random, n=150):
+    """Build a random sparse matrix whose rightmost eigenvalues are near the imaginary axis."""
+    A = sp.random_array((n, n), density=4 / n, rng=random, data_sampler=lambda size: random.normal(size=size))
+    if k % 4 == 1:
+        A = A - sp.diags_array(random.exponential(30, size=n))
+    elif k % 4 == 2:
+        pairs = zip(random.normal(-1, 0.8, n // 2), random.uniform(0, 8, n // 2), strict=True)
+        A = 0.3 * A + sp.block_diag([np.array([[a, b], [-b, a]]) for a, b in pairs])
+    elif k % 4 == 3:
+        speed = random.uniform(1, 10) * n
+        flow = banded([np.full(n - 1, speed), np.full(n, -speed)], -1, 0)
+        A = flow + sp.diags_array(random.normal(size=n)) + 0.01 * n**2 * second_difference(n)
+    rate = random.choice([1e-6, 1e-3, 0.03, 0.3, 1.0]) * random.choice([-1, 1])
+    values = np.linalg.eigvals(A.toarray()) if k % 4 < 3 else values_of_three_diagonals(A.toarray())
+    most = np.max(np.real(values)) - rate
+    return sp.csc_array(A - sp.eye_array(n) * most), values - most
+
+
+def values_of_three_diagonals(A) -> np.ndarray:
+    """Compute the eigenvalues of a tridiagonal matrix from the similar symmetric one."""
+    return np.asarray(
+        scipy.linalg.eigh_tridiagonal(np.diag(A), np.sqrt(np.diag(A, 1) * np.diag(A, -1)), eigvals_only=True)
+    )
+
+
+@pytest.mark.parametrize("count", [4, pytest.param(200, marks=pytest.mark.slow)])
+def test_growing_eigenvalues_of_random_matrices_are_counted_or_in_doubt(count):
+    random, decided = np.random.default_rng(count), 0
+    for k in range(count):
+        A, exact = near_the_axis(k, random)
+        found = rightmost(SparseMatrix(A), 24)
+        if not uncounted(SparseMatrix(A), found.known):
+            decided += 1
+            assert np.sum(np.real(found.known) > 0) == np.sum(np.real(exact) > 0)
+    assert decided > 0.7 * count
+
+
+def test_upwind_transport_is_decided_and_central_differences_are_in_doubt():
+    """Upwind transport: the eigenvalues, with imaginary parts bounded by 1e4, are those of a triangular matrix."""
+    n = 400
+    ahead = banded([np.ones(n - 1)], -1)
+    transport = sp.csc_array(1e4 * ahead - 1e4 * sp.eye_array(n) + sp.diags_array(np.linspace(-4, 1, n)))
+    assert not uncounted(SparseMatrix(transport), np.empty(0, complex))
+    skew = sp.csc_array(1e4 * (ahead - ahead.T) + sp.diags_array(np.linspace(-4, 1, n)))
+    assert "frequencies up to" in uncounted(SparseMatrix(skew), rightmost(SparseMatrix(skew), 24).known)
 
 
 @pytest.mark.parametrize("least", [1.0, 1e-9, 1e-15, 0.0])
@@ -79,6 +173,15 @@ def test_singular_vectors_and_shortest_solutions_are_those_of_dense_algebra():
     assert abs(SparseMatrix(T.tocsc()).null_vectors()[0] @ w) == pytest.approx(np.linalg.norm(w))
 
 
+def reaction(t, u, a, d, p, q, s, c):
+    return d * bend(u) + a * (p * u + q * jnp.exp(u)) + s - c * u**3
+
+
+def reacting(a, **others):
+    """Build a reaction and its diffusion: one function for several tests, which is compiled once."""
+    return FunctionFlow(reaction, parameters={"a": a, "d": 0.05, "p": 1.0, "q": 0.0, "s": 0.0, "c": 1.0} | others)
+
+
 def compared(monkeypatch, flow, start, name, low, high, **steps):
     """Continue with sparse and with dense algebra, and compare the branches."""
     parameter = Parameter(flow, name, low, high)
@@ -100,7 +203,7 @@ def compared(monkeypatch, flow, start, name, low, high, **steps):
 
 
 def test_the_fold_of_bratus_problem_is_that_of_dense_algebra(monkeypatch):
-    flow = FunctionFlow(lambda t, u, a: bend(u) + a * jnp.exp(u), parameters={"a": 0.5})
+    flow = reacting(0.5, d=1.0, p=0.0, q=1.0, c=0.0)
     _, found = compared(monkeypatch, flow, np.full(CELLS, 0.1), "a", 0.2, 4.0, largest=4.0)
     assert [b.kind for b in found.bifurcations] == ["fold"]
     assert found.bifurcations[0].parameter == pytest.approx(3.513830719, rel=1e-3)  # of the differential equation
@@ -108,7 +211,7 @@ def test_the_fold_of_bratus_problem_is_that_of_dense_algebra(monkeypatch):
 
 
 def test_pitchforks_of_a_reaction_and_diffusion_are_at_the_modes(monkeypatch, sparse):
-    flow = FunctionFlow(lambda t, u, a: 0.05 * bend(u) + a * u - u**3, parameters={"a": 0.1})
+    flow = reacting(0.1)
     parameter, found = compared(monkeypatch, flow, np.zeros(CELLS), "a", 0.1, 3.0)
     exact = 0.05 * modes(CELLS)[:2] * (CELLS + 1) ** 2
     assert [b.parameter for b in found.bifurcations] == pytest.approx(exact, rel=1e-8)
@@ -140,7 +243,7 @@ def test_a_parameter_that_does_nothing_leaves_the_state(sparse):
 def test_small_concentrations_have_the_branch_of_large_ones(sparse):
     """The unit of the state is that in which its cubic term matters."""
     size = 1e-9
-    flow = FunctionFlow(lambda t, u, a: 0.05 * bend(u) + a * u + size - u**3 / size**2, parameters={"a": 0.1})
+    flow = reacting(0.1, s=size, c=1 / size**2)
     found = continue_equilibria(Parameter(flow, "a", 0.1, 1.0), np.zeros(CELLS))
     assert {*found.kinds} == {"stable"}
     assert len(found.kinds) < 60
@@ -148,7 +251,18 @@ def test_small_concentrations_have_the_branch_of_large_ones(sparse):
 
 def test_a_field_that_mixes_all_cells_keeps_dense_algebra(sparse):
     flow = FunctionFlow(lambda t, u, a: a - u + 0.1 * jnp.cumsum(u) * jnp.mean(u), parameters={"a": 0.1})
-    assert large_equilibria.pattern_of(Parameter(flow, "a", 0.1, 0.2), np.zeros(CELLS)) is None
+    assert large_equilibria.pattern_of(Parameter(flow, "a", 0.1, 0.2), np.zeros(CELLS)) == (None, "")
+
+
+def test_why_a_large_system_has_dense_matrices_is_said(sparse):
+    hidden = lambda u: jax.pure_callback(np.negative, jax.ShapeDtypeStruct(u.shape, u.dtype), u)
+    flow = FunctionFlow(lambda t, u, a: a + hidden(u), parameters={"a": 0.1})
+    why = lambda system, *more: large_equilibria.pattern_of(Parameter(system, "a", 0.1, 0.2), np.zeros(CELLS), *more)
+    assert why(flow) == (None, "computed with dense matrices, because the operations of the field cannot be listed")
+    assert why(FunctionMap(lambda t, u, a: a * u, parameters={"a": 0.1}))[1].endswith("as for all maps")
+    flow = FunctionFlow(lambda t, u, a: a - u, parameters={"a": 0.1})
+    assert why(flow, True)[1].endswith("continuous symmetries")
+    assert why(flow)[0] is not None
 
 
 @pytest.mark.slow

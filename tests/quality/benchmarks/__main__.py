@@ -17,6 +17,7 @@ from tests.quality.benchmarks import (
     growth,
     hardmax,
     interactions,
+    large,
     lorenz,
     master_equation,
     multirate,
@@ -50,6 +51,7 @@ def main() -> None:
         "continuation",
         "growth",
         "stiff",
+        "large",
         "small-ensembles",
     )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
@@ -106,6 +108,8 @@ def main() -> None:
         found["small-ensembles"] = small_ensembles.everything(max(rounds, 3), quick=options.quick)
     if "stiff" in options.only:
         found["stiff"] = stiff.everything(max(rounds, 3), quick=options.quick)
+    if "large" in options.only:
+        found["large"] = large.everything(rounds, quick=options.quick)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 
