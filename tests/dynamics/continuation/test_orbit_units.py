@@ -51,7 +51,7 @@ def test_a_doubling_has_the_coefficient_of_the_floquet_vector_in_the_units_of_th
     (point,) = found.bifurcations
     assert (point.kind, point.parameter) == ("period doubling", pytest.approx(0.0, abs=1e-7))
     node = np.asarray(point.state.nodes[0]) / sizes
-    square = square_of(Torus(), node, own.period, across_torus(node), -1.0, sizes)
+    square = square_of(Torus(p=0.0), node, own.period, across_torus(node), -1.0, sizes)
     assert point.coefficient == pytest.approx(1e6 * 2 * np.pi * -0.3 / own.period / square, rel=1e-4)
     assert point.criticality == "supercritical"
     (doubled,) = switch_orbits(Parameter(flow, take, -0.05, 0.05), point, steps=Steps(points=3))
