@@ -306,6 +306,22 @@ def switch_solutions(
 ) -> tuple[Branch, ...]:
     """Continue the solutions of a boundary value problem that leave a branch point, in both directions.
 
+    A beam buckles where its load passes pi squared.
+
+    >>> import jax.numpy as jnp
+    >>> import dynsim as ds
+    >>> from analysis.dynamics import BoundaryValueProblem, Steps, continue_solutions, switch_solutions
+    >>> def beam(x, s, load=8.0):
+    ...     return jnp.stack([s[1], -load * jnp.sin(s[0])])
+    >>> flow = ds.FunctionFlow(beam, names=("angle", "bend"), parameters={"load": 8.0})
+    >>> problem = BoundaryValueProblem(flow, lambda first, last, flow: jnp.stack([first[0], last[0]]))
+    >>> load = ds.Parameter(flow, "load", 8.0, 12.0)
+    >>> straight = continue_solutions(problem, load, problem.solve(jnp.zeros(2)), steps=Steps(first=1.0))
+    >>> print(straight.bifurcations[0])
+    branch point at 9.8696
+    >>> len(switch_solutions(problem, load, straight.bifurcations[0], steps=Steps(first=1.0)))
+    2
+
     Args:
         problem: the problem.
         parameter: the parameter of its flow, and its range.
