@@ -459,7 +459,7 @@ def _orthonormal(V: Array) -> tuple[Array, Array]:
 
 @eqx.filter_jit
 def _advance_flow(
-    pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
+    pair: Linearised, every: Any, rtol: Any, room: int, x: Array, V: Array, t: Any, samples: Any
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Advance state and vectors over intervals: log stretching factors, mean steps, and whether the solver failed.
 
@@ -484,7 +484,7 @@ def _advance_flow(
 
 @eqx.filter_jit
 def advance_map(
-    pair: Linearised, every: Array, rtol: Array, room: int, x: Array, V: Array, t: Array, samples: Array
+    pair: Linearised, every: Any, rtol: Any, room: int, x: Array, V: Array, t: Any, samples: Any
 ) -> tuple[Array, Array, Array, Array, Array]:
     """Advance state and vectors of a map over intervals, with the log stretching factors; a map does not fail."""
     del rtol

@@ -74,9 +74,9 @@ class PrototypeFlow(AbstractFlow):
         """The loss of the prototypes in the state `x`."""
         return self.loss.value(self.embeddings.astype(x.dtype), x, self.temperature(t))
 
-    def prototypes(self, x: State) -> Float[Array | np.ndarray, "k m"]:
+    def prototypes(self, x: State) -> Prototypes:
         """The prototypes in a state, which is the state itself."""
-        return x
+        return jnp.asarray(x)
 
     def embed(self, x: State) -> Embeddings:
         """The embeddings, which are fixed."""
@@ -165,9 +165,9 @@ class CoupledFlow(AbstractFlow):
         """The loss at the state `x`."""
         return self.loss.value(self.embed(x), x.prototypes, self.temperature(t))
 
-    def prototypes(self, x: State) -> Float[Array | np.ndarray, "k m"]:
+    def prototypes(self, x: State) -> Prototypes:
         """The prototypes in a state."""
-        return x.prototypes
+        return jnp.asarray(x.prototypes)
 
     def embed(self, x: State) -> Embeddings:
         """Embeddings of the data by the encoder in a state."""
