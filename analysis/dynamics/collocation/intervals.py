@@ -31,6 +31,8 @@ ITERATIONS = 10
 LAST = 1e-9
 # Number of states that compiled fields evaluate together.
 ROWS = 64
+# Error of a state, relative to the largest value of its component.
+ROUNDED = 16 * float(np.finfo(float).eps)
 # Share of the mean density of a mesh that every part of an orbit has, so that no interval becomes very long.
 EVENLY = 0.1
 
@@ -263,7 +265,8 @@ def adapted_mesh(
     The error in an interval of length h is that of polynomials of degree m, proportional to the derivative of order
     m + 1 times h to the power m + 1. The derivative of order m is constant in each interval; its differences between
     neighbouring intervals give the next one; the last interval has the first one as its neighbour if the solution is
-    periodic. Components count relative to their ranges.
+    periodic. Components count relative to their ranges; differences that may be rounding errors do not count, as those
+    of a component that is constant.
 
     Source: C. de Boor, Good approximation by splines with variable knots II (1974), as in AUTO: E. Doedel, H. B. Keller
     and J. P. Kernevez, Numerical analysis and control of bifurcation problems II (1991).
@@ -275,9 +278,13 @@ def adapted_mesh(
     places = np.append(0.0, rule(m).c)
     apart = places[:, None] - places
     np.fill_diagonal(apart, 1.0)
-    highest = np.einsum("j,kja->ka", 1 / np.prod(apart, axis=1), known / ranges) / lengths[:, None] ** m  # over m!
+    weights = 1 / np.prod(apart, axis=1)
+    highest = np.einsum("j,kja->ka", weights, known / ranges) / lengths[:, None] ** m  # over m!
+    noise = np.sum(np.abs(weights)) * ROUNDED * np.max(np.abs(known), axis=(0, 1)) / ranges / lengths[:, None] ** m
+    changes = np.abs(highest - np.roll(highest, 1, axis=0))
+    changes = np.where(changes > noise + np.roll(noise, 1, axis=0), changes, 0.0)
     between = (lengths + np.roll(lengths, 1)) / 2
-    jumps = np.linalg.norm(highest - np.roll(highest, 1, axis=0), axis=1) / between  # at the beginnings
+    jumps = np.linalg.norm(changes, axis=1) / between  # at the beginnings
     if not periodic:
         jumps[0] = jumps[1] if len(jumps) > 1 else 0.0
     density = ((jumps + (np.roll(jumps, -1) if periodic else np.append(jumps[1:], jumps[-1]))) / 2) ** (1 / (m + 1))

@@ -84,6 +84,18 @@ def test_an_adapted_mesh_is_dense_where_an_orbit_is_steep_and_interpolates_it_be
     assert set(mesh) <= set(finer)
 
 
+def test_rounding_errors_of_a_constant_or_of_a_far_away_component_do_not_attract_intervals():
+    wave = lambda s: np.sin(2 * np.pi * s)
+    rng, mesh = np.random.default_rng(0), np.linspace(0.0, 1.0, 161)
+    inner = mesh[:-1, None] + np.diff(mesh)[:, None] * rule().c
+    alone = adapted_mesh(mesh, wave(mesh[:-1])[:, None], wave(inner)[..., None], 160)
+    for offset, size in ((17.1, 0.0), (1e8, 1e-6)):
+        other = lambda s, offset=offset, size=size: offset * (1 + 2e-16 * rng.normal(size=s.shape)) + size * wave(s)
+        known = [np.stack([wave(s), other(s)], axis=-1) for s in (mesh[:-1], inner)]
+        both = adapted_mesh(mesh, *known, 160)
+        assert np.allclose(both, alone, atol=1e-6)
+
+
 def test_multipliers_of_sixty_orders_of_magnitude_are_kept():
     rng = np.random.default_rng(0)
     bases = [np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(60)]
