@@ -11,6 +11,9 @@ LIMIT = 200_000
 LARGEST = 10 * LIMIT
 """Largest number of array entries while recording; moving more takes longer than compiling the function."""
 
+REPEATED = 20
+"""Largest number of entries of arrays while recording, for each operation of the limit."""
+
 
 class Entries(NamedTuple):
     """Array that depends on the input: the value numbers of its entries, and their type."""
@@ -28,7 +31,7 @@ class Recorder:
         self.operations: list[Operation | None] = [None] * size
         self.numbers: dict[int, Any] = {}
         self.seen: dict[Any, int] = {}
-        self.work = 0
+        self.work, self.looked = 0, 0
 
     def spend(self, count: int = 1) -> None:
         """Count operations or loop iterations towards the limit; raise `ProgramError` beyond it."""
@@ -91,6 +94,10 @@ class Recorder:
     def each(self, name: str, *parts: np.ndarray, dtype: np.dtype, parameter: Any = None) -> np.ndarray:
         """Record an elementwise operation on arrays, which broadcast, and return the value numbers."""
         parts = tuple(np.broadcast_arrays(*parts))
+        self.looked += parts[0].size  # also entries whose operations are known, as those of equal entries
+        most = max(LIMIT, REPEATED * self.limit)
+        if self.looked > most:
+            raise ProgramError(f"more than {most:,} entries of arrays")
         rows = zip(*(p.ravel().tolist() for p in parts), strict=True)
         found = [self.apply(name, *one, dtype=dtype, parameter=parameter) for one in rows]
         return np.array(found, int).reshape(parts[0].shape)

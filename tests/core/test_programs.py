@@ -225,6 +225,13 @@ def test_functions_of_smooth_operations_on_the_input_are_smooth(fn, smooth):
     assert scalar_program(fn, ()).is_smooth == smooth
 
 
+def test_a_long_loop_over_equal_entries_is_refused_soon():
+    """Entries that are equal share their operations, which alone would reach the limit after 10 million entries."""
+    long = lambda x: jax.lax.fori_loop(0, 10**9, lambda k, c: jnp.sin(c), x * jnp.ones(1000))
+    with pytest.raises(ProgramError, match="more than 200,000 entries of arrays"):
+        scalar_program(long, (), limit=10_000)
+
+
 def test_the_limit_counts_equations_and_operations():
     fn = lambda x: jnp.sum(jnp.sin(x))  # two equations, three sines and two sums
     assert len(scalar_program(fn, (3,), limit=7).operations) == 5
