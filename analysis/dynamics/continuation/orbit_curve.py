@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, turned
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
+from analysis.dynamics.continuation.parameter_flow import ParameterFlow, WithParameter
 from analysis.dynamics.continuation.phases import Rows, beside
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
@@ -29,14 +30,11 @@ from analysis.dynamics.periodic_orbits.multipliers import across, product_eigenv
 from analysis.dynamics.periodic_orbits.shooting import shoot, shots, stops_at
 from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
 from analysis.dynamics.scaling.units import Units
-from dynsim._core.types import State, Time
+from dynsim._core.types import State
 from dynsim._core.validation import function
 from dynsim.simulation.checks import check_flow
-from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.base import nearest
-from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import is_flat
 
@@ -126,31 +124,6 @@ def flat_sizes(units: Units, state: Any) -> np.ndarray:
 def unit_of_eigenvalues(units: Units, state: Any) -> float:
     """Get the unit of time that scales eigenvalues; it is 1 for the Floquet multipliers of orbits."""
     return 1.0 if isinstance(state, Cycle) else units.time
-
-
-class WithParameter(NamedTuple):
-    """State with the parameter as an additional component."""
-
-    state: State
-    parameter: Any
-
-
-class ParameterFlow(AbstractFlow):
-    """Flow whose parameter is a constant component of the state."""
-
-    flow: AbstractFlow
-    where: Callable = eqx.field(static=True)
-    space: AbstractSpace
-
-    def __init__(self, flow: AbstractFlow, where: Callable):
-        """Store the flow, and which leaf of it is the parameter."""
-        self.flow, self.where, self.space = flow, where, Product(WithParameter(flow.space, Euclidean()))
-
-    def velocity(self, t: Time, x: State) -> State:
-        """Compute the velocity of the flow with this parameter, and zero for the parameter."""
-        state: Any = x
-        moved = with_parameter(self.where, self.flow, state.parameter)
-        return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
 
 
 class OrbitSegments(NamedTuple):
