@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -149,14 +150,14 @@ def _recorded(
     return Switches(program, np.concatenate([[False], *moved]))
 
 
-def confirming(integrator: AbstractIntegrator, flow: AbstractFlow, y0: Any, ts: Any) -> AbstractIntegrator:
+def confirming(integrator: AbstractIntegrator, flows: Sequence[AbstractFlow], y0: Any, ts: Any) -> AbstractIntegrator:
     """The integrator for the second run of an error estimate: a tenth of the tolerance, and other steps.
 
     Of a field that may depend on time, it takes at least 1,009 steps, so that a pulse that the first run stepped over
-    shows in the estimate unless it is shorter.
+    shows in the estimate unless it is shorter. Several flows differ in their parameters.
     """
     finer = integrator.tightened()
-    if not hasattr(finer, "longest_step") or isinstance(ts, Tracer) or uses_time(flow, y0) is False:
+    if not hasattr(finer, "longest_step") or isinstance(ts, Tracer) or uses_time(flows[0], y0) is False:
         return finer
     longest = abs(float(ts[-1]) - float(ts[0])) / CONFIRMING
-    return dataclasses.replace(finer, longest_step=min(longest, step_limit(finer, flow)))  # pyright: ignore
+    return dataclasses.replace(finer, longest_step=min(longest, *(step_limit(finer, flow) for flow in flows)))  # pyright: ignore

@@ -29,7 +29,7 @@ from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
-from dynsim.integrators.base import ended_by, masked, step_limit
+from dynsim.integrators.base import ended_by, masked
 from dynsim.integrators.events import values_at
 from dynsim.integrators.fixed_step.stochastic import AbstractStochastic, chosen_for_all, of_members
 from dynsim.integrators.fixed_step.symplectic import Symplectic
@@ -357,11 +357,7 @@ def ensemble(
 
 def _finer(work: Work) -> Work:
     """The same work for an error estimate, in float64; noise keeps its precision, and with it its path."""
-    integrator: Any = confirming(work.integrator, work.flow(0), work.start(0), work.ts)
-    if getattr(integrator, "longest_step", None) is not None:
-        limit = min(step_limit(work.integrator, flow) for flow in work.flows)
-        integrator = dataclasses.replace(integrator, longest_step=min(integrator.longest_step, limit))
-    finer = dataclasses.replace(work, integrator=integrator)
+    finer = dataclasses.replace(work, integrator=confirming(work.integrator, work.flows, work.start(0), work.ts))
     if not any(isinstance(flow, NoisyFlow) for flow in work.flows):
         finer = dataclasses.replace(finer, y0s=as_double(work.y0s), ts=as_double(work.ts))
     return dataclasses.replace(finer, way=way(finer))

@@ -182,7 +182,7 @@ def simulate_hybrid(
     if error_estimate:
         options = {"dwell": dwell, "max_transitions": max_transitions}
         y = as_state("y0", y0)
-        starts, methods = (y, as_double(y)), (integrator, confirming(integrator, flow, y, as_times(ts)))
+        starts, methods = (y, as_double(y)), (integrator, confirming(integrator, [flow], y, as_times(ts)))
         return _estimated(
             *(
                 simulate_hybrid(flow, start, ts, transitions, integrator=method, **options)

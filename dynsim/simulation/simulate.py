@@ -133,7 +133,7 @@ def _simulated(
         if error_estimate:
             if not isinstance(flow, NoisyFlow):  # noise has another path in another precision
                 y0, times = as_double((y0, times))
-            stats = with_error(stats, ys, _solved(confirming(solver, flow, y0, times), flow, y0, times)[0])
+            stats = with_error(stats, ys, _solved(confirming(solver, [flow], y0, times), flow, y0, times)[0])
     return ys, stats
 
 

@@ -109,7 +109,7 @@ def test_the_knots_of_a_table_are_breakpoints_for_every_solver():
 
 
 def test_only_fields_that_may_depend_on_time_are_confirmed_with_short_steps():
-    longest = lambda flow, n: confirming(Scipy(), flow, np.ones(n), TS).longest_step
+    longest = lambda flow, n: confirming(Scipy(), [flow], np.ones(n), TS).longest_step
     assert longest(Lorenz(), 3) is None
     assert longest(PULSED, 1) == longest(PLAIN, 1) == pytest.approx(200 / 1009)
     assert [uses_time(flow, np.ones(n)) for flow, n in ((Lorenz(), 3), (PULSED, 1), (PLAIN, 1))] == [False, True, None]
