@@ -1,5 +1,6 @@
 """Phase response curves, isochrons, locking regions and solutions of boundary value problems in axes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,7 @@ def response(
     title: str = "",
 ) -> Artists:
     """Draw a phase response curve; see `PhaseResponse.plot`."""
-    known = Components(found.names, found.units, found.time_unit)
-    which = range(len(found.names)) if component is None else [known.place(component, "component")]
+    which = _chosen(Components(found.names, found.units, found.time_unit), component)
     unit = {"time": 1.0, "radians": 2 * np.pi / found.period, "cycles": 1 / found.period}
     values = found.values * unit[choice("phase", phase, ADVANCES)]
     words = {"time": found.time_unit, "radians": "rad", "cycles": ""}
@@ -42,6 +42,11 @@ def response(
             drawn.draw("lines", lines, panels.response, found.phases, values[:, k], k, name, found.names[k],
                        colour=colour)  # fmt: skip
     return drawn
+
+
+def _chosen(known: Components, component: str | int | None) -> Sequence[int]:
+    """Indices of the components that are drawn: the one that is named, or all."""
+    return range(len(known.names)) if component is None else [known.place(component, "component")]
 
 
 def solution(
@@ -57,14 +62,12 @@ def solution(
     title: str = "",
 ) -> Artists:
     """Draw the solution of a boundary value problem; see `BoundarySolution.plot`."""
-    known = Components(found.names, found.units)
-    which = range(len(found.names)) if component is None else [known.place(component, "component")]
-    places = np.linspace(found.x[0], found.x[-1], 1001)
-    values = found.at(np.sort(np.append(places, found.x)))
+    which = _chosen(Components(found.names, found.units), component)
+    places = np.sort(np.append(np.linspace(found.x[0], found.x[-1], 1001), found.x))
+    values = found.at(places)
     with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
         for k in which:
-            drawn.draw("lines", lines, panels.component, np.sort(np.append(places, found.x)), values[:, k], k,
-                       found.names[k], colour=colour)  # fmt: skip
+            drawn.draw("lines", lines, panels.component, places, values[:, k], k, found.names[k], colour=colour)
         drawn.axes[0].set(
             ylabel=axis_label(found.names[which[0]], found.units[which[0]]) if len(which) == 1 else "state"
         )
