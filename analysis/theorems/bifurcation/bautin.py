@@ -16,6 +16,7 @@ from analysis.theorems.bifurcation.extended import (
     TERMS,
     ExtendedSystem,
     forms_of,
+    located,
     named,
     no_zero,
     numbers,
@@ -26,7 +27,7 @@ from analysis.theorems.bifurcation.extended import (
 from analysis.theorems.bifurcation.forms import Forms, Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair
 from analysis.theorems.conditions import Conditions
-from analysis.theorems.regions import point, written
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -81,7 +82,7 @@ def bautin(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) 
     A, where, i_w = forms.jacobian(x)[:, :n], numbers(x), imaginary_unit() * w
     null = NullSpace(shifted(A, i_w), complexes(u) + complexes(v) * imaginary_unit())
     found = named(given, where[n:])
-    place = f"{sense} at {written(where[:n])}, ({given[0].name}, {given[1].name}) = {written(where[n:])}"
+    place = located(sense, where, given)
     rows = [different_from_zero(words, place, null.determinant * w), others(A, [0, w**2])]
     try:
         c2 = centre_manifold(forms, x, A, null, lambda j, k: i_w * (j - k), 5)[1][1]

@@ -15,6 +15,7 @@ from analysis.theorems.bifurcation.extended import (
     ExtendedSystem,
     forms_of,
     largest,
+    located,
     named,
     no_zero,
     numbers,
@@ -24,7 +25,7 @@ from analysis.theorems.bifurcation.extended import (
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.conditions import Conditions
-from analysis.theorems.regions import point, written
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -88,7 +89,7 @@ def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: Ar
     J, where = forms.jacobian(x), numbers(x)
     border = bordered(complexes(J[:, :n].T), complexes(q0), complexes(q1))
     found = named(given, where[n:])
-    place = f"{sense} at {written(where[:n])}, ({given[0].name}, {given[1].name}) = {written(where[n:])}"
+    place = located(sense, where, given)
     rows = [
         different_from_zero(words, place, flint().acb_mat(border.tolist()).det().real),
         others(J[:, :n], [0, 0]),

@@ -14,6 +14,7 @@ from analysis.theorems.bifurcation.extended import (
     ExtendedSystem,
     forms_of,
     largest,
+    located,
     named,
     no_zero,
     numbers,
@@ -23,7 +24,7 @@ from analysis.theorems.bifurcation.extended import (
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.conditions import Conditions
-from analysis.theorems.regions import point, written
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -87,7 +88,7 @@ def cusp(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) ->
     x, q, h = z[:m], z[m : m + n], z[m + n :]
     J, where = forms.jacobian(x), numbers(x)
     null, found = NullSpace(shifted(J[:, :n], 0), q), named(given, where[n:])
-    place = f"{sense} at {written(where[:n])}, ({given[0].name}, {given[1].name}) = {written(where[n:])}"
+    place = located(sense, where, given)
     rows = [different_from_zero(words, place, null.determinant), others(J[:, :n], [0])]
     try:
         cubic = inner(null.p, forms(x, q, q, q) + 3 * forms(x, q, h)).real / 6 / null.size

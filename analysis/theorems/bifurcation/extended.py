@@ -12,6 +12,7 @@ from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.theorems.bifurcation.forms import Forms, Varying
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis
 from analysis.theorems.fields import field_of, step_of
+from analysis.theorems.regions import written
 from dynsim.errors import ArgumentError, shown
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
@@ -102,6 +103,14 @@ def two_parameters(parameters: Sequence[Any]) -> tuple[Parameter, Parameter]:
 def named(parameters: Sequence[Parameter], values: np.ndarray) -> dict[str, float]:
     """The values of parameters by name."""
     return {one.name: float(v) for one, v in zip(parameters, values, strict=True)}
+
+
+def located(sense: str, where: np.ndarray, parameters: Sequence[Parameter]) -> str:
+    """Say where the equations of a bifurcation point hold: at a state followed by the values of the parameters."""
+    states, values = np.split(where, [-len(parameters)])
+    if len(parameters) == 1:
+        return f"{sense} at {written(states)}, {parameters[0].name} = {values[0]:.8g}"
+    return f"{sense} at {written(states)}, ({', '.join(one.name for one in parameters)}) = {written(values)}"
 
 
 def others(J: Balls, critical: Sequence[Any], *, is_map: bool = False) -> Hypothesis:

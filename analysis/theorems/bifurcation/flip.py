@@ -12,6 +12,7 @@ from analysis.theorems.bifurcation.extended import (
     ExtendedSystem,
     forms_of,
     largest,
+    located,
     no_zero,
     numbers,
     others,
@@ -20,7 +21,7 @@ from analysis.theorems.bifurcation.extended import (
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import rate
 from analysis.theorems.conditions import Conditions
-from analysis.theorems.regions import point, written
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -78,7 +79,7 @@ def flip(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     x, q = z[: n + 1], z[n + 1 :]
     A, where = forms.jacobian(x), numbers(x)
     null = NullSpace(shifted(A[:, :n], -1), q)
-    place = f"{sense} at {written(where[:n])}, {parameter.name} = {where[n]:.8g}"
+    place = located(sense, where, [parameter])
     rows = [different_from_zero(words, place, null.determinant), others(A[:, :n], [1], is_map=True)]
     try:
         M = A - balls(np.eye(n, n + 1))

@@ -12,12 +12,13 @@ from analysis.theorems.bifurcation.extended import (
     ExtendedSystem,
     forms_of,
     largest,
+    located,
     no_zero,
     numbers,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis
-from analysis.theorems.regions import point, written
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -77,7 +78,7 @@ def _decided(parameter: Parameter, start: float, at: np.ndarray) -> tuple[tuple[
         return no_zero(words, sense), {}
     x, q, J = z[: n + 1], z[n + 1 :], forms.jacobian(z[: n + 1])
     null, where = NullSpace(shifted(J[:, :n], 0), q), numbers(x)
-    place = f"{sense} at {written(where[:n])}, {parameter.name} = {where[n]:.8g}"
+    place = located(sense, where, [parameter])
     rows = [different_from_zero(words, place, null.determinant)]
     if rows[0].status == HOLDS:
         bends, moves = inner(null.p, forms(x, q, q)).real / null.size.sqrt() / 2, inner(null.p, J[:, n]).real

@@ -12,6 +12,7 @@ from analysis.theorems.bifurcation.extended import (
     TERMS,
     ExtendedSystem,
     forms_of,
+    located,
     no_zero,
     numbers,
     others,
@@ -20,7 +21,7 @@ from analysis.theorems.bifurcation.extended import (
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate
 from analysis.theorems.conditions import Conditions
-from analysis.theorems.regions import point, written
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -77,7 +78,7 @@ def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     x, u, v, w = z[: n + 1], z[n + 1 : 2 * n + 1], z[2 * n + 1 : -1], z[-1]
     J, where, i_w = forms.jacobian(x), numbers(x), imaginary_unit() * w
     null = NullSpace(shifted(J[:, :n], i_w), complexes(u) + complexes(v) * imaginary_unit())
-    place = f"{sense} at {written(where[:n])}, {parameter.name} = {where[n]:.8g}, w = {abs(float(w.mid())):.8g}"
+    place = f"{located(sense, where, [parameter])}, w = {abs(float(w.mid())):.8g}"
     rows = [different_from_zero(words, place, null.determinant * w), others(J[:, :n], [0, w**2])]
     try:
         speed = rate(forms, x, J, null).real

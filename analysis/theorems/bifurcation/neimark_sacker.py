@@ -14,6 +14,7 @@ from analysis.theorems.bifurcation.extended import (
     TERMS,
     ExtendedSystem,
     forms_of,
+    located,
     no_zero,
     numbers,
     others,
@@ -22,7 +23,7 @@ from analysis.theorems.bifurcation.extended import (
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate
 from analysis.theorems.conditions import Conditions
-from analysis.theorems.regions import point, written
+from analysis.theorems.regions import point
 from analysis.theorems.signs import different_from_zero
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
@@ -81,8 +82,8 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Condi
     x, i = z[: n + 1], imaginary_unit()
     A, where, mu = forms.jacobian(x), numbers(x), z[-2] + i * z[-1]
     null = NullSpace(shifted(A[:, :n], mu), complexes(z[n + 1 : 2 * n + 1]) + complexes(z[2 * n + 1 : -2]) * i)
-    name = f"{where[n]:.8g}, mu = exp({float(np.arctan2(*numbers(z[[-1, -2]]))):.8g} i)"
-    place = f"{sense} at {written(where[:n])}, {parameter.name} = {name}"
+    turn = float(np.arctan2(*numbers(z[[-1, -2]])))
+    place = f"{located(sense, where, [parameter])}, mu = exp({turn:.8g} i)"
     gap = functools.reduce(lambda a, b: a.min(b), [abs(mu**power - 1) for power in range(1, 5)])
     rows = [
         different_from_zero(words, place, null.determinant * z[-1]),
