@@ -205,7 +205,7 @@ def test_a_diagram_without_orbits_is_resumed_with_cycles_and_other_files_are_ref
     file = tmp_path / "well.npz"
     save_diagram(file, pitchfork)
     words = ["continue", "double-well", "--parameter", "a=-0.5:1.2", "--resume", file]
-    assert answer(capsys, *words, "--cycles").startswith("2 branches in a: 2 branch points\n")
+    assert answer(capsys, *words, "--cycles").startswith("2 branches in a: 1 branch point\n")
     assert run(capsys, *words)[0] == 0
     (tmp_path / "none.npz").write_text("none")
     assert "`resume` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")
