@@ -40,7 +40,7 @@ def pitchfork():
 @pytest.mark.slow
 def test_a_diagram_holds_every_branch_of_a_pitchfork_once(pitchfork):
     assert len(pitchfork.branches) == 2
-    assert str(pitchfork) == "2 branches in a: 2 branch points"
+    assert str(pitchfork) == "2 branches in a: 1 branch point"
     shapes = [np.allclose(one.states[:, 0] ** 2, one.parameters, atol=1e-8) for one in pitchfork.branches]
     flat = [np.allclose(one.states, 0.0, atol=1e-8) for one in pitchfork.branches]
     assert sorted(zip(shapes, flat, strict=True)) == [(False, True), (True, False)]
