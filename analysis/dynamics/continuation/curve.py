@@ -40,7 +40,8 @@ class CurvePoint(NamedTuple):
 
     `spectrum` and `rounding` compute the eigenvalues and their errors when they are first needed. `orbit` is a basis,
     in these coordinates, of the directions in which symmetries move the state. `corrections` is the number of Newton
-    steps that led here. `contraction` is the largest ratio of successive Newton steps.
+    steps that led here. `contraction` is the largest ratio of successive Newton steps. `typical` are the sizes of the
+    equations near this part of the curve.
     """
 
     state: State
@@ -54,6 +55,7 @@ class CurvePoint(NamedTuple):
     corrections: int = 0
     contraction: float = 0.0
     rounding: Callable[[], np.ndarray] = lambda: np.zeros(1)
+    typical: np.ndarray | float = 1.0
 
     @property
     def values(self) -> np.ndarray:
@@ -72,12 +74,16 @@ class CurvePoint(NamedTuple):
 
 
 class Equations(NamedTuple):
-    """Equations at a state and a parameter: values and derivatives in coordinates, and the largest residual."""
+    """Equations at a state and a parameter: values and derivatives in coordinates, and the largest residual.
+
+    `typical` are the sizes of the equations near this part of the curve.
+    """
 
     values: np.ndarray
     J: Any
     slope: np.ndarray
     size: float
+    typical: np.ndarray | float = 1.0
 
 
 class AbstractCurve(abc.ABC):
@@ -92,7 +98,6 @@ class AbstractCurve(abc.ABC):
     apart: ClassVar[float] = 1e-5  # distance, relative to a step, over which eigenvalues are differentiated
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
-    rows: np.ndarray | float = 1.0  # typical sizes of the equations
     note: str = ""  # what a user should know of the method, in a sentence without a full stop
 
     def __init__(self, parameter: Parameter, units: Units | None = None):
@@ -133,9 +138,9 @@ class AbstractCurve(abc.ABC):
     def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues that decide about stability, without those due to symmetries."""
 
-    def rounding(self, values: np.ndarray, J: Any, orbit: np.ndarray) -> np.ndarray:
+    def rounding(self, values: np.ndarray, at: Equations, orbit: np.ndarray) -> np.ndarray:
         """Compute the errors of those eigenvalues that are judged by their own errors; zero for the others."""
-        del J, orbit
+        del at, orbit
         return np.zeros(len(values))
 
     @abc.abstractmethod
@@ -277,10 +282,13 @@ class AbstractCurve(abc.ABC):
         largest = max(float(np.max(np.abs(point.values), initial=0.0)) for point in points)
         return abs(value.imag) <= self.double * largest
 
-    def row_sizes(self, J: Any, slope: np.ndarray) -> np.ndarray:
+    def row_sizes(self, at: Equations | CurvePoint) -> np.ndarray:
         """Compute sizes of the equations at a point, by which they are divided in Newton steps; one by default."""
-        del slope
-        return np.ones(len(J))
+        return np.ones(len(at.J))
+
+    def passed(self, point: CurvePoint) -> None:
+        """Take note of a point of the curve that has been reached; nothing by default."""
+        del point
 
     def residual(self, at: Equations) -> float:
         """Compute the largest residual, relative to typical sizes of the equations, to compare with the tolerance."""
@@ -288,8 +296,8 @@ class AbstractCurve(abc.ABC):
 
     def scaled(self, at: Equations) -> Equations:
         """Divide equations by their sizes."""
-        sizes = self.row_sizes(at.J, at.slope)
-        return Equations(at.values / sizes, at.J / sizes[:, None], at.slope / sizes, at.size)
+        sizes = self.row_sizes(at)
+        return at._replace(values=at.values / sizes, J=at.J / sizes[:, None], slope=at.slope / sizes)
 
     def balanced(self, matrix: Any) -> Any:
         """Scale the rows of a matrix of derivatives to similar sizes.
@@ -311,17 +319,19 @@ class AbstractCurve(abc.ABC):
         self, state: State, parameter: float, basis: Any, at: Equations, direction: np.ndarray | None = None
     ) -> CurvePoint:
         orbit = self.orbit(state, basis)
-        null = null_vector(self.balanced(self._with_rows(at.J, at.slope, orbit)), CROSSING, direction)
+        null = null_vector(self.balanced(self._with_rows(at, orbit)), CROSSING, direction)
         tangent = null if null[-1] >= 0 else -null
         spectrum = functools.cache(lambda: self.spectrum(state, parameter, at.J, orbit))
-        rounding = functools.cache(lambda: self.rounding(spectrum(), at.J, orbit))
-        return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding)
+        rounding = functools.cache(lambda: self.rounding(spectrum(), at, orbit))
+        return CurvePoint(
+            state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding, typical=at.typical
+        )
 
-    def _with_rows(self, J: Any, slope: np.ndarray, orbit: np.ndarray) -> Any:
+    def _with_rows(self, at: Equations | CurvePoint, orbit: np.ndarray) -> Any:
         """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
-        (m, d), k, sizes = J.shape, orbit.shape[1], self.row_sizes(J, slope)
+        (m, d), k, sizes = at.J.shape, orbit.shape[1], self.row_sizes(at)
         matrix = np.zeros((m + k, d + 1))
-        matrix[:m, :d], matrix[:m, d], matrix[m:, :d] = J / sizes[:, None], slope / sizes, orbit.T
+        matrix[:m, :d], matrix[:m, d], matrix[m:, :d] = at.J / sizes[:, None], at.slope / sizes, orbit.T
         return matrix
 
     def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
@@ -329,8 +339,8 @@ class AbstractCurve(abc.ABC):
 
         The share is that of the derivatives at points beside.
         """
-        known = [self._with_rows(point.J, point.slope, np.empty((len(point.tangent) - 1, 0))) for point in beside]
-        values, J, slope, _ = self.scaled(at)
+        known = [self._with_rows(point, np.empty((len(point.tangent) - 1, 0))) for point in beside]
+        values, J, slope, *_ = self.scaled(at)
         left, sizes, right = np.linalg.svd(np.column_stack([J, slope]), full_matrices=False)
         kept = sizes > share * max(float(np.linalg.norm(matrix)) for matrix in known)
         return right[kept].T @ (left[:, kept].T @ -values / sizes[kept])
@@ -352,8 +362,8 @@ class AbstractCurve(abc.ABC):
             scaled = self.scaled(at)
             residual = self.residual(at)
             first = max(residual, 1.0) if first is None else first
-            by_state = float((rows / self.rows).max(initial=0.0))
-            by_parameter = float((np.abs(at.slope) / self.rows).max(initial=0.0))
+            by_state = float((rows / at.typical).max(initial=0.0))
+            by_parameter = float((np.abs(at.slope) / at.typical).max(initial=0.0))
             terms = by_state * (1 + float(np.abs(flat_state(state)).max())), by_parameter * abs(parameter)
             rounding = ROUNDING * max(terms)
             change = _newton(scaled, direction)
@@ -401,7 +411,7 @@ class AbstractCurve(abc.ABC):
 
         `direction` is close to the tangent, in ambient coordinates.
         """
-        rows = null_space(self.balanced(self._with_rows(point.J, point.slope, point.orbit)), 1e-6, least=2)
+        rows = null_space(self.balanced(self._with_rows(point, point.orbit)), 1e-6, least=2)
         along = rows.T @ (rows @ np.append(point.basis.T @ direction[:-1], direction[-1]))
         along = along / np.linalg.norm(along)
         left = np.linalg.svd(rows - np.outer(rows @ along, along), full_matrices=False)[2]
@@ -419,7 +429,7 @@ class AbstractCurve(abc.ABC):
         """
         (rows, d), k = point.J.shape, point.orbit.shape[1]
         matrix = np.zeros((rows + k + 1, d + 1 + k))
-        matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(point.J, point.slope, point.orbit), point.orbit
+        matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(point, point.orbit), point.orbit
         matrix[-1, : d + 1] = point.tangent
         return signed_least(self.equilibrated(matrix))
 
@@ -446,23 +456,6 @@ def paired(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     nearest = np.argmin(apart, axis=1)
     unique = len(np.unique(nearest)) == len(nearest)
     return nearest if unique else scipy.optimize.linear_sum_assignment(apart)[1]
-
-
-def typical_rows(curve: AbstractCurve, state: State, parameters: Sequence[float]) -> np.ndarray:
-    """Compute typical sizes of the equations at a state: medians over values of the parameter, or 1 if they vanish.
-
-    A value that is given twice, as the end at which a branch starts, counts once.
-    """
-    basis, sizes = curve.basis(state), []
-    for value in dict.fromkeys(parameters):
-        at = curve.equations(state, value, basis)
-        rows = np.fmax(row_sizes(at.J), np.abs(at.slope))
-        sizes += [rows] if np.all(np.isfinite(rows)) else []
-    if not sizes:
-        return np.ones(basis.shape[1])
-    middle, most = np.median(sizes, axis=0), np.max(sizes, axis=0)
-    found = np.where(middle > 0, middle, most)
-    return np.where(found > 0, found, 1.0)
 
 
 def direction_to(begin: CurvePoint, end: CurvePoint) -> np.ndarray:

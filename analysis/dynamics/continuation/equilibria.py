@@ -7,14 +7,16 @@ import numpy as np
 
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.branches import Branch, branch
-from analysis.dynamics.continuation.curve import CurvePoint, typical_rows
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.continuation.large_equilibria import LargeEquilibriumCurve, pattern_of
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.stepping import both_ways, departing
 from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.continuation.switching import rays, ways_out
+from analysis.dynamics.continuation.typical_sizes import SizesAlong, first_sizes
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from analysis.dynamics.sparse.matrices import row_sizes
 from dynsim._core.checked import checked
@@ -175,7 +177,7 @@ def equilibrium_curve(
         units = curve_units((parameter,), state, at=at)
         curve = FixedPointCurve(units.varied[0], iterate, units.acting(symmetries), units)
         curve.note = pattern_of(parameter, state)[1]
-        return _with_rows(curve, units, state)
+        return _with_sizes(curve, units, state, at)
     check_flow(system)
     if iterate != 1:
         raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
@@ -183,16 +185,18 @@ def equilibrium_curve(
     pattern, note = pattern_of(parameter, state, bool(symmetries))
     units = curve_units((parameter,), state, at=at, pattern=pattern)
     if pattern is not None:
-        return _with_rows(LargeEquilibriumCurve(units.varied[0], units, pattern), units, state)
+        return _with_sizes(LargeEquilibriumCurve(units.varied[0], units, pattern), units, state, at)
     curve = EquilibriumCurve(units.varied[0], units.acting(symmetries), units)
     curve.note = note
-    return _with_rows(curve, units, state)
+    return _with_sizes(curve, units, state, at)
 
 
-def _with_rows(curve: EquilibriumCurve, units: Units, state: State) -> EquilibriumCurve:
-    """Set the typical sizes of the equations of a curve."""
-    near = curve.parameter
-    curve.rows = typical_rows(curve, units.rescaled(state), (near.value, near.low, near.high))
+def _with_sizes(curve: EquilibriumCurve, units: Units, state: State, at: Sequence[float]) -> EquilibriumCurve:
+    """Set the typical sizes of the equations of a curve, given a state on it and the value of its parameter there."""
+    own, basis = units.rescaled(state), curve.basis(units.rescaled(state))
+    value = float(at[0]) / curve.unit if len(at) else curve.value
+    sizes = first_sizes(lambda one: curve.equations(own, one, basis), value, curve.parameter.bounds, basis.shape[1])
+    curve.sizes = SizesAlong(np.append(flat_state(own), value), sizes)
     return curve
 
 

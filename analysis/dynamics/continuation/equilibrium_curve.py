@@ -12,6 +12,7 @@ from jaxtyping import Array
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
+from analysis.dynamics.continuation.typical_sizes import SizesAlong
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.linearisation import (
@@ -27,8 +28,9 @@ from analysis.dynamics.normal_forms.branch_points import BranchForm, branch_form
 from analysis.dynamics.normal_forms.charts import Chart, FlowChart, MapChart
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, hopf_coefficient
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
-from analysis.dynamics.sparse.matrices import Extended
+from analysis.dynamics.sparse.matrices import Extended, row_sizes
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
 from dynsim.simulation.checks import check_flow
@@ -44,8 +46,19 @@ LONGER = 0.1
 LONGEST = 128.0
 
 
+def _transverse(J: Any, typical: np.ndarray | float, orbit: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Restrict a Jacobian to directions across the orbit of the symmetries, and the typical sizes of its rows."""
+    sizes = np.broadcast_to(typical, len(J))
+    if not orbit.size:
+        return J, sizes
+    across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :]
+    return across.T @ J @ across, np.abs(across).T @ sizes
+
+
 class EquilibriumCurve(AbstractCurve):
     """Vector field of a flow in tangent coordinates at t = 0, with its derivatives."""
+
+    sizes: SizesAlong | None = None  # of the equations along the curve
 
     def __init__(self, parameter: Parameter, symmetries: Sequence[SymmetryGenerator] = (), units: Units | None = None):
         check_flow(parameter.system)
@@ -64,10 +77,19 @@ class EquilibriumCurve(AbstractCurve):
         """Evaluate the vector field and its derivatives in tangent coordinates."""
         found = self._derivatives(state, np.asarray(parameter, float))
         field, J, slope = (np.asarray(part) for part in found)
-        size = float(np.max(np.abs(field), initial=0))
+        size, typical = float(np.max(np.abs(field), initial=0)), self.typical(state, parameter)
         if is_flat(self.system.space):  # the basis is the identity
-            return Equations(field, J, slope, size)
-        return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, size)
+            return Equations(field, J, slope, size, typical)
+        return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, size, typical)
+
+    def typical(self, state: State, parameter: float) -> np.ndarray | float:
+        """Look up the sizes of the equations near a part of the curve; 1 as long as none are known."""
+        return 1.0 if self.sizes is None else self.sizes.near(np.append(flat_state(state), parameter))
+
+    def passed(self, point: CurvePoint) -> None:
+        """Take note of the sizes of the equations at a point that has been reached."""
+        if self.sizes is not None:
+            self.sizes.add(point.flat, np.fmax(row_sizes(point.J), np.abs(point.slope)))
 
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
         return _of_flow(self.parameter.take, self.system, state, parameter)
@@ -80,18 +102,18 @@ class EquilibriumCurve(AbstractCurve):
         """Compute a basis of the directions in which the symmetries move a state."""
         return orbit_basis(basis, state, self.symmetries)
 
-    def row_sizes(self, J: Any, slope: np.ndarray) -> np.ndarray:
+    def row_sizes(self, at: Equations | CurvePoint) -> np.ndarray:
         """Compute the size of each equation, so that slow equations are solved as accurately as fast ones.
 
         With symmetries the equations are not independent, and other weights would lead to other solutions.
         """
         if self.symmetries:
-            return np.ones(len(J))
-        return np.fmax(np.fmax(np.abs(J).max(axis=1, initial=0.0), np.abs(slope)), self.rows)
+            return np.ones(len(at.J))
+        return np.fmax(np.fmax(row_sizes(at.J), np.abs(at.slope)), at.typical)
 
     def residual(self, at: Equations) -> float:
         """Compute the largest residual, relative to typical sizes of the equations."""
-        return float((np.abs(at.values) / self.rows).max(initial=0.0))
+        return float((np.abs(at.values) / at.typical).max(initial=0.0))
 
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step from a point along its tangent: each coordinate moves by that of the limits at most.
@@ -105,8 +127,7 @@ class EquilibriumCurve(AbstractCurve):
 
     def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""
-        del state, parameter
-        A, sizes = self._transverse(J, orbit)
+        A, sizes = _transverse(J, self.typical(state, parameter), orbit)
         values = eigenvalues(A) + self.meeting
         small = np.flatnonzero(self._is_small(values))
         if small.size:
@@ -115,37 +136,29 @@ class EquilibriumCurve(AbstractCurve):
                 values[k] = own_eigenvalue(A, values[k] - self.meeting, sizes)[0] + self.meeting
         return values
 
-    def _transverse(self, J: Any, orbit: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Restrict a Jacobian to directions across the orbit of the symmetries, and the sizes of its rows."""
-        sizes = np.broadcast_to(self.rows, len(J))
-        if not orbit.size:
-            return J, sizes
-        across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :]
-        return across.T @ J @ across, np.abs(across).T @ sizes
-
     def _is_small(self, values: np.ndarray) -> np.ndarray:
         """Test which eigenvalues are so small, beside the largest one, that their own errors decide on their sign."""
         return np.abs(self.growth(values)) <= NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0)))
 
-    def rounding(self, values: np.ndarray, J: Any, orbit: np.ndarray) -> np.ndarray:
+    def rounding(self, values: np.ndarray, at: Equations, orbit: np.ndarray) -> np.ndarray:
         """Compute the error of each eigenvalue that is small beside the largest one; zero for the others."""
         found = np.zeros(len(values))
         for k in np.flatnonzero(self._is_small(values)):
             twin = k and values[k] == np.conj(values[k - 1])
-            found[k] = found[k - 1] if twin else self._error(J, orbit, values[k])
+            found[k] = found[k - 1] if twin else self._error(at, orbit, values[k])
         return found
 
     def neutral(self, point: CurvePoint) -> np.ndarray:
         """Compute the error of each eigenvalue that is small beside the largest one; zero for the others."""
         return np.fmin(point.rounding(), AbstractCurve.neutral(self, point))
 
-    def _error(self, J: Any, orbit: np.ndarray, value: complex) -> float:
-        A, sizes = self._transverse(J, orbit)
+    def _error(self, at: Equations | CurvePoint, orbit: np.ndarray, value: complex) -> float:
+        A, sizes = _transverse(at.J, at.typical, orbit)
         return own_eigenvalue(A, value - self.meeting, sizes)[1]
 
     def is_real(self, points: Sequence[CurvePoint], value: complex) -> bool:
         """Test whether the imaginary part of an eigenvalue of the first point is no larger than its error."""
-        return bool(abs(value.imag) <= self._error(points[0].J, points[0].orbit, value))
+        return bool(abs(value.imag) <= self._error(points[0], points[0].orbit, value))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
         """Compute the real parts of the eigenvalues."""

@@ -90,21 +90,22 @@ class LargeEquilibriumCurve(EquilibriumCurve):
     def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the vector field and its derivatives."""
         del basis
-        return sparse_equations(self.pattern, self.parameter, state, parameter)
+        found = sparse_equations(self.pattern, self.parameter, state, parameter)
+        return found._replace(typical=self.typical(state, parameter))
 
     def scaled(self, at: Equations) -> Equations:
         """Return equations as they are: factorisations do not need rows of similar sizes."""
         return at
 
-    def _with_rows(self, J: Any, slope: np.ndarray, orbit: np.ndarray) -> Any:
+    def _with_rows(self, at: Equations | CurvePoint, orbit: np.ndarray) -> Any:
         del orbit
-        return Extended(J, slope)
+        return Extended(at.J, at.slope)
 
     def _chart(self, flow: AbstractFlow, point: CurvePoint) -> Chart:
         return FlatChart(flow, point.state)
 
     def _both(self, point: CurvePoint) -> Any:
-        return self._with_rows(point.J, point.slope, point.orbit)
+        return self._with_rows(point, point.orbit)
 
     def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
         """Compute the shortest Newton step, without a part along directions stretched by less than a share."""

@@ -12,6 +12,7 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.equilibrium_curve import derivatives_of
 from analysis.dynamics.continuation.large_equilibria import sparse_equations
 from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.typical_sizes import ASIDE
 from analysis.dynamics.flow_maps.component_sizes import (
     SLOW,
     TYPICAL,
@@ -89,7 +90,14 @@ def curve_units(
         return made_units(system, parameters, 1.0, 1.0, units)
     ends = [(one.low, one.high) for one in parameters]
     beyond = [[local(np.asarray(flat), (*own[:k], end, *own[k + 1 :])) for end in pair] for k, pair in enumerate(ends)]
-    rates = LocalRates(here, beyond)
+    near = [
+        (*own[:k], value + shift * (one.high - one.low), *own[k + 1 :])
+        for k, (one, value) in enumerate(zip(parameters, own, strict=True))
+        for shift in (-ASIDE, ASIDE)
+        if one.low <= value + shift * (one.high - one.low) <= one.high
+    ]
+    beside = [] if pattern is not None else [local(np.asarray(flat), values) for values in near]
+    rates = LocalRates(here, beyond, beside)
     sizes, scale = np.ones(len(flat)), np.ones(())
     if is_flat(system.space):
         groups = groups_of(state) if pattern is None else arrays_of(state)

@@ -123,6 +123,7 @@ def follow(
             continue
         if end:
             return [*points, *_other(here, direction, curve.end_between(here, found), LEAST * step)], end
+        curve.passed(found)
         points += [*hidden_turn(curve, here, found), found]
         length += size
         if length > 3 * size and len(points) > 3 and _returned(curve, home, here, found):

@@ -5,7 +5,7 @@ depend on the units of the state. If a component has no effect on them, its scal
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -150,7 +150,16 @@ class LocalRates:
     at all of them, it is a share of the fastest rate.
     """
 
-    def __init__(self, here: Local, beyond: list[list[Local | None]]):
+    def __init__(self, here: Local, beyond: list[list[Local | None]], beside: Sequence[Local | None] = ()):
+        """Compare the point with the ends of the ranges.
+
+        Args:
+            here: the point.
+            beyond: the same state at both ends of the range of each parameter.
+            beside: the same state at values of the parameters nearby, for the sizes of equations that vanish here.
+        """
+        rows = np.max([row_sizes(one.J) for one in (here, *beside) if one is not None], axis=0)
+        beyond = [[None if found is None else _as_near(found, rows) for found in pair] for pair in beyond]
         known = [found for pair in beyond for found in pair if found is not None]
         sizes = np.array([np.sort(np.abs(found.values)) for found in (here, *known)])
         self.fastest = max(float(np.max(sizes[0])), SLOW * float(np.max(sizes)))
@@ -162,6 +171,24 @@ class LocalRates:
         pairs = [[found.field for found in pair if found is not None] for pair in beyond]
         moves = [np.abs(pair[1] - pair[0]) for pair in pairs if len(pair) == 2]
         self.forces = np.nan_to_num(np.max(moves, axis=0)) if moves else np.zeros(len(here.field))
+
+
+def _as_near(found: Local, rows: np.ndarray) -> Local:
+    """Rescale equations at an end of a range whose rows of the Jacobian are of other orders of magnitude than given.
+
+    An equation that is multiplied by a function of the parameter, as by the rate of a reaction at a temperature, has
+    the same solutions. Sparse equations stay as they are.
+    """
+    if isinstance(found.J, SparseMatrix):
+        return found
+    other = row_sizes(found.J)
+    known = (rows > 0) & (other > 0) & np.isfinite(other)
+    share = np.where(known, rows / np.where(known, other, 1.0), 1.0)
+    share = np.where((share > FAR) | (share < 1 / FAR), share, 1.0)
+    if np.all(share == 1.0):
+        return found
+    J = share[:, None] * found.J
+    return Local(share * found.field, J, np.linalg.eigvals(J))
 
 
 class Reached:
@@ -325,7 +352,8 @@ def _driven(units: np.ndarray, groups: list[np.ndarray], J: Any, rates: LocalRat
     """Estimate the unit of each component from the terms that drive it; 0 if there are none."""
     among, speeds = _coupled(groups, J, rates, natural)
     forces = np.array([np.max(rates.forces[group]) for group in groups]) / TYPICAL
-    return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
+    with np.errstate(over="ignore"):
+        return np.fmax(np.max(among * np.nan_to_num(units), axis=1), forces) / np.fmax(speeds, TINY)
 
 
 def _filled(

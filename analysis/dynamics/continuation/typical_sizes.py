@@ -1,0 +1,66 @@
+"""Typical sizes of equations along a curve, by which residuals, steps and eigenvalues are judged."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.sparse.matrices import row_sizes
+
+# Distance of the parameter, relative to its range, at which the sizes of the equations are typical of a curve.
+ASIDE = 1e-3
+# Change of a size, as a factor, that is taken down.
+CHANGED = 2.0
+
+
+class SizesAlong:
+    """Sizes of equations at places along a curve, each the largest derivative in a row.
+
+    At a bifurcation all derivatives in a row may vanish, so that those at the two nearest places count. Over a curve
+    they change by orders of magnitude, as rates that depend exponentially on a parameter do: tolerances from elsewhere
+    would let states pass that are no solutions.
+    """
+
+    def __init__(self, flat: Float[np.ndarray, " n"], sizes: Float[np.ndarray, " m"]):
+        """Begin with the sizes at the first place, a flattened state with its parameter."""
+        self._places, self._sizes = flat[None], sizes[None]
+
+    def near(self, flat: Float[np.ndarray, " n"]) -> Float[np.ndarray, " m"]:
+        """Look up the sizes near a place."""
+        if len(self._places) == 1:
+            return self._sizes[0]
+        apart = np.abs(self._places - flat).max(axis=1)
+        return self._sizes[np.argpartition(apart, 1)[:2]].max(axis=0)
+
+    def add(self, flat: Float[np.ndarray, " n"], sizes: Float[np.ndarray, " m"]) -> None:
+        """Take down the sizes at another place if they differ; those that vanish stay as they are nearby."""
+        known = self.near(flat)
+        sizes = np.where((sizes > 0) & np.isfinite(sizes), sizes, known)
+        if np.any(sizes > CHANGED * known) or np.any(CHANGED * sizes < known):
+            self._places, self._sizes = np.vstack([self._places, flat]), np.vstack([self._sizes, sizes])
+
+
+def first_sizes(
+    equations: Callable[[float], Any], at: float, bounds: tuple[float, float], count: int
+) -> Float[np.ndarray, " count"]:
+    """Compute typical sizes of equations at the first solution: medians over values of the parameter, 1 if they vanish.
+
+    The values are beside that of the solution, which may be a bifurcation, and inside the bounds.
+
+    Args:
+        equations: gives the equations at a value of the parameter.
+        at: the value at the solution.
+        bounds: the range of the parameter.
+        count: the number of equations.
+    """
+    low, high = bounds
+    near = [at + k * ASIDE * (high - low) for k in (-2, -1, 0, 1, 2)]
+    found = [equations(value) for value in near if low <= value <= high]
+    sizes = [np.fmax(row_sizes(one.J), np.abs(one.slope)) for one in found]
+    sizes = [one for one in sizes if np.all(np.isfinite(one))]
+    if not sizes:
+        return np.ones(count)
+    middle, most = np.median(sizes, axis=0), np.max(sizes, axis=0)
+    chosen = np.where(middle > 0, middle, most)
+    return np.where(chosen > 0, chosen, 1.0)
