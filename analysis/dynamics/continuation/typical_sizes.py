@@ -10,35 +10,36 @@ from analysis.dynamics.sparse.matrices import row_sizes
 
 # Distance of the parameter, relative to its range, at which the sizes of the equations are typical of a curve.
 ASIDE = 1e-3
-# Change of a size, as a factor, that is taken down.
-CHANGED = 2.0
+# Factor by which a size has to fall at two successive places.
+FALLEN = 1e3
 
 
 class SizesAlong:
     """Sizes of equations at places along a curve, each the largest derivative in a row.
 
-    At a bifurcation all derivatives in a row may vanish, so that those at the two nearest places count. Over a curve
-    they change by orders of magnitude, as rates that depend exponentially on a parameter do: tolerances from elsewhere
-    would let states pass that are no solutions.
+    Over a curve they may fall by orders of magnitude, as rates do that depend exponentially on a parameter: tolerances
+    from elsewhere would let states pass that are no solutions. At a bifurcation they vanish at one place only, and
+    remain what they were before.
     """
 
     def __init__(self, flat: Float[np.ndarray, " n"], sizes: Float[np.ndarray, " m"]):
         """Begin with the sizes at the first place, a flattened state with its parameter."""
-        self._places, self._sizes = flat[None], sizes[None]
+        self._places, self._sizes, self._last = flat[None], sizes[None], sizes
 
     def near(self, flat: Float[np.ndarray, " n"]) -> Float[np.ndarray, " m"]:
-        """Look up the sizes near a place."""
+        """Look up the sizes at the nearest place."""
         if len(self._places) == 1:
             return self._sizes[0]
-        apart = np.abs(self._places - flat).max(axis=1)
-        return self._sizes[np.argpartition(apart, 1)[:2]].max(axis=0)
+        return self._sizes[np.argmin(np.abs(self._places - flat).max(axis=1))]
 
     def add(self, flat: Float[np.ndarray, " n"], sizes: Float[np.ndarray, " m"]) -> None:
-        """Take down the sizes at another place if they differ; those that vanish stay as they are nearby."""
+        """Take down sizes at another place if they have fallen; those that vanish, and larger ones, stay as nearby."""
         known = self.near(flat)
         sizes = np.where((sizes > 0) & np.isfinite(sizes), sizes, known)
-        if np.any(sizes > CHANGED * known) or np.any(CHANGED * sizes < known):
-            self._places, self._sizes = np.vstack([self._places, flat]), np.vstack([self._sizes, sizes])
+        fallen, self._last = np.fmax(sizes, self._last), sizes
+        if np.any(FALLEN * fallen < known):
+            self._places = np.vstack([self._places, flat])
+            self._sizes = np.vstack([self._sizes, np.fmin(fallen, known)])
 
 
 def first_sizes(

@@ -158,8 +158,9 @@ class LocalRates:
             beyond: the same state at both ends of the range of each parameter.
             beside: the same state at values of the parameters nearby, for the sizes of equations that vanish here.
         """
-        rows = np.max([row_sizes(one.J) for one in (here, *beside) if one is not None], axis=0)
-        beyond = [[None if found is None else _as_near(found, rows) for found in pair] for pair in beyond]
+        if not isinstance(here.J, SparseMatrix):
+            near = np.max([np.abs(one.J) for one in (here, *beside) if one is not None], axis=0)
+            beyond = [[None if found is None else _as_near(found, near) for found in pair] for pair in beyond]
         known = [found for pair in beyond for found in pair if found is not None]
         sizes = np.array([np.sort(np.abs(found.values)) for found in (here, *known)])
         self.fastest = max(float(np.max(sizes[0])), SLOW * float(np.max(sizes)))
@@ -173,18 +174,20 @@ class LocalRates:
         self.forces = np.nan_to_num(np.max(moves, axis=0)) if moves else np.zeros(len(here.field))
 
 
-def _as_near(found: Local, rows: np.ndarray) -> Local:
-    """Rescale equations at an end of a range whose rows of the Jacobian are of other orders of magnitude than given.
+def _as_near(found: Local, near: np.ndarray) -> Local:
+    """Rescale equations at an end of a range that are multiples, by orders of magnitude, of those nearby.
 
     An equation that is multiplied by a function of the parameter, as by the rate of a reaction at a temperature, has
-    the same solutions. Sparse equations stay as they are.
+    the same solutions. All its derivatives have one ratio to those nearby.
+
+    Args:
+        found: the equations at an end.
+        near: the moduli of the derivatives nearby.
     """
-    if isinstance(found.J, SparseMatrix):
-        return found
-    other = row_sizes(found.J)
-    known = (rows > 0) & (other > 0) & np.isfinite(other)
-    share = np.where(known, rows / np.where(known, other, 1.0), 1.0)
-    share = np.where((share > FAR) | (share < 1 / FAR), share, 1.0)
+    known = (near > 0) & (found.J != 0) & np.isfinite(found.J)
+    ratios = np.where(known, np.log(np.where(known, near, 1.0)) - np.log(np.where(known, np.abs(found.J), 1.0)), np.inf)
+    ratios = np.take_along_axis(ratios, np.argmin(np.abs(ratios), axis=1)[:, None], axis=1)[:, 0]
+    share = np.exp(np.where(np.isfinite(ratios) & (np.abs(ratios) > np.log(FAR)), ratios, 0.0))
     if np.all(share == 1.0):
         return found
     J = share[:, None] * found.J
