@@ -11,7 +11,7 @@ from analysis.dynamics.sparse.matrices import row_sizes
 # Distance of the parameter, relative to its range, at which the sizes of the equations are typical of a curve.
 ASIDE = 1e-3
 # Factor by which a size has to fall at two successive places.
-FALLEN = 1e3
+FALLEN = 1e4
 
 
 class SizesAlong:

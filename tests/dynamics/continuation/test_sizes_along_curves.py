@@ -52,9 +52,9 @@ def test_sizes_follow_a_fall_of_two_places_and_rows_of_zeros_change_none():
     sizes.add(np.array([1.0, 0.0]), np.array([1e-9, 0.0]))  # a bifurcation, where they vanish
     sizes.add(np.array([2.0, 0.0]), np.array([1.0, 4.0]))
     assert np.array_equal(sizes.near(np.array([1.0, 0.0])), [1.0, 4.0])
-    sizes.add(np.array([3.0, 0.0]), np.array([1e-6, 400.0]))
+    sizes.add(np.array([3.0, 0.0]), np.array([1e-7, 400.0]))
     sizes.add(np.array([4.0, 0.0]), np.array([1e-8, np.nan]))
-    assert np.array_equal(sizes.near(np.array([9.0, 0.0])), [1e-6, 4.0])
+    assert np.array_equal(sizes.near(np.array([9.0, 0.0])), [1e-7, 4.0])
     assert np.array_equal(sizes.near(np.array([1.0, 0.0])), [1.0, 4.0])
 
 
