@@ -51,6 +51,13 @@ def test_an_ode_file_is_read():
     assert float(flow.quantity("i_ca", 0.0, [v, w, 0.5, 2.0, 3.0, 1.0])) == pytest.approx(ica)
 
 
+def test_indices_of_arrays_have_factors_and_offsets():
+    flow = ds.system(from_ode("x[1..6]'=0\ny[1..2]'=x[2*j+1]-x[j]+x[3]-x[3*j - 2]\ndone"))
+    x = np.array([1.0, 10.0, 100.0, 1e3, 1e4, 1e5])
+    found = flow.velocity(0.0, jnp.array([*x, 0.0, 0.0]))
+    assert np.asarray(found[6:]).tolist() == [100.0 - 1.0 + 100.0 - 1.0, 1e4 - 10.0 + 100.0 - 1e3]
+
+
 def test_options_become_ranges_and_comments_are_left_out():
     text = "% a comment\npar q=2,r=1\nx'=-q*x\naux x=2*x\naux y=x\naux y=3*x\n@ total=30,t0=5,parmin=-1 parmax=.5\ndone"
     flow = ds.system(from_ode(text))

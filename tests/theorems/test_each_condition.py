@@ -285,6 +285,8 @@ def test_coefficients_are_those_of_null_vectors_of_length_one():
     margins = {one.words: one.margin for one in found.hypotheses}
     assert margins["the quadratic coefficient is not zero"] == pytest.approx(1 / np.sqrt(5), rel=1e-9)
     assert margins["the parameter unfolds the point"] == pytest.approx(3 * np.sqrt(5), rel=1e-9)
+    found = th.flip(parameter("x[n+1] = -(1 + a)*x + x^3; y[n+1] = -2*x + y/2"), 0.1, [0.0, 0.0])  # q = (3, 4) / 5
+    assert found.numbers == pytest.approx({"a": 0.0, "cubic": 0.36, "speed": -1.0}, abs=1e-12)
 
 
 # Maps
