@@ -205,5 +205,6 @@ def _samples(
     def onto(t: Array, z: Array) -> Array:
         return z - jnp.linalg.pinv(jax.jacfwd(gaps, argnums=1)(t, z)) @ gaps(t, z)
 
-    states = jax.vmap(onto)(times, jnp.where(found.result == dfx.RESULTS.successful, found.ys, jnp.nan))
+    ys: Any = found.ys
+    states = jax.vmap(onto)(times, jnp.where(found.result == dfx.RESULTS.successful, ys, jnp.nan))
     return states, jax.vmap(lambda t, z: corner_motion(field, t, z, corner).holds)(times, states)
