@@ -95,7 +95,7 @@ IN_NUMPY = {
 
 
 def test_whole_parts_of_negative_numbers_are_those_of_python():
-    rhs = lambda t, x: [(1.0 if int((t - 30) / 20) == 0 and t > 25 else 0.0) - float(x[0])]
+    rhs = lambda t, x: [(1.0 if int((t - 30) / 20) == 0 and t >= 25 else 0.0) - float(x[0])]
     found = breakpoints(FunctionFlow(rhs), np.zeros(1), 0.0, 60.0)
     assert {25.0, 50.0} <= set(found.tolist())
 
