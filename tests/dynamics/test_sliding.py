@@ -91,6 +91,7 @@ def test_a_state_rests_where_two_surfaces_meet_by_the_bilinear_combination_of_fo
     assert rest(0.0, 0.0, 0.19) is rest(0.0, 1e-3, 0.18) is rest(0.3, -0.2, 0.18) is None
 
 
+THREE = FunctionFlow(lambda t, x: -jnp.sign(x) * jnp.array([1.0, 2.0, 1.0]))
 LEAVES = FunctionFlow(
     lambda t, x: jnp.stack([
         0.4 - jnp.sign(x[0]), 0.5 * x[2] - jnp.sign(x[1]) + 0.2 * jnp.sign(x[0]),
@@ -130,6 +131,12 @@ def test_the_surface_on_which_a_trajectory_stays_is_that_of_the_share_inside(sha
     np.testing.assert_array_equal(found, modes[list(beside)])
 
 
+def test_a_corner_is_where_exactly_two_surfaces_meet():
+    field, zero = switched_field(THREE, np.zeros(3)), jnp.zeros(())
+    ones = [bool(corner_at(field, zero, jnp.array(x)).is_one) for x in ([0.0] * 3, [0.0, 0.0, 1.0], [1.0, 0.0, 1.0])]
+    assert ones == [False, True, False]
+
+
 @pytest.mark.slow
 def test_runs_and_dense_output_go_along_intersections():
     times = np.linspace(0.0, 4.0, 70)  # more than one window
@@ -151,10 +158,9 @@ def test_starts_that_slide_on_two_surfaces_to_their_intersection_have_one_attrac
 
 @pytest.mark.slow
 def test_what_is_not_followed_is_said_in_a_sentence():
-    three = FunctionFlow(lambda t, x: -jnp.sign(x) * jnp.array([1.0, 2.0, 1.0]))
     said = r"^The trajectory slides on three or more surfaces at once, of those where .*, after t = 0\.6\.$"
     with pytest.raises(IntegrationError, match=said):
-        simulate(three, [0.5, 0.7, 0.9], [0.0, 0.6, 1.0], integrator=FEW)
+        simulate(THREE, [0.5, 0.7, 0.9], [0.0, 0.6, 1.0], integrator=FEW)
     never = Event(lambda t, x: x[0] - 9.0)
     assert simulate_until(FRICTION, [0.2, 0.1], [0.0, 9.0], [never], integrator=FEW).event == -1
 

@@ -37,6 +37,20 @@ def test_andronovs_clock_has_a_zero_exponent_and_its_damping():
 
 
 @pytest.mark.slow
+def test_a_double_scroll_has_the_exponents_of_its_linear_pieces():
+    """Chua's circuit at 9, 100/7, -8/7, -5/7; QR along exact pieces, by matrix exponentials, gives these exponents."""
+
+    def chua(t, x):
+        outside = jnp.where(x[0] > 1, 1.0, jnp.where(x[0] < -1, -1.0, 0.0))
+        h = jnp.where(outside == 0, -8 / 7 * x[0], -5 / 7 * x[0] - 3 / 7 * outside)
+        return jnp.stack([9 * (x[1] - x[0] - h), x[0] - x[1] + x[2], -100 / 7 * x[1]])
+
+    found = lyapunov_spectrum(FunctionFlow(chua), jnp.array([0.1, 0.0, 0.0]), 600.0)
+    np.testing.assert_allclose(found.exponents, [0.326, 0.0, -2.503], atol=4 * np.max(found.errors))
+    np.testing.assert_allclose(found.exponents[:2], [0.326, 0.0], atol=0.05)
+
+
+@pytest.mark.slow
 def test_a_field_that_is_continuous_on_its_surface_has_the_exponents_of_its_pieces():
     spring = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.where(x[0] > 0, 2 * x[0], x[0]) - 0.1 * x[1]]))
     found = lyapunov_spectrum(spring, jnp.array([1.0, 0.0]), 200.0)

@@ -91,7 +91,8 @@ IN_NUMPY = {
         lambda t, x: [(5.0 if math.sin(t / 10) > 0.99 else 0.1 * t) - float(x[0])], {}, 10 * np.array(HIDDEN)
     ),
     "hidden in one piece": (
-        lambda t, x: [(5.0 if t < 30 and math.sin(t / 10) > 0.99 else 0.0) - float(x[0])], {}, [*10 * np.array(HIDDEN), 30]
+        lambda t, x: [(5.0 if t < 30 and math.sin(t / 10) > 0.99 else 0.0) - float(x[0])], {},
+        [*10 * np.array(HIDDEN), 30],
     ),
     "smooth": (lambda t, x: [math.cos(t) + np.sin(t) - float(x[0])], {}, []),
 }  # fmt: skip
