@@ -126,7 +126,7 @@ def through_corners(field: SwitchedField, begin: float, end: float, x: Array, rt
     """Follow a trajectory over an interval, also where it slides on two surfaces, along their intersection.
 
     It leaves the intersection for the surface on which it stays where a share of the bilinear combination ends. It is
-    not followed where three surfaces meet.
+    not followed where it meets a third surface there.
     """
     t, sides, steps = begin, field.at(jnp.asarray(begin), x, None)[2], 0
     sides = jnp.stack([sides, sides])
@@ -138,35 +138,42 @@ def through_corners(field: SwitchedField, begin: float, end: float, x: Array, rt
         corner = _corner_at(field, jnp.asarray(t), x)
         if not bool(corner.is_one):
             break
-        t, x, inside = _along(field, corner, t, end, x, rtol)
+        t, x, inside, free = _along(field, corner, t, end, x, rtol)
         if inside:
             return CornerEnd(t, x, steps, not bool(jnp.all(jnp.isfinite(x))), False)
+        if not free:
+            break
         sides = _left_on(corner, np.asarray(_motion(field, jnp.asarray(t), x, corner).shares))
     return CornerEnd(t, x, steps, False, True)
 
 
 def _along(
     field: SwitchedField, corner: Corner, begin: float, end: float, x: Array, rtol: Array
-) -> tuple[float, Array, bool]:
-    """Move along the intersection to the end of an interval or of the motion; also tell whether it reached the end."""
+) -> tuple[float, Array, bool, bool]:
+    """Move along the intersection to the end of an interval or of the motion.
+
+    Also tell whether the end of the interval was reached, and whether it met no other surface.
+    """
     limits = jnp.asarray(begin), jnp.asarray(end)
-    states, holds = (np.asarray(part) for part in _samples(field, corner, *limits, x, rtol))
+    states, holds, free = (np.asarray(part) for part in _samples(field, corner, *limits, x, rtol))
     times = begin + (end - begin) * np.arange(PLACES + 1) / PLACES
-    if holds.all() or not np.isfinite(states).all():
-        return end, jnp.asarray(states[-1]), True
-    k = int(np.argmin(holds))
+    if (holds & free).all() or not np.isfinite(states).all():
+        return end, jnp.asarray(states[-1]), True, True
+    k = int(np.argmin(holds & free))
     if k == 0:
-        return begin, x, False
-    low, high, state = float(times[k - 1]), float(times[k]), states[k - 1]
+        return begin, x, False, bool(free[0])
+    low, high, state, alone = float(times[k - 1]), float(times[k]), states[k - 1], bool(free[k])
     start = low, jnp.asarray(state)
     for _ in range(HALVINGS):
         middle = low + (high - low) / 2
         if middle in (low, high):
             break
-        there, goes_on = _samples(field, corner, jnp.asarray(start[0]), jnp.asarray(middle), start[1], rtol)
-        low, high = (middle, high) if bool(goes_on[-1]) else (low, middle)
-        state = there[-1] if bool(goes_on[-1]) else state
-    return low, jnp.asarray(state), False
+        there, holds, free = _samples(field, corner, jnp.asarray(start[0]), jnp.asarray(middle), start[1], rtol)
+        if bool(holds[-1] & free[-1]):
+            low, state = middle, there[-1]
+        else:
+            high, alone = middle, bool(free[-1])
+    return low, jnp.asarray(state), False, alone
 
 
 def _left_on(corner: Corner, shares: np.ndarray) -> Array:
@@ -195,8 +202,8 @@ def _until_corner(
 @eqx.filter_jit
 def _samples(
     field: SwitchedField, corner: Corner, begin: Array, end: Array, x: Array, rtol: Array
-) -> tuple[Array, Array]:
-    """States along the intersection at equal times, and whether the motion holds there."""
+) -> tuple[Array, Array, Array]:
+    """States along the intersection at equal times, whether the motion holds there, and whether it met no surface."""
     velocity = lambda t, z, _: corner_motion(field, t, z, corner).velocity
     times = begin + (end - begin) * jnp.asarray(np.arange(PLACES + 1) / PLACES)
     found = solve_within(velocity, begin, end, x, rtol=rtol, saveat=dfx.SaveAt(ts=times))
@@ -207,4 +214,7 @@ def _samples(
 
     ys: Any = found.ys
     states = jax.vmap(onto)(times, jnp.where(found.result == dfx.RESULTS.successful, ys, jnp.nan))
-    return states, jax.vmap(lambda t, z: corner_motion(field, t, z, corner).holds)(times, states)
+    others = jnp.all(corner.modes == corner.modes[:1], axis=0)
+    free = lambda t, z: ~jnp.any(others & (field.at(t, z, corner.modes[0])[1] < 0))
+    holds = lambda t, z: corner_motion(field, t, z, corner).holds
+    return states, jax.vmap(holds)(times, states), jax.vmap(free)(times, states)

@@ -52,7 +52,7 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     ys = jax.vmap(restored)(jnp.asarray(np.concatenate([np.asarray(flat)[None], rows]), flat.dtype))
     last = times[min(reached, len(rows))].astype(flat.dtype)
     stats = Stats(ends is Outcome.FINISHED, int(ends), int(np.sum(steps)), 0, jnp.zeros((), flat.dtype), last)
-    said = f"{field.blocked('three or more')}, after t = {float(last):.6g}." if np.any(blocked) else ""
+    said = f"{field.blocked(' and meets a third one')}, after t = {float(last):.6g}." if np.any(blocked) else ""
     return masked(ys, jnp.asarray(ts), stats), stats, said
 
 

@@ -158,7 +158,7 @@ def test_starts_that_slide_on_two_surfaces_to_their_intersection_have_one_attrac
 
 @pytest.mark.slow
 def test_what_is_not_followed_is_said_in_a_sentence():
-    said = r"^The trajectory slides on three or more surfaces at once, of those where .*, after t = 0\.6\.$"
+    said = r"^The trajectory slides on two surfaces at once and meets a third one, of those where .*, after t = 0\.6\.$"
     with pytest.raises(IntegrationError, match=said):
         simulate(THREE, [0.5, 0.7, 0.9], [0.0, 0.6, 1.0], integrator=FEW)
     never = Event(lambda t, x: x[0] - 9.0)
