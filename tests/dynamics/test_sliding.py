@@ -115,6 +115,11 @@ def test_a_trajectory_slides_along_the_intersection_of_two_surfaces_and_leaves_i
         found = through(begin, end, leaving(np.array(begin)))
         assert (found.t, found.failed, found.blocked) == (end, False, False)
         np.testing.assert_allclose(found.x, leaving(np.array(end)), atol=1e-7)
+    slides = (0.795 - np.sqrt(0.795**2 - 1.2 * (0.15 - 0.8 / 6 + 0.375 / 36))) / 0.6  # on x = 0, to which it takes 1/6
+    begun = 0.25 + 1.2 * slides
+    found = through(0.0, 1.0, [0.1, 0.15, 0.0])
+    z = (begun + 10.16) * np.exp(0.1 * (1 - 1 / 6 - slides)) - 10.16
+    np.testing.assert_allclose(found.x, [0.0, 0.0, z], atol=1e-7)
     corner = corner_at(field, jnp.zeros(()), jnp.zeros(3))
     motion = corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.0]), corner)
     assert bool(motion.holds)
