@@ -76,12 +76,11 @@ Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
 class Transition(eqx.Module):
     """A transition of a hybrid system: `guard` determines when it occurs, and `reset` what it does.
 
-    It occurs where the guard's function crosses zero in the guard's direction, along the flow or by the reset of another
-    transition, and at the start of a run if the
-    function is zero there, up to rounding, and about to move in that direction: a ball that is thrown down from the
-    floor bounces. If `immediate`, it also occurs at the start of a phase, once the dwell time is over, if the function
-    already has the sign that it takes after a crossing (positive for a guard without direction). If `terminal`, the
-    run ends after it.
+    It occurs where the guard's function crosses zero in its direction, along the flow or by the reset of another
+    transition, and at the start of a run if the function is zero there, up to rounding, and about to move in that
+    direction: a ball that is thrown down from the floor bounces. If `immediate`, it also occurs at the start of a
+    phase, once the dwell time is over, if the function already has the sign that it takes after a crossing
+    (positive for a guard without direction). If `terminal`, the run ends after it.
     """
 
     name: str = eqx.field(static=True)
