@@ -1,6 +1,6 @@
 """Make a flow or a map from equations as text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,8 @@ class _Reading:
             if self.given[name] != sizes[name]:
                 raise ArgumentError(name, "be a whole number, because it bounds a range", f"is {self.given[name]}")
         parts, time_unit = lines(self.text, sizes)
-        parts = [self.line(line, parts) for line in parts]
+        single = {line.name for line in parts if line.kind == "next" and line.index is None}
+        parts = [self.line(line, single) for line in parts]
         self.check_once(parts)
         known = {line.name: self.constant(line) for line in parts if is_constant(line) and line.name not in counts}
         given = {name: value for name, value in self.given.items() if name not in sizes}
@@ -172,10 +173,9 @@ class _Reading:
         flow = EquationFlow(rhs, time_unit=time_unit, **found)
         return NoisyEquationFlow(flow, calculus=self.calculus) if any(made.noise) else flow
 
-    def line(self, line: EquationLine, parts: Sequence[EquationLine]) -> EquationLine:
-        """Read `x[0] = 0.1` of a map as a start; other steps are refused."""
-        alone = any(one.kind == "next" and one.name == line.name and one.index is None for one in parts)
-        if line.kind != "definition" or line.index is None or not alone:
+    def line(self, line: EquationLine, single: Collection[str]) -> EquationLine:
+        """Read `x[0] = 0.1` as a start for one of the `single` components of a map; other steps are refused."""
+        if line.kind != "definition" or line.index is None or line.name not in single:
             return line
         if line.index != 0:
             raise self.text.error(line.at, f"give the start of a map as `{line.name}[0] = ...`", "gives another state")

@@ -20,6 +20,11 @@ def test_a_text_is_simulated_with_its_parameters(capsys):
     assert f"to ({np.cos(2):.6g}, {-2 * np.sin(2):.6g}) at t = 1" in said
 
 
+def test_a_division_by_zero_at_the_start_is_told(capsys):
+    assert main(["simulate", "x' = 1/x; x(0) = 0", "--end", "1", "--integrator", "scipy"]) == 1
+    assert "the vector field is not finite" in capsys.readouterr().err
+
+
 def test_a_text_with_a_start_and_a_map_need_no_options(capsys):
     assert main(["simulate", "x[n+1] = r*x*(1 - x); x[0] = 0.5; r = 4", "--end", "2", "--r", "2"]) == 0
     assert "2 steps, from (0.5) to (0.5)" in capsys.readouterr().out

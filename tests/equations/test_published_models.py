@@ -17,7 +17,7 @@ SCIPY = ds.Scipy(rtol=1e-8, atol=1e-10)
 
 
 def read(name: str, **values: float) -> Any:
-    return ds.system(MODELS / f"{name}.ode", **values)
+    return ds.system(MODELS / f"{name}.ode", values)
 
 
 def bifurcations(name: str, parameter: str, low: float, high: float, start: Any = None, **values: float) -> Any:
@@ -176,7 +176,8 @@ def test_the_variance_of_a_particle_with_friction(capsys, tmp_path):
     out = tmp_path / "run.npz"
     said = answer(capsys, "simulate", MODELS / "ornstein_uhlenbeck.ode", "--frames", 4001, "--out", out)
     assert "options of the file that are not used: meth" in said
-    x = np.asarray(load(out).ys)[50:, 0]
+    run: Any = load(out)
+    x = np.asarray(run.ys)[50:, 0]
     assert np.var(x) == pytest.approx(0.5**2 / (2 - 0.02), rel=0.1)  # with the step of the file, 0.02
 
 

@@ -74,9 +74,9 @@ class CountedOrder:
         return self.key(monomial)
 
 
-LEX = CountedOrder(lambda monomial: monomial, "counted lex")
+LEX: Any = CountedOrder(lambda monomial: monomial, "counted lex")
 """Lexicographic order."""
-GREVLEX = CountedOrder(
+GREVLEX: Any = CountedOrder(
     lambda monomial: (sum(monomial), tuple(-power for power in reversed(monomial))), "counted grevlex"
 )
 """Order by the total degree, then reversely lexicographic."""
