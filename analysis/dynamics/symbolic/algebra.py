@@ -62,7 +62,7 @@ def solve_polynomials(equations: Sequence[Any], nonzero: Sequence[Any], unknowns
     every = [e for e in equations if e != 0]
     others = set().union(*(e.free_symbols for e in [*every, *nonzero])) - set(unknowns)
     symbols = sorted(others, key=str)
-    plain, domain = (sp.QQ.frac_field(*symbols, order=order) if others else sp.QQ for order in (None, LEX))
+    plain, domain = (sp.QQ.frac_field(*symbols, order=order) if others else sp.QQ for order in (sp.lex, LEX))
     _check_size(every, nonzero, unknowns, SYMBOLS if others else NUMBERS)
     variables = tuple(unknowns)
     if nonzero:  # Rabinowitsch: 1 - w q = 0 has a solution w where q does not vanish, and only there
