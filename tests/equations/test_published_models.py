@@ -78,6 +78,7 @@ def test_the_logistic_map_has_an_orbit_of_period_two():
     assert sorted(orbit) == pytest.approx((4.2 + np.array([-1, 1]) * np.sqrt(4.2 * 0.2)) / 6.4)
 
 
+@pytest.mark.slow
 def test_small_cycles_of_predator_and_prey_and_their_conserved_quantity():
     flow = read("lotka_volterra")
     assert period(flow, 0, 1.5, [0.0, 40.0], (1.5, 1.41)) == pytest.approx(2 * np.pi / np.sqrt(0.21), rel=1e-3)
