@@ -378,3 +378,8 @@ def test_holes_and_poles_are_seen():
     assert not th.positivity(flow("x' = y/(1 - y); y' = 1"), [(0.0, 2.0)] * 2, budget=500).applies
     with pytest.raises(ValueError, match="be a box that begins at 0 in each component"):
         th.positivity(flow("x' = y; y' = x"), [(0.0, 1.0), (0.5, 1.0)])
+
+
+def test_the_level_is_that_of_the_nearest_face():
+    found = th.lyapunov(flow("x' = -x"), SQUARES, [(-1.0, 2.0)], [0.0])
+    assert found.numbers["c"] == pytest.approx(1, rel=0.02)
