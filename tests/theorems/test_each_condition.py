@@ -383,3 +383,28 @@ def test_holes_and_poles_are_seen():
 def test_the_level_is_that_of_the_nearest_face():
     found = th.lyapunov(flow("x' = -x"), SQUARES, [(-1.0, 2.0)], [0.0])
     assert found.numbers["c"] == pytest.approx(1, rel=0.02)
+
+
+def test_what_is_zero_is_not_negative():
+    """The bounds on [0, 1] are -1 and 0, and the value is 0 everywhere."""
+    found = positive(lambda x: jnp.minimum(jnp.abs(x[0]) - x[0], 0.0), th.box([(0.0, 1.0)]), strictly=False, budget=9)
+    assert found.status != "fails"
+
+
+def test_a_box_beside_the_region_is_no_witness():
+    """The ellipse ends at x = 1.1547, which its bounds on the box from 1.2 to 2.4 do not show."""
+    ellipse = th.where([(-2.4, 2.4)] * 2, lambda s: 1 - s[0] ** 2 + s[0] * s[1] - s[1] ** 2, bounds=False)
+    assert positive(lambda s: 1.2 - s[0], ellipse).status == "holds"
+
+
+def test_a_saddle_of_v_inside_of_the_core_is_seen():
+    dented = lambda x: x[0] ** 2 - 1e-4 * x[1] ** 2 + x[1] ** 4
+    found = th.lyapunov(flow("x' = -x; y' = -y"), dented, SQUARE, [0.0, 0.0])
+    assert ("V is larger elsewhere", "fails") in not_holding(found)
+
+
+def test_a_first_step_of_newton_that_is_too_long():
+    """For 2 - x^2 the product of step and curvature at the start x is |2 - x^2| / (2 x^2)."""
+    found = th.newton_kantorovich(flow("x' = 2 - x^2"), [0.9], reach=2.0)
+    assert not_holding(found) == [("the first step is short against the curvature", "fails")]
+    assert found.numbers["h"] == pytest.approx(1.19 / 1.62)
