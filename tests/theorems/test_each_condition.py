@@ -10,7 +10,7 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.boundary import bounded
-from analysis.theorems.conditions import Conditions, Hypothesis, together
+from analysis.theorems.conditions import Conditions, Hypothesis, decided, together
 from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.subdivision import positive
 
@@ -408,3 +408,19 @@ def test_a_first_step_of_newton_that_is_too_long():
     found = th.newton_kantorovich(flow("x' = 2 - x^2"), [0.9], reach=2.0)
     assert not_holding(found) == [("the first step is short against the curvature", "fails")]
     assert found.numbers["h"] == pytest.approx(1.19 / 1.62)
+
+
+def test_a_row_takes_over_all_that_intervals_decided():
+    line = th.box(LINE)
+    held, missed = (decided("a", "b", positive(lambda x, c=c: x[0] + c, line)) for c in (2.0, -2.0))
+    assert (held.status, held.margin, held.error, held.boxes, held.decided) == ("holds", 1.0, 0.0, 1, "intervals")
+    assert (held.left.shape, held.witness, len(held.signs)) == ((0, 1, 2), None, 1)
+    assert (missed.status, missed.error) == ("fails", 0.0)
+    assert missed.margin <= -1
+    assert missed.witness is not None
+    nowhere = decided("a", "b", positive(lambda x: x[0], th.where(LINE, lambda x: -1.0 - x[0] ** 2, bounds=False)))
+    assert nowhere.status == "undecided"
+    assert np.isnan(nowhere.margin)
+    open_ = decided("a", "b", positive(lambda x: x[0], th.box([(0.0, 1.0)]), budget=3))
+    assert (open_.status, len(open_.left) > 0) == ("undecided", True)
+    assert np.isfinite(open_.margin)

@@ -103,6 +103,7 @@ def test_a_polygon_is_a_box_where_that_will_do():
     assert cell.applies
     assert cell.region is not None
     assert cell.region.sides.tolist() == [[-3.0, 3.0], [-3.0, 5.0]]
+    assert th.trapping_polygon(flow("x' = -x; y' = -y"), [(-1.0, 1.0), (-1.0, 1.0)], strictly=True).applies
     rivals = th.trapping_polygon(flow(RIVALS), [(0.0, 3.0), (0.0, 3.0)])
     assert rivals.applies  # tangent along both axes
     assert not th.trapping_polygon(flow(RIVALS), [(0.0, 3.0), (0.0, 3.0)], strictly=True).applies
@@ -119,7 +120,7 @@ def test_a_convex_region_with_a_point_inside_needs_no_corners():
     cut = th.where([(-1.0, 1.0), (-1.0, 1.0)], lambda x: 1.5 - x[0] - x[1])
     corners = lambda region: status(th.nagumo(flow("x' = -x; y' = -y"), region, budget=500), "corners")
     assert corners(cut) == "holds"
-    thin = th.Region(cut.sides, (lambda x: -((x[0] + x[1]) ** 2),), True, "a line", True, True)
+    thin = th.Region(cut.sides, (lambda x: -((x[0] + x[1]) ** 2), lambda x: 2 - x[0]), True, "a line", True, True)
     assert corners(thin) != "holds"
 
 
