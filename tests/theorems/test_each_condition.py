@@ -12,6 +12,7 @@ from analysis import theorems as th
 from analysis.theorems.boundary import bounded
 from analysis.theorems.conditions import Conditions, Hypothesis, decided, together
 from analysis.theorems.maps.periods import point_of_period
+from analysis.theorems.matrices import leading_minors
 from analysis.theorems.subdivision import positive
 
 LINE, SQUARE = [(-1.0, 1.0)], [(-1.0, 1.0), (-1.0, 1.0)]
@@ -424,3 +425,10 @@ def test_a_row_takes_over_all_that_intervals_decided():
     open_ = decided("a", "b", positive(lambda x: x[0], th.box([(0.0, 1.0)]), budget=3))
     assert (open_.status, len(open_.left) > 0) == ("undecided", True)
     assert np.isfinite(open_.margin)
+
+
+def test_determinants_and_minors_of_matrices_of_functions():
+    A = np.array([[2.0, -1.0, 0.5, 3.0], [0.0, 1.5, 1.0, -2.0], [4.0, 1.0, -1.0, 0.25], [1.0, 2.0, 3.0, 5.0]])
+    matrix = lambda x: x[0] * jnp.asarray(A)
+    minors = [float(minor(jnp.ones(1))) for minor in leading_minors(matrix, 4)]
+    assert minors == pytest.approx([np.linalg.det(A[:k, :k]) for k in range(1, 5)])

@@ -72,6 +72,8 @@ MUTANTS = (
            tests=_case("each_condition", "inputs_of_both_signs_bound_the_states")),
     Mutant("theorems: any time between switches is enough", "dwell_time", "gap > 0", "gap > -100",
            tests=("tests/theorems/test_switching.py",)),
+    Mutant("theorems: the bound of V'' is less sharp", "_is_bounded", "rtol=0.1", "rtol=0.2", beside="barbalat",
+           equivalent="a bound that is less sharp is a bound"),
     # structure
     Mutant("theorems: the sign of one component counts for an order", "cooperative",
            "sign * way[i] * way[j]", "sign * way[i]", tests=_case("synthesis", "an_order_that_is_given_is_checked")),
