@@ -82,6 +82,7 @@ def test_a_polygon_for_glycolysis_has_a_periodic_orbit():
     assert found.region is not None
     corners = found.curves["polygon"]
     assert np.array_equal(corners[0], corners[-1])
+    assert np.max(corners, axis=0) == pytest.approx([7.3828125, 4.6875])  # on the right there is a corner, and no edge
     edges, nexts = np.diff(corners, axis=0), np.roll(np.diff(corners, axis=0), -1, axis=0)
     assert np.all(edges[:, 0] * nexts[:, 1] - edges[:, 1] * nexts[:, 0] > 0)  # convex
     room = [g(one) for g in found.region.inside for one in corners]

@@ -74,6 +74,8 @@ MUTANTS = (
            tests=("tests/theorems/test_switching.py",)),
     Mutant("theorems: the bound of V'' is less sharp", "_is_bounded", "rtol=0.1", "rtol=0.2", beside="barbalat",
            equivalent="a bound that is less sharp is a bound"),
+    Mutant("theorems: one half is too long a step of Newton's method", "_decided", "h > 0.5", "h >= 0.5",
+           beside="newton_kantorovich", equivalent="one half itself is decided before"),
     # structure
     Mutant("theorems: the sign of one component counts for an order", "cooperative",
            "sign * way[i] * way[j]", "sign * way[i]", tests=_case("synthesis", "an_order_that_is_given_is_checked")),
