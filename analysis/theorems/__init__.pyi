@@ -59,6 +59,10 @@ from .structure.positivity import positivity as positivity
 from .subdivision import Decision as Decision
 from .switching.common_lyapunov import common_lyapunov as common_lyapunov
 from .switching.dwell_time import dwell_time as dwell_time
+from .synthesis.contraction_norm import contraction_norm as contraction_norm
+from .synthesis.dulac_function import dulac_function as dulac_function
+from .synthesis.monotone import monotone as monotone
+from .synthesis.trapping_polygon import trapping_polygon as trapping_polygon
 from .timescales.averaging import averaging as averaging
 from .timescales.canard_point import canard_point as canard_point
 from .timescales.fenichel import fenichel as fenichel

@@ -267,3 +267,13 @@ def test_the_order_of_sharkovskii_is_written(period, said):
 def test_bad_input_is_named(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_the_witness_of_a_set_that_is_not_covered_is_a_point_of_an_edge():
+    """The right edge of set 1 is at x = -1, and its image has to lie beyond x = 3, the right side of set 2."""
+    (row,) = th.horseshoe(henon(4.8), SETS, covers=[(0, 0), (0, 1), (1, 0)]).failing
+    assert row.witness is not None
+    x, y = row.witness
+    assert x == -1
+    assert -3 <= y <= 3
+    assert 4.8 - x**2 + 0.3 * y < 3
