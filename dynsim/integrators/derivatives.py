@@ -76,8 +76,13 @@ def in_either_mode(program: Callable[..., Any], *given: Any) -> Any:
 
 def in_reverse_mode_once(program: Callable[..., Any], refusal: ArgumentError, *given: Any) -> Any:
     """Evaluate `program(*given)`, whose derivatives but the first one in reverse mode are refused."""
+    return not_forwards(program, refusal, *_once_in_reverse(given, refusal))
+
+
+def not_forwards(program: Callable[..., Any], refusal: ArgumentError, *given: Any) -> Any:
+    """Evaluate `program(*given)`, whose derivatives in forward mode, which it does not have, are refused."""
     try:
-        return program(*_once_in_reverse(given, refusal))
+        return program(*given)
     except TypeError as error:
         _check_forwards(error)
     raise refusal

@@ -35,7 +35,7 @@ from dynsim.integrators.base import (
     step_limit,
     unchanged,
 )
-from dynsim.integrators.derivatives import in_either_mode, in_forward_mode_only, is_traced
+from dynsim.integrators.derivatives import in_either_mode, in_forward_mode_only, is_traced, not_forwards
 from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent, is_implicit
 from dynsim.integrators.events import (
     at_end,
@@ -118,7 +118,9 @@ class Diffrax(AbstractIntegrator):
         if isinstance(self.adjoint, dfx.ForwardMode):
             return in_forward_mode_only(program(self, *given))
         if self.adjoint is not None:
-            return program(self, *given)
+            must = "be left out, or be `diffrax.ForwardMode()`, for derivatives in forward mode"
+            refusal = ArgumentError("adjoint", must, f"is {type(self.adjoint).__name__}")
+            return not_forwards(program, refusal, self, *given)
         forwards = dataclasses.replace(self, adjoint=FORWARDS)
         return in_either_mode(lambda reverse, *given: program(self if reverse else forwards, *given), *given)
 

@@ -14,6 +14,7 @@ from dynsim.simulation.dense import dense_output
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.hybrid import crossings
 from dynsim.simulation.simulate import simulate, simulate_until
+from dynsim.simulation.sweep import sweep
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Pendulum
 
@@ -84,6 +85,13 @@ def test_other_second_derivatives_in_reverse_mode_are_refused_in_one_sentence():
             jax.eval_shape(derivative, P, X)
     with pytest.raises(ArgumentError, match=REFUSED):
         jax.hessian(of_all)(P)
+    for adjoint in (diffrax.DirectAdjoint(), diffrax.RecursiveCheckpointAdjoint()):
+        with pytest.raises(
+            ArgumentError, match=f"`adjoint` must be left out, or be .*, but is {type(adjoint).__name__}"
+        ):
+            jax.jacfwd(lambda x, one=Diffrax(adjoint=adjoint): riccati(P, x, integrator=one))(X)
+    with pytest.raises(ArgumentError, match="`function` must depend on known numbers .* but `sweep` runs outside"):
+        jax.grad(lambda p: sweep(lambda a: a * p, {"a": [1.0]})["value"].values[0])(P)
     of_starts = jax.jit(lambda x: ensemble(flow_of(P), x[None, None], [0.0, T], lambda t, x: x[0]).values)
     with pytest.raises(ArgumentError, match="`y0s` must be known numbers within `jit`, where `jax.vmap` of"):
         of_starts(X)
