@@ -93,11 +93,10 @@ def simplex_portrait(
 
     Example:
         >>> import dynsim as ds
-        >>> import jax.numpy as jnp
         >>> from analysis.dynamics import simplex_portrait
         >>> spread = ds.FunctionFlow(lambda t, x: 1 / 3 - x, ds.Simplex())
         >>> print(simplex_portrait(spread))
-        stable node (0.333333, 0.333333, 0.333333)
+        stable star node (0.333333, 0.333333, 0.333333)
     """
     if len(flow.names) not in (0, 3):
         raise ArgumentError("flow", "have three states", f"has {len(flow.names)}")
