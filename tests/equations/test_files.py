@@ -61,6 +61,21 @@ def test_options_become_ranges_and_comments_are_left_out():
     assert quantities == [14.0, 7.0, 21.0]
 
 
+def test_each_option_is_read_or_named():
+    text = from_ode(
+        "wiener w\npar q=2\nx'=-q*x+w\n@ dt=.05,bounds=100,meth=CVODE,total=30 maxstor=5000\n@ xp=t,xlo=0,xhi=9,yp=x\n"
+        "@ ylo=0,yhi=inf,parmin=1\ndone"
+    )
+    assert text.endswith("\n# not used: maxstor, xp, xlo, xhi, yp, ylo, yhi, parmin")
+    flow = ds.system(text)
+    assert flow.defaults == (("step_size", "0.05"), ("bounds", "100.0"), ("integrator", "stiff"))
+    assert ds.system(str(flow.flow)).defaults == flow.defaults
+    map = ds.system(from_ode("x(t+1)=2*x\n@ dt=-1,bounds=0,total=40,method=euler,xp=x,xlo=0,xhi=2\ndone"))
+    assert (map.defaults, map.ranges) == ((), (("x", 0.0, 2.0), ("t", 0.0, 40.0)))
+    assert ds.system("x' = -x # simulate: bounds=3").defaults == (("bounds", "3"),)
+    assert ds.system("x' = -x\n# simulate: rtol=1, bounds=-, integrator=euler").defaults == ()
+
+
 def test_a_discrete_method_makes_a_map():
     logistic = ds.system(from_ode("x'=a*x*(1-x)\npar a=3.2\ninit x=.1\n@ meth=discrete,total=400\ndone"))
     orbit = np.asarray(ds.iterate(logistic, jnp.array([0.1]), 300).ys)
