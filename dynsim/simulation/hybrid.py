@@ -17,6 +17,7 @@ from dynsim._core.types import State, TimesLike
 from dynsim._core.validation import function, integer
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
+from dynsim.integrators.derivatives import check_not_traced
 from dynsim.integrators.events import NOISE, AfterReset, rounded
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
@@ -180,6 +181,8 @@ def simulate_hybrid(
     """
     check_flow(flow)
     check_integrator(integrator)
+    must, but = "be left to `analysis.dynamics.final_state`", "`simulate_hybrid` runs outside of JAX"
+    check_not_traced("transitions", must, but, flow, y0, ts)
     if error_estimate:
         options = {"dwell": dwell, "max_transitions": max_transitions}
         y = as_state("y0", y0)

@@ -159,6 +159,10 @@ def test_bad_runs_are_refused_in_one_sentence():
         saltation_matrix(BALL, bounces(0.7)[0], 0.0, jnp.zeros(2))
     with pytest.raises(ValueError, match="Argument `transition` must be a `Transition`"):
         saltation_matrix(BALL, GROUND, 0.0, jnp.zeros(2))
+    end = lambda x: final_state(run, BALL, x, bounces(0.7))[0]
+    for derivative in (jax.jacfwd(end), jax.hessian(end), jax.jacrev(jax.grad(end))):
+        with pytest.raises(ValueError, match=r"`run` must be differentiated once, in reverse mode \(`jax.grad`"):
+            jax.eval_shape(derivative, jnp.array([0.5, 0.0]))
     late = simulate_hybrid(
         FREE, [0.0, 1.0], [0.0, 1.0], [Transition("one", Event(Floor(1.0)), unchanged)], integrator=TIGHT
     )

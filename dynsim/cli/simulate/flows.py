@@ -1,7 +1,6 @@
 """`dynsim simulate SYSTEM`: simulate one trajectory or an ensemble of a flow, or iterate a map."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, sta
 from dynsim.cli.building.systems import found, warn_below_zero
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as, warn
 from dynsim.cli.parsing.outputs import write_out
+from dynsim.cli.parsing.ranges import check_times
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
@@ -83,7 +83,7 @@ def main(words: Sequence[str]) -> int:
         refuse_unused(o, WITHOUT_TRANSITIONS, "for equations with transitions `when(...)`")
     if isinstance(flow, AbstractMap):
         refuse_unused(asked, ("begin",), "for a map")
-    check_times(o)
+    check_times(*o.times)
     check_direction(o, flow, hybrid)
     check_noise(asked, flow, density=densities.wanted(o))
     if o.members > 1 or densities.wanted(o):
@@ -217,15 +217,6 @@ def check_sizes(o: Simulate) -> None:
     check_memory(
         predicted, tokens=tokens, dimension=o.token_dimension, heads=o.heads, frames=o.frames, members=o.members
     )
-
-
-def check_times(o: Simulate) -> None:
-    """Raise `ValueError` for times that are not finite, or are the same."""
-    for name, time in (("begin", o.times[0]), ("end", o.times[1])):
-        if not math.isfinite(time):
-            raise ArgumentError(name, "be a finite number", f"is {time}")
-    if o.times[1] == o.times[0]:
-        raise ArgumentError("end", f"differ from the initial time, {o.times[0]:g}", f"is {o.times[1]:g}")
 
 
 def check_direction(o: Simulate, flow: Any, hybrid: HybridSystem | None) -> None:
