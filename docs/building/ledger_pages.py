@@ -162,8 +162,8 @@ def _history(found: list[tuple[str, str, str, str]]) -> list[str]:
         f"| {date} | {version} | {finding} | {f'`{digest}`' if digest else ''} |"
         for date, version, finding, digest in reversed(found)
     ]
-    head = ["## History of the finding\n", "| report | dynsim | finding | digest of the claims |", "|---|---|---|---|"]
-    return [*head, *rows, "\nThe digest changes with the text or the code of a claim on the statement.\n"]
+    head = ["## History of the finding\n", "| report | dynsim | finding | digest |", "|---|---|---|---|"]
+    return [*head, *rows, "\nThe digest changes with the text or the code of the claims on the statement.\n"]
 
 
 def _claim(claim: dict[str, Any]) -> list[str]:
