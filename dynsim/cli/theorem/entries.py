@@ -42,7 +42,7 @@ ENTRIES: dict[str, TheoremEntry] = {
         (*REGION, "backwards"), "a trapping region of the plane without equilibria has a periodic orbit",
     ),
     "lienard": TheoremEntry(
-        lambda o, g: _checked("lienard")(g.system), (),
+        lambda o, g: _checked("lienard")(g.system, reach=o.reach, budget=o.boxes), ("reach",),
         "odd forces and even damping give exactly one periodic orbit in the plane",
     ),
     "index-theory": TheoremEntry(
@@ -209,12 +209,12 @@ ENTRIES: dict[str, TheoremEntry] = {
         "periodic orbits leave an equilibrium",
     ),
     "flip": TheoremEntry(
-        lambda o, g: _checked("flip")(*g.parameter(), g.near()), ("parameter", "near"),
-        "a cycle of period two leaves a fixed point of a map",
+        lambda o, g: _checked("flip")(*g.parameter(), g.near(), period=g.steps(1)), ("parameter", "near", "period"),
+        "a cycle of twice the period leaves a fixed point or a cycle of a map",
     ),
     "neimark-sacker": TheoremEntry(
-        lambda o, g: _checked("neimark_sacker")(*g.parameter(), g.near()), ("parameter", "near"),
-        "an invariant circle leaves a fixed point of a map",
+        lambda o, g: _checked("neimark_sacker")(*g.parameter(), g.near(), period=g.steps(1)),
+        ("parameter", "near", "period"), "an invariant circle leaves a fixed point of a map, or circles leave a cycle",
     ),
     "cusp": TheoremEntry(
         lambda o, g: _checked("cusp")(*g.parameters(), g.near()), ("parameter", "near"),
@@ -253,7 +253,7 @@ ENTRIES: dict[str, TheoremEntry] = {
         "a point of period three gives points of all periods, and chaos",
     ),
     "sharkovskii": TheoremEntry(
-        lambda o, g: _checked("sharkovskii")(g.system, g.sides(), period=g.steps(), budget=o.boxes), ("box", "period"),
+        lambda o, g: _checked("sharkovskii")(g.system, g.sides(), period=g.steps(3), budget=o.boxes), ("box", "period"),
         "a point of one period gives points of all later ones in Sharkovskii's order",
     ),
     "horseshoe": TheoremEntry(

@@ -198,9 +198,9 @@ class TheoremInput:
             return default
         return self.o.period
 
-    def steps(self) -> int:
+    def steps(self, default: int) -> int:
         """The number of `--period` as a number of steps."""
-        value = self.period(3)
+        value = self.period(default)
         if value != int(value):
             raise ArgumentError("period", "be a number of steps", f"is {value:g}")
         return int(value)

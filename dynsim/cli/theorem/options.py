@@ -41,7 +41,7 @@ class Theorem(SystemOptions):
     the mean drift (foster, 1 if it is left out)"""
     reach: float | None = None
     """half the side of the box around the start of Newton's method, by default 0.1; for lyapunov-quadratic and
-    lyapunov-polynomial, the largest distance from the equilibrium"""
+    lyapunov-polynomial, the largest distance from the equilibrium; for lienard, the largest |x| that counts as near"""
     degree: int = 2
     """the degree of a polynomial Lyapunov function that is looked for"""
     weights: tuple[float, ...] = ()
@@ -53,7 +53,8 @@ class Theorem(SystemOptions):
     gain: float = 1.0
     """the factor of the squared input in input-to-state stability"""
     period: float | None = None
-    """the time after which the field repeats itself, or the least period for Sharkovskii's theorem, by default 3"""
+    """the time after which the field repeats itself; the least period for Sharkovskii's theorem, by default 3; or the
+    number of points of a cycle of a map (flip, neimark-sacker), by default 1"""
     modes: str = ""
     """the modes of a switched system, as values of a parameter: NAME=VALUE,VALUE"""
     time: float | None = None
