@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.validated.intervals import IntervalFunction
-from analysis.theorems.algebra import cancelled_entries, is_zero
+from analysis.theorems.algebra import cancelled_entries
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis, known, together
 from analysis.theorems.fields import Field
 from analysis.theorems.identities import identically_zero
@@ -51,11 +51,15 @@ def oscillator_of(field: Field) -> tuple[Hypothesis, Oscillator]:
     mixed = lambda z: jnp.stack([second(z)[0, 0, 1], second(z)[0, 1, 1], second(z)[1, 1, 1]])
     on_axis = lambda x: jnp.stack([x, jnp.zeros_like(x)])
     slope = jax.jacfwd(field)
-    ways = is_zero(lambda x: field(on_axis(x[0]))[:1], 1), is_zero(lambda z: slope(z)[1, 1:], 2)
+    zero = lambda fn, n: identically_zero("", "", fn, box([(-REACHES[0], REACHES[0])] * n)).status
+    ways = zero(lambda x: field(on_axis(x[0]))[:1], 1), zero(lambda z: slope(z)[1, 1:], 2)
     c = IntervalFunction(lambda z: slope(z)[0, 1:], 2).values(np.zeros((1, 2, 2)))[0, 0]
-    linear = is_zero(mixed, 2)
-    known_ = linear is not None and None not in ways
-    form = True if linear and any(ways) and c[0] > 0 else False if known_ or c[1] <= 0 else None
+    linear = zero(mixed, 2)
+    form = None
+    if linear == FAILS or ways == (FAILS, FAILS) or c[1] <= 0:
+        form = False
+    elif linear == HOLDS and HOLDS in ways and c[0] > 0:
+        form = True
 
     def damping(x: Any) -> Any:
         J = slope(on_axis(x))
