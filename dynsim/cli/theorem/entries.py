@@ -16,6 +16,7 @@ class TheoremEntry(NamedTuple):
     call: Callable[[Theorem, TheoremInput], "Conditions"]
     options: tuple[str, ...]
     says: str
+    hybrid: bool = False
 
 
 def _checked(name: str) -> Callable[..., Any]:
@@ -145,6 +146,20 @@ ENTRIES: dict[str, TheoremEntry] = {
     "dwell-time": TheoremEntry(
         lambda o, g: _checked("dwell_time")(g.modes(), time=o.time), ("modes", "time"),
         "slow switching between stable linear modes is stable",
+    ),
+    "multiple-lyapunov": TheoremEntry(
+        lambda o, g: _checked("multiple_lyapunov")(
+            **g.hybrid_parts(), rate=o.rate, dwell=o.time or 0.0, budget=o.boxes
+        ),
+        (*REGION, "function", "near", "rate", "time"),
+        "a function for each mode, which is no larger after a switch, shows stability of a hybrid system", hybrid=True,
+    ),
+    "order-conditions": TheoremEntry(
+        lambda o, g: _checked("order_conditions")(
+            o.method, g.system, g.region() if o.box or o.ball or o.annulus else None, strong=o.strong, weak=o.weak,
+            dimension=len(g.names),
+        ),
+        (*REGION, "method", "strong", "weak"), "an integrator of an equation with noise has a strong or a weak order",
     ),
     "perron-frobenius": TheoremEntry(
         lambda o, g: _checked("perron_frobenius")(g.system, primitive=o.primitive), ("primitive",),

@@ -26,9 +26,11 @@ class Theorem(SystemOptions):
     annulus: tuple[float, ...] = ()
     """an annulus as the region: the components of its centre and the inner and the outer radius"""
     where: tuple[str, ...] = ()
-    """inequalities as the region: functions that are at least 0 in it, such as '4 - x^2 - y^2'"""
+    """inequalities as the region: functions that are at least 0 in it, such as '4 - x^2 - y^2'; for multiple-lyapunov,
+    where a mode is active, and they may name the parameters that transitions set"""
     function: str = ""
-    """the Lyapunov function, the Dulac function or the first integral, as a text"""
+    """the Lyapunov function, the Dulac function or the first integral, as a text; for multiple-lyapunov, it may name
+    the parameters that transitions set"""
     near: tuple[float, ...] = ()
     """the equilibrium, or a point near it, and for lasalle several one after the other; for Picard and Lindeloef,
     Newton's method and Tikhonov, the start"""
@@ -58,7 +60,15 @@ class Theorem(SystemOptions):
     modes: str = ""
     """the modes of a switched system, as values of a parameter: NAME=VALUE,VALUE"""
     time: float | None = None
-    """the mean time between switches, or the final time of the reduced problem of Tikhonov's theorem"""
+    """the mean time between switches, the least time in each mode (multiple-lyapunov), or the final time of the reduced
+    problem of Tikhonov's theorem"""
+    method: str = "euler-maruyama"
+    """the integrator for equations with noise: euler-maruyama, milstein, euler-heun, stochastic-heun, sra1, sriw1 or
+    platen-weak-2"""
+    strong: float | None = None
+    """the strong order that is asked for: 0.5, 1 or 1.5"""
+    weak: int | None = None
+    """the weak order that is asked for: 1 or 2"""
     jump: tuple[str, ...] = ()
     """the jumps of a chain, each as RATE:CHANGES, such as 'k:1,0' 'g*x:-1,0'"""
     beyond: int = 1
@@ -99,6 +109,7 @@ class Theorem(SystemOptions):
 
 OWN = (
     "box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "degree", "weights",
-    "drive", "supply", "gain", "period", "modes", "time", "jump", "beyond", "primitive", "fast", "turned", "backwards",
-    "strictly", "semidefinite", "conservative", "competitive", "sets", "covers", "iterates", "homoclinic",
+    "drive", "supply", "gain", "period", "modes", "time", "method", "strong", "weak", "jump", "beyond", "primitive",
+    "fast", "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive", "sets", "covers",
+    "iterates", "homoclinic",
 )  # fmt: skip
