@@ -95,7 +95,7 @@ def order_conditions(
         raise ArgumentError("weak", "be 1 or 2", f"is {weak}")
     scheme = _method(method)
     kind = "strong" if weak is None else "weak"
-    order = float(strong if weak is None else weak)
+    order = float(weak or strong or 0.0)
     where, rows, additive, numbers = None, [], False, {"order": order}
     if flow is not None:
         where = None if region is None else as_region(region)

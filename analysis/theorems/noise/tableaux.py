@@ -188,7 +188,7 @@ _SECOND = [[0, 0], [1, 0]]
 METHODS = {
     "euler-maruyama": StochasticTableau([1], {"I1": [1]}, name="Euler-Maruyama"),
     "milstein": StochasticTableau(
-        [1, 0], {"I1": [1, 0], "I11": [-1, 1]}, B1={"sqrt(h)": _SECOND}, name="Milstein, with a difference for b'"
+        [1, 0], {"I1": [1, 0], "I11": [-1, 1]}, B1={"sqrt(h)": _SECOND}, name="Milstein's method, with a difference for b'"
     ),
     "euler-heun": StochasticTableau(
         [1, 0], {"I1": ["1/2", "1/2"]}, B1={"I1": _SECOND}, calculus="stratonovich", name="Euler-Heun"
@@ -201,7 +201,7 @@ METHODS = {
         ["1/2", "1/2", 0], {"I1": ["1/2", "1/4", "1/4"], "I11": [0, "1/2", "-1/2"]},
         [[0, 0, 0], [1, 0, 0], [0, 0, 0]], {"I1": [[0, 0, 0], [1, 0, 0], [0, 0, 0]]},
         [[0, 0, 0], [1, 0, 0], [1, 0, 0]], {"sqrt(h)": [[0, 0, 0], [1, 0, 0], [-1, 0, 0]]},
-        name="Platen, weak order 2",
+        name="Platen's method",
     ),
     "sra1": StochasticTableau(
         ["1/3", "2/3"], {"I1": [1, 0], "I10": [-1, 1]}, [[0, 0], ["3/4", 0]], {"I10": [[0, 0], ["3/2", 0]]}, name="SRA1"

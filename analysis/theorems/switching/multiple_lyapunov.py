@@ -125,11 +125,11 @@ def multiple_lyapunov(
         raise ArgumentError("switches", "be one or more `Switch` objects", "are none")
     rows = [vanishes(f"mode {k} rests", "f(x*) = 0", one.field, at) for k, one in enumerate(found, 1)]
     if any(row.status != HOLDS for row in rows):
-        return _conditions(where, modes, rows, {})
+        return _conditions(where, modes, rows, named, {})
     rows += [smooth_both(one.field, one.height, n) for one in found]
     rows += [*kept_in_box(where, budget), *(stationary(one.height, at, f"V{k}") for k, one in enumerate(found, 1))]
     if any(row.status == FAILS for row in rows):
-        return _conditions(where, modes, rows, {})
+        return _conditions(where, modes, rows, named, {})
     for k, one in enumerate(found, 1):
         part = Part(where, at, near, one.inside)
         fall = lambda x, m=one: -jnp.dot(jax.grad(m.height)(x), m.field(x)) - m.rate * m.height(x)
@@ -144,15 +144,18 @@ def multiple_lyapunov(
     if dwell > 0:
         rows.append(known("each mode is kept for a least time", f"dwell >= {dwell:g}", True, "told"))
     numbers = {"c": _level(found, where, budget)} if all(row.status == HOLDS for row in rows) else {}
-    return _conditions(where, modes, rows, numbers)
+    return _conditions(where, modes, rows, named, numbers)
 
 
-def _conditions(where: Region, modes: Any, rows: list[Hypothesis], numbers: dict[str, float]) -> Conditions:
+def _conditions(
+    where: Region, modes: Any, rows: list[Hypothesis], switches: Sequence[Switch], numbers: dict[str, float]
+) -> Conditions:
+    guards = {f"from mode {one.source + 1} to {one.target + 1}": one.guard for one in switches}
     return Conditions(
         "Multiple Lyapunov functions", SOURCE, tuple(rows),
         "the equilibrium is asymptotically stable, and starts in the domain of mode i with V_i - V_i(x*) < c tend to "
         "it, for all solutions that switch a finite number of times in any finite time",
-        "these functions do not show that switching is stable", where, modes[0], numbers,
+        "these functions do not show that switching is stable", where, modes[0], numbers, guards,
     )  # fmt: skip
 
 

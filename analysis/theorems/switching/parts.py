@@ -67,7 +67,7 @@ class Part:
         inner = [positive(minor, self.near, budget=budget) for minor in minors]
         if inner and all(one.status == "holds" for one in inner):
             return [*outside, *inner]
-        if helped is None and direct.status == "fails" and not np.array_equal(direct.witness, self.at):
+        if helped is None and direct.witness is not None and not np.array_equal(direct.witness, self.at):
             return [*outside, direct]
         half = (self.near.sides[:, 1] - self.near.sides[:, 0]) / 32
         small = box(np.stack([self.at - half, self.at + half], axis=1))
