@@ -188,7 +188,8 @@ _SECOND = [[0, 0], [1, 0]]
 METHODS = {
     "euler-maruyama": StochasticTableau([1], {"I1": [1]}, name="Euler-Maruyama"),
     "milstein": StochasticTableau(
-        [1, 0], {"I1": [1, 0], "I11": [-1, 1]}, B1={"sqrt(h)": _SECOND}, name="Milstein's method, with a difference for b'"
+        [1, 0], {"I1": [1, 0], "I11": [-1, 1]}, B1={"sqrt(h)": _SECOND},
+        name="Milstein's method, with a difference for b'",
     ),
     "euler-heun": StochasticTableau(
         [1, 0], {"I1": ["1/2", "1/2"]}, B1={"I1": _SECOND}, calculus="stratonovich", name="Euler-Heun"

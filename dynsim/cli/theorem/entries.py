@@ -99,8 +99,10 @@ ENTRIES: dict[str, TheoremEntry] = {
         (*REGION, "function", "near", "semidefinite"), "a function that falls along solutions shows stability",
     ),
     "lasalle": TheoremEntry(
-        lambda o, g: _checked("lasalle")(g.system, g.function(), g.region(), g.points(), budget=o.boxes),
-        (*REGION, "function", "near"), "a function that does not grow leads all solutions to equilibria",
+        lambda o, g: _checked("lasalle")(
+            g.system, g.function(), g.region(), g.points(), rests_along=o.along or None, budget=o.boxes
+        ),
+        (*REGION, "function", "near", "along"), "a function that does not grow leads all solutions to equilibria",
     ),
     "lyapunov-quadratic": TheoremEntry(
         lambda o, g: _checked("lyapunov_quadratic")(

@@ -34,6 +34,8 @@ class Theorem(SystemOptions):
     near: tuple[float, ...] = ()
     """the equilibrium, or a point near it, and for lasalle several one after the other; for Picard and Lindeloef,
     Newton's method and Tikhonov, the start"""
+    along: tuple[float, ...] = ()
+    """the direction of a line through the equilibrium on which the function of lasalle rests"""
     parameter: tuple[str, ...] = ()
     """the parameter of a bifurcation with its value nearby: NAME=VALUE; two of them for a cusp and the like"""
     norm: Literal["1", "2", "inf"] = "2"
@@ -108,8 +110,8 @@ class Theorem(SystemOptions):
 
 
 OWN = (
-    "box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "degree", "weights",
-    "drive", "supply", "gain", "period", "modes", "time", "method", "strong", "weak", "jump", "beyond", "primitive",
-    "fast", "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive", "sets", "covers",
-    "iterates", "homoclinic",
+    "box", "ball", "annulus", "where", "function", "near", "along", "parameter", "norm", "rate", "reach", "degree",
+    "weights", "drive", "supply", "gain", "period", "modes", "time", "method", "strong", "weak", "jump", "beyond",
+    "primitive", "fast", "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive", "sets",
+    "covers", "iterates", "homoclinic",
 )  # fmt: skip
