@@ -89,6 +89,7 @@ def test_balls_about_equilibria_must_not_meet():
         th.lasalle(WELL, energy, BELOW, THREE, cut=0.5)
 
 
+@pytest.mark.slow
 def test_a_function_that_rests_on_a_line_leads_to_the_equilibrium_if_solutions_leave_the_line():
     V = lambda s: (s[0] ** 2 + s[1] ** 2) / 2
     inside = th.where([(-1.1, 1.1), (-1.1, 1.1)], lambda s: 0.5 - V(s), bounds=False)

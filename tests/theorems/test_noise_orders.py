@@ -61,9 +61,9 @@ LINEAR = "x' = -x + 0.1*x*dW1"
             "euler-heun", "x' = -x + y*dW1; y' = -y + dW2", "stratonovich",
             [("the directions of the noise commute", "fails")],
         ),
-        (
+        pytest.param(
             "milstein", "x' = -x + x*dW1 + 1e-30*y*dW2; y' = -y + dW2", "ito",
-            [("each component has noise of its own, which depends only on it", "fails")],
+            [("each component has noise of its own, which depends only on it", "fails")], marks=pytest.mark.slow,
         ),
         (
             "milstein", "x' = -x*tanh(x) + 0.1*dW1 + 0*x*dW1", "ito",
@@ -90,6 +90,10 @@ def test_products_of_integrals_are_those_of_ito_and_of_stratonovich():
         (lambda: th.order_conditions("milstein", strong=2), "`strong` must be 0.5, 1 or 1.5"),
         (lambda: th.order_conditions("milsten", strong=1), "milstein"),
         (lambda: th.order_conditions("milstein", ds.system("x' = -x"), strong=1), "`flow` must be"),
+        (
+            lambda: th.order_conditions("milstein", ds.system("x' = -x + t*dW1"), strong=1),
+            "`flow` must have noise that does not depend on time",
+        ),
         (lambda: th.StochasticTableau([1], {"I2": [1]}), "`beta` must name variables"),
         (lambda: th.StochasticTableau([1], {"I1": [1, 0]}), "`beta` must have 1 entries"),
         (lambda: th.StochasticTableau(["a"], {"I1": [1]}), "`alpha` must hold numbers or fractions"),

@@ -186,10 +186,12 @@ class _Equation:
         self.drift: Field = field_of(flow.flow, n, "the theorem on orders of integrators")
         shape = flow.increment_shapes(jnp.zeros(()), jnp.zeros(n)).shape
         self.count = shape[0]
-        zero = jnp.zeros(())
-        self.noise = lambda x: jnp.stack(
-            [jnp.reshape(flow.kick(zero, x, jnp.asarray(unit)), (n,)) for unit in np.eye(self.count)], axis=1
+        pushed = lambda z: jnp.stack(
+            [jnp.reshape(flow.kick(z[n], z[:n], jnp.asarray(unit)), (n,)) for unit in np.eye(self.count)], axis=1
         )
+        if not is_zero(lambda z: jnp.ravel(jax.jacfwd(pushed)(z)[..., n]), n + 1):
+            raise ArgumentError("flow", "have noise that does not depend on time", "may depend on it")
+        self.noise = lambda x: pushed(jnp.append(x, 0.0))
 
     @property
     def where(self) -> Region:

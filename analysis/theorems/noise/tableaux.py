@@ -38,6 +38,14 @@ class StochasticTableau:
         B0, B1: noise in these stages by random variable, (stages, stages) each.
         calculus: "ito" or "stratonovich".
         name: the name of the method.
+
+    Example:
+        >>> from analysis.theorems import StochasticTableau, order_conditions
+        >>> later = [[0, 0], [1, 0]]
+        >>> heun = StochasticTableau(["1/2", "1/2"], {"I1": ["1/2", "1/2"]}, later, {"I1": later}, later, {"I1": later},
+        ...                          calculus="stratonovich")
+        >>> order_conditions(heun, strong=1).applies
+        True
     """
 
     alpha: Sequence[Any]

@@ -33,7 +33,8 @@ def hybrid_modes(hybrid: HybridSystem) -> tuple[list[EquationFlow], list[Switch]
         The flows of the modes, and the switches.
 
     Raises:
-        ValueError: for a transition that sets a parameter to a value that depends on the state, or too many modes.
+        ValueError: for a transition that sets a parameter to a value that depends on the state, guards or values that
+            depend on time, or too many modes.
 
     Example:
         >>> import dynsim as ds
@@ -67,7 +68,10 @@ def _quantity(flow: EquationFlow, name: str) -> Callable[[Any], Any]:
     """A quantity of a flow as a function of the state; one that is a number is a parameter."""
     if name in flow.parameters:
         return lambda x: jnp.asarray(flow.parameters[name], float)
-    return lambda x: jnp.reshape(flow.quantity(name, jnp.zeros(()), x), ())
+    value = lambda z: jnp.reshape(flow.quantity(name, z[0], z[1:]), ())
+    if not is_zero(lambda z: jax.grad(value)(z)[:1], 1 + len(flow.names)):
+        raise ArgumentError("hybrid", "have guards and values without time", f"has `{name}`, which may depend on it")
+    return lambda x: value(jnp.append(jnp.zeros(1), x))
 
 
 def _constant(flow: EquationFlow, quantity: str, name: str) -> np.ndarray:

@@ -16,7 +16,7 @@ from analysis.theorems.definite import above, core_of, stationary
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.regions import Condition, Region, as_region, point
-from analysis.theorems.subdivision import BUDGET, least_value
+from analysis.theorems.subdivision import BUDGET, Decision, least_value
 from analysis.theorems.switching.parts import Part, is_same, vanishes_on
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
@@ -234,7 +234,7 @@ def _across(one: Switch, modes: Sequence[_Mode], part: Part, budget: int) -> lis
     if growth == 1 and vanishes_on(gap, one.guard, n, part.at):
         rows = [known(words, sense.replace("<=", "="), True)]
     else:
-        rows = [together(words, sense, part.positive_off(gap, budget, strictly=growth != 1))]
+        rows = [_on_guard(words, sense, part.positive_off(gap, budget, strictly=growth != 1))]
     if one.reset is not None:
         rows.append(
             vanishes(f"the switch {name} keeps the equilibrium", "R(x*) = x*", lambda x: reset(x) - part.at, part.at)
@@ -249,7 +249,14 @@ def _across(one: Switch, modes: Sequence[_Mode], part: Part, budget: int) -> lis
 def _lands(words: str, reset: Callable[[Any], Any], part: Part, inside: Sequence[Condition], budget: int) -> Hypothesis:
     """Decide whether states after a switch satisfy inequalities."""
     parts = [part.decide(lambda x, g=g: jnp.reshape(g(reset(x)), ()), part.region, False, budget) for g in inside]
-    return together(words, "g(R(x)) >= 0 on the guard", parts)
+    return _on_guard(words, "g(R(x)) >= 0 on the guard", parts)
+
+
+def _on_guard(words: str, sense: str, parts: list[Decision]) -> Hypothesis:
+    """Join decisions on a guard; where it does not meet the region there is nothing to show."""
+    if all(one.is_empty for one in parts):
+        return known(words, "the guard does not meet the region where the mode is active", True, "intervals")
+    return together(words, sense, parts)
 
 
 def _bounds(region: Region) -> list[Condition]:
