@@ -2,10 +2,13 @@
 
 import math
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from analysis.theorems.plane.smooth_oscillator import EnclosedIntegral, sign_beyond
 
 ZERO = "the integrated damping has exactly one positive zero a"
 
@@ -63,6 +66,36 @@ def test_what_enclosures_do_not_decide_stays_undecided():
     assert lienard("x'' = (1 - x^2 + 0*cosh(x))*x' - x*abs(x)").status == "undecided"
     touching = lienard("x'' = (exp(-x^2) - (1 - cos(x))/4)*x' - x")
     assert touching.status == "undecided"
+
+
+def test_enclosures_of_integrals_hold_the_antiderivative():
+    found = EnclosedIntegral(lambda x: (1 - x) * jnp.exp(-x), 6.0, 100)
+    exact = found.ends * np.exp(-found.ends)
+    assert np.all(found.sums[:, 0] <= exact)
+    assert np.all(exact <= found.sums[:, 1])
+    assert 1e-16 < np.max(found.sums[:, 1] - found.sums[:, 0]) < 1e-4
+    cells = found.over_cells
+    inner = 0.5 * (found.ends[1:] + found.ends[:-1])
+    assert np.all(cells[:, 0] <= inner * np.exp(-inner))
+    assert np.all(inner * np.exp(-inner) <= cells[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("fn", "far", "sign"),
+    [
+        (lambda x: x**4 - x**2, 2.0, 1),  # in 1/x
+        (lambda x: jnp.sin(x) + 1, 4.0, 0),
+        (lambda x: jnp.exp(x) - x**3, 5.0, 1),  # by derivatives
+        (lambda x: jnp.exp(x) - x**3, 4.0, 0),  # negative at 4, and not for ever
+        (lambda x: -x / (1 + x**2) ** 2, 1.0, -1),
+        pytest.param(
+            lambda x: x - x**2 * jnp.tanh(x), 1.0, 0, marks=pytest.mark.slow
+        ),  # positive at 1, but not far away
+        (lambda x: x - x**2 * jnp.tanh(x), 4.0, -1),
+    ],
+)
+def test_a_sign_that_holds_up_to_infinity(fn, far, sign):
+    assert sign_beyond(fn, far, powers=4) == sign
 
 
 def test_bad_input_is_named():

@@ -170,10 +170,19 @@ def _first_derivative(g: Scalar) -> Scalar:
     return g
 
 
-class _Integral:
-    """Enclosures of f on equal parts of [0, far], and of its integral F from 0 at their ends."""
+class EnclosedIntegral:
+    """Enclosures of a smooth f on equal parts of [0, far], and of its integral F from 0.
+
+    On each part the integral is that of the midpoint rule, with its remainder from the second derivative.
+
+    Attributes:
+        ends: ends of the parts, (parts + 1,).
+        damping: enclosures of f on the parts, (parts, 2).
+        sums: enclosures of F at the ends, (parts + 1, 2).
+    """
 
     def __init__(self, f: Scalar, far: float, count: int):
+        """Enclose a scalar function of a number in JAX, and its integral, on so many parts."""
         ends = np.linspace(0.0, far, count + 1)
         cells = np.stack([ends[:-1], ends[1:]], axis=1)[:, None]
         curve = jax.grad(jax.grad(f))
@@ -207,14 +216,16 @@ def _slack(f: IntervalFunction, cells: np.ndarray, ends: np.ndarray) -> np.ndarr
 def _integrated(f: Scalar, far: float, beyond: int) -> tuple[Hypothesis, list[Hypothesis], dict[str, float]]:
     """Decide whether F has one positive zero, and does not fall after it, by finer and finer parts."""
     for k in range(ROUNDS):
-        integral = _Integral(f, far, CELLS * 8**k)
+        integral = EnclosedIntegral(f, far, CELLS * 8**k)
         zero, monotone, numbers = _one_zero(integral, far, beyond)
         if zero.status != UNDECIDED and all(row.status != UNDECIDED for row in monotone):
             break
     return zero, monotone, numbers
 
 
-def _one_zero(integral: _Integral, far: float, beyond: int) -> tuple[Hypothesis, list[Hypothesis], dict[str, float]]:
+def _one_zero(
+    integral: EnclosedIntegral, far: float, beyond: int
+) -> tuple[Hypothesis, list[Hypothesis], dict[str, float]]:
     words, sense = "the integrated damping has exactly one positive zero a", "F < 0 on (0, a), F > 0 on (a, oo)"
     row = lambda status, said=sense, at=None: Hypothesis(
         words, said, status, boxes=len(integral.damping), witness=None if at is None else np.array([at])
