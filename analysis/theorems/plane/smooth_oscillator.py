@@ -33,7 +33,7 @@ POWERS = 4
 """Powers of x, less one, by which a decaying force is multiplied to see its sign at infinity."""
 
 
-class Oscillator(NamedTuple):
+class LienardFunctions(NamedTuple):
     """The functions of x'' + f(x) x' + g(x) = 0; g may be multiplied by a positive constant.
 
     Attributes:
@@ -45,7 +45,7 @@ class Oscillator(NamedTuple):
     force: Scalar
 
 
-def oscillator_of(field: Field) -> tuple[Hypothesis, Oscillator]:
+def oscillator_of(field: Field) -> tuple[Hypothesis, LienardFunctions]:
     """Read f and g from a field of the plane, and decide whether it has one of the two forms of Lienard's systems."""
     second = jax.hessian(field)
     mixed = lambda z: jnp.stack([second(z)[0, 0, 1], second(z)[0, 1, 1], second(z)[1, 1, 1]])
@@ -65,11 +65,13 @@ def oscillator_of(field: Field) -> tuple[Hypothesis, Oscillator]:
         J = slope(on_axis(x))
         return -(J[0, 0] + J[1, 1])
 
-    found = Oscillator(damping, lambda x: -field(on_axis(x))[1])
+    found = LienardFunctions(damping, lambda x: -field(on_axis(x))[1])
     return known("the flow is a Lienard system", "x'' + f(x) x' + g(x) = 0", form), found
 
 
-def conditions_of(found: Oscillator, reach: float | None, budget: int) -> tuple[list[Hypothesis], dict[str, float]]:
+def conditions_of(
+    found: LienardFunctions, reach: float | None, budget: int
+) -> tuple[list[Hypothesis], dict[str, float]]:
     """Decide the conditions of Lienard's theorem but its form.
 
     Returns:
@@ -82,7 +84,7 @@ def conditions_of(found: Oscillator, reach: float | None, budget: int) -> tuple[
     return rows, numbers
 
 
-def _up_to(found: Oscillator, far: float, budget: int) -> tuple[list[Hypothesis], dict[str, float]]:
+def _up_to(found: LienardFunctions, far: float, budget: int) -> tuple[list[Hypothesis], dict[str, float]]:
     f, g = found
     damped, pulled = sign_beyond(lambda x: x * f(x), far), sign_beyond(g, far, POWERS)
     where = box([(0.0, far)])

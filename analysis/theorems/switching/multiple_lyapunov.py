@@ -17,7 +17,7 @@ from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.regions import Condition, Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, Decision, least_value
-from analysis.theorems.switching.parts import Part, is_same, vanishes_on
+from analysis.theorems.switching.parts import RegionPart, is_same, vanishes_on
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
 from dynsim._core.types import ArrayLike, BoxLike
@@ -131,16 +131,16 @@ def multiple_lyapunov(
     if any(row.status == FAILS for row in rows):
         return _conditions(where, modes, rows, named, {})
     for k, one in enumerate(found, 1):
-        part = Part(where, at, near, one.inside)
+        part = RegionPart(where, at, near, one.inside)
         fall = lambda x, m=one: -jnp.dot(jax.grad(m.height)(x), m.field(x)) - m.rate * m.height(x)
         sense = f"V{k}' <= {-rate:g} V{k}" if rate else f"grad V{k} . f{k} < 0 off x*"
         rows += [
             together(f"V{k} is larger elsewhere in mode {k}", f"V{k}(x) > 0", part.positive_off(one.height, budget)),
             together(f"V{k} falls in mode {k}", sense, part.positive_off(fall, budget)),
         ]
-        rows += _left_in_time(k - 1, one, named, Part(where, at, near), budget)
+        rows += _left_in_time(k - 1, one, named, RegionPart(where, at, near), budget)
     for one in named:
-        rows += _across(one, found, Part(where, at, near, found[one.source].inside, one.guard), budget)
+        rows += _across(one, found, RegionPart(where, at, near, found[one.source].inside, one.guard), budget)
     if dwell > 0:
         rows.append(known("each mode is kept for a least time", f"dwell >= {dwell:g}", True, "told"))
     numbers = {"c": _level(found, where, budget)} if all(row.status == HOLDS for row in rows) else {}
@@ -193,7 +193,7 @@ def _checked(one: Switch, count: int) -> Switch:
     return one._replace(guard=function("guard", one.guard, "a state"))
 
 
-def _left_in_time(k: int, mode: _Mode, switches: Sequence[Switch], whole: Part, budget: int) -> list[Hypothesis]:
+def _left_in_time(k: int, mode: _Mode, switches: Sequence[Switch], whole: RegionPart, budget: int) -> list[Hypothesis]:
     """Decide whether a mode stays in its domain until it is switched: its boundary is a guard, or is not crossed.
 
     A boundary may also be that of a product of two guards, as that of two opposite quadrants.
@@ -221,7 +221,7 @@ def _left_in_time(k: int, mode: _Mode, switches: Sequence[Switch], whole: Part, 
     return [together(words, sense, parts) if parts else known(words, sense, True)]
 
 
-def _across(one: Switch, modes: Sequence[_Mode], part: Part, budget: int) -> list[Hypothesis]:
+def _across(one: Switch, modes: Sequence[_Mode], part: RegionPart, budget: int) -> list[Hypothesis]:
     """Decide whether a switch leads to no larger value, into the domain of the next mode, and not out of the region."""
     before, after = modes[one.source], modes[one.target]
     reset = one.reset or (lambda x: x)
@@ -246,7 +246,9 @@ def _across(one: Switch, modes: Sequence[_Mode], part: Part, budget: int) -> lis
     return rows
 
 
-def _lands(words: str, reset: Callable[[Any], Any], part: Part, inside: Sequence[Condition], budget: int) -> Hypothesis:
+def _lands(
+    words: str, reset: Callable[[Any], Any], part: RegionPart, inside: Sequence[Condition], budget: int
+) -> Hypothesis:
     """Decide whether states after a switch satisfy inequalities."""
     parts = [part.decide(lambda x, g=g: jnp.reshape(g(reset(x)), ()), part.region, False, budget) for g in inside]
     return _on_guard(words, "g(R(x)) >= 0 on the guard", parts)

@@ -22,7 +22,7 @@ WEIGHTS = (0.0, *(4.0**k for k in range(-6, 11)))
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class RegionPart:
     """A part of a region about an equilibrium.
 
     Attributes:

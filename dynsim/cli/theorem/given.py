@@ -127,7 +127,7 @@ class TheoremInput:
 
     def hybrid_parts(self) -> dict[str, Any]:
         """The modes of a hybrid system, with the functions and the domains of each, whose texts may name parameters."""
-        from analysis.theorems import hybrid_modes
+        from analysis.theorems.switching.hybrid_modes import hybrid_modes
 
         flows, switches = hybrid_modes(self._made.hybrid)
         modes = [TheoremInput(self.o, self._made._replace(system=flow)) for flow in flows]
