@@ -88,6 +88,7 @@ def test_enclosures_of_integrals_hold_the_antiderivative():
         (lambda x: jnp.exp(x) - x**3, 5.0, 1),  # by derivatives
         (lambda x: jnp.exp(x) - x**3, 4.0, 0),  # negative at 4, and not for ever
         (lambda x: -x / (1 + x**2) ** 2, 1.0, -1),
+        (lambda x: x * (x - 5) / (x - 5), 4.0, 0),  # undefined at 5
         (lambda x: x - x**2 * jnp.tanh(x), 1.0, 0),  # positive at 1, but not far away
         (lambda x: x - x**2 * jnp.tanh(x), 4.0, -1),
     ],

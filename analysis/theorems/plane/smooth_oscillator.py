@@ -117,6 +117,8 @@ def sign_beyond(fn: Scalar, far: float, powers: int = 1) -> int:
         far: the distance, positive.
         powers: number of powers of x by which it may be multiplied to stay away from zero.
     """
+    if np.any(np.isnan(_up_to_infinity(fn, far))):  # it may be undefined somewhere, also where that would cancel
+        return 0
     for k in range(powers):
         if sign := _sign_of(lambda x, k=k: x**k * fn(x), far):
             return sign
@@ -132,8 +134,13 @@ def sign_beyond(fn: Scalar, far: float, powers: int = 1) -> int:
     return 0
 
 
+def _up_to_infinity(fn: Scalar, far: float) -> np.ndarray:
+    """Enclose a function on [far, oo]."""
+    return IntervalFunction(lambda x: jnp.reshape(fn(x[0]), (1,)), 1).values(np.array([[[far, np.inf]]]))[0, 0]
+
+
 def _sign_of(fn: Scalar, far: float) -> int:
-    found = [IntervalFunction(lambda x: jnp.reshape(fn(x[0]), (1,)), 1).values(np.array([[[far, np.inf]]]))[0, 0]]
+    found = [_up_to_infinity(fn, far)]
     try:
         program = scalar_program(lambda u: jnp.reshape(fn(1 / u[0]), (1,)), (1,), drop_zeros=True)
     except ProgramError:
