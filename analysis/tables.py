@@ -555,4 +555,4 @@ def _stability_map(found: StabilityMap) -> Table:
     return Table({
         "first": first.ravel(), "second": second.ravel(), "found": np.ravel(found.found),
         "stable": np.ravel(found.stable), "undecided": np.ravel(found.undecided),
-    })  # fmt: skip
+    }, dict(zip(("first", "second"), found.units, strict=True)))  # fmt: skip

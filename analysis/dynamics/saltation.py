@@ -166,7 +166,7 @@ def final_state(
         if jump.time > t:
             x = _moved(flow, paths.pop(0).system, x, t, jump.time, tolerance)
         rule, time = known(flow)[jump.index], jnp.asarray(jump.time)
-        if not _at_once(rule, recipe, t, jump.time, first=k == 0):
+        if not (jump.by_reset or _at_once(rule, recipe, t, jump.time, first=k == 0)):
             late = _lateness(flow, rule, time, x)
         flow, x = _reset(flow, rule, time, x, late)
         if k == len(run.jumps) - 1 and run.ending is not Ending.FINISHED:
@@ -189,7 +189,7 @@ def _check_run(run: HybridTrajectory, recipe: HybridRecipe) -> None:
     flow, t = recipe.flow, float(recipe.ts[0])
     for k, jump in enumerate(run.jumps):
         rule = known(flow)[jump.index]
-        if not _at_once(rule, recipe, t, jump.time, first=k == 0):
+        if not (jump.by_reset or _at_once(rule, recipe, t, jump.time, first=k == 0)):
             _check_crossed("run", flow, rule, jump.time, jump.before)
         (flow, _), t = rule.reset(flow, jump.time, jump.before), jump.time
 

@@ -64,6 +64,10 @@ from .switching.dwell_time import dwell_time as dwell_time
 from .switching.hybrid_modes import hybrid_modes as hybrid_modes
 from .switching.multiple_lyapunov import Switch as Switch
 from .switching.multiple_lyapunov import multiple_lyapunov as multiple_lyapunov
+from .synthesis.contraction_norm import contraction_norm as contraction_norm
+from .synthesis.dulac_function import dulac_function as dulac_function
+from .synthesis.monotone import monotone as monotone
+from .synthesis.trapping_polygon import trapping_polygon as trapping_polygon
 from .timescales.averaging import averaging as averaging
 from .timescales.canard_point import canard_point as canard_point
 from .timescales.fenichel import fenichel as fenichel

@@ -55,6 +55,10 @@ def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
             "supercritical",
         ),
         (["lyapunov-quadratic", "x' = -x + x^3", "--near", "0"], 0, "c = 0.49"),
+        (["dulac-function", "x' = x*(2 - y); y' = y*(x - 1)", "--box", "1", "2", "1", "2"], 3, "was found"),
+        (["trapping-polygon", "x' = -x; y' = -y", "--box", "-1", "1", "-1", "1", "--strictly"], 0, "It applies"),
+        (["contraction-norm", "x' = -x", "--box", "-1", "1", "--rate", "0.5"], 0, "rate = 0.5, w1 = 1"),
+        (["monotone", "x' = -y; y' = -x", "--box", "0", "1", "0", "1", "--competitive"], 0, "sign of y = 1"),
         pytest.param(
             ["lyapunov-quadratic", "x' = -x + x^3", "--near", "0", "--weights", "2", "--reach", "0.5"],
             0,

@@ -243,6 +243,7 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
 
 def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components, dict[str, str]]":
     """Build the function that measures a run of the system, name its quantities, and list units of parameters."""
+    from dynsim.cli.building.equations import is_code
     from dynsim.cli.building.systems import found
     from dynsim.cli.parsing.solvers import integrator
     from dynsim.cli.sweep.measures import RunMeasures, quantities
@@ -275,7 +276,7 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
     integrator("diffrax", *solver)  # raises here for options that would fail at every point
 
     def system(values: dict[str, Any]) -> Any:
-        return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
+        return made._replace(system=changed(made.system, values)) if is_code(o.system) else named(values)
 
     units = {name: unit for name, unit in getattr(made.system, "parameter_units", ()) if name in first}
     return RunMeasures(system, run), quantities(made.system, made.begun()), units
@@ -283,10 +284,11 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
 
 def _refuse_parameters_alone(o: Sweep, first: dict[str, Any]) -> None:
     """Raise `ValueError` for a user's function whose first argument is a parameter of the grid, not the time."""
+    from dynsim.cli.building.equations import is_code
     from dynsim.cli.building.own_code import imported
     from dynsim.systems.base import AbstractFlow, AbstractMap
 
-    made = imported(o.system) if ":" in o.system else None
+    made = imported(o.system) if is_code(o.system) else None
     if not callable(made) or isinstance(made, type | AbstractFlow | AbstractMap):
         return
     try:

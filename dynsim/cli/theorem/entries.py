@@ -38,6 +38,10 @@ ENTRIES: dict[str, TheoremEntry] = {
         ),
         (*REGION, "function"), "a divergence of one sign excludes periodic orbits in the plane",
     ),
+    "dulac-function": TheoremEntry(
+        lambda o, g: _checked("dulac_function")(g.system, g.region(), budget=o.boxes), REGION,
+        "a Dulac function is found that excludes periodic orbits in the plane",
+    ),
     "poincare-bendixson": TheoremEntry(
         lambda o, g: _checked("poincare_bendixson")(g.system, g.region(), backwards=o.backwards, budget=o.boxes),
         (*REGION, "backwards"), "a trapping region of the plane without equilibria has a periodic orbit",
@@ -69,6 +73,10 @@ ENTRIES: dict[str, TheoremEntry] = {
     "nagumo": TheoremEntry(
         lambda o, g: _checked("nagumo")(g.system, g.region(), strictly=o.strictly, budget=o.boxes),
         (*REGION, "strictly"), "a region whose boundary the field does not leave is invariant",
+    ),
+    "trapping-polygon": TheoremEntry(
+        lambda o, g: _checked("trapping_polygon")(g.system, g.sides(), strictly=o.strictly, budget=o.boxes),
+        ("box", "strictly"), "a polygon in a box of the plane is found that no solution leaves",
     ),
     "miranda": TheoremEntry(
         lambda o, g: _checked("miranda")(g.system, g.sides(), budget=o.boxes), ("box",),
@@ -185,9 +193,17 @@ ENTRIES: dict[str, TheoremEntry] = {
         ),
         (*REGION, "norm", "rate", "weights"), "a negative matrix measure of the Jacobian brings solutions together",
     ),
+    "contraction-norm": TheoremEntry(
+        lambda o, g: _checked("contraction_norm")(g.system, g.region(), rate=o.rate, budget=o.boxes),
+        (*REGION, "rate"), "a norm is found in which solutions approach each other",
+    ),
     "cooperative": TheoremEntry(
         lambda o, g: _checked("cooperative")(g.system, g.region(), competitive=o.competitive, budget=o.boxes),
         (*REGION, "competitive"), "interactions of one sign keep the order of solutions",
+    ),
+    "monotone": TheoremEntry(
+        lambda o, g: _checked("monotone")(g.system, g.region(), competitive=o.competitive, budget=o.boxes),
+        (*REGION, "competitive"), "an order is found that solutions keep",
     ),
     "conserved": TheoremEntry(
         lambda o, g: _checked("conserved")(g.system, g.function(), g.region()), (*REGION, "function"),
