@@ -369,7 +369,8 @@ def _sample(curve: AbstractCurve, point: CurvePoint, length: float, size: float)
     tangent, rates = point.flat_tangent, None
     if curve.differentiated:
         rates = curve.rates((point.state, point.parameter), point.values, tangent, size)
-    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point), tangent, rates)
+    apart = curve.apart * size
+    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point), tangent, rates, apart)
 
 
 def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, touches: bool) -> SpectrumAt:
@@ -382,7 +383,8 @@ def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, to
     tangent = tangent_between(step.begin.point, step.end.point, (at.arclength - step.begin.length) / size)
     if curve.differentiated and not touches:
         rates = curve.rates((at.state, at.parameter), at.eigenvalues, tangent, size)
-    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), tangent, rates, touches)
+    neutral, apart = neutral_at(at.eigenvalues), curve.apart * size
+    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral, tangent, rates, apart, touches)
 
 
 def _split(

@@ -149,6 +149,21 @@ class AbstractCurve(abc.ABC):
         """
         return np.arcsinh(growth) if self.meeting == 0 else np.where(growth > 0, np.log1p(np.fmax(growth, 0)), growth)
 
+    @property
+    def sides_of_pairs(self) -> tuple[int, ...]:
+        """Whether the functions `of_pairs` count where a pair is real, 1, or where it is complex, -1."""
+        return (1, -1) if self.meeting == 0 else (1, 1, -1)
+
+    def of_pairs(self, size: float) -> tuple[Callable[[np.ndarray], np.ndarray], ...]:
+        """Build functions of two eigenvalues, of a given size, that vanish where one or a complex pair has growth 0.
+
+        They are symmetric, so that they are smooth where two real eigenvalues become a complex pair.
+        """
+        if self.meeting == 0:
+            return lambda v: v[..., 0] * v[..., 1] / size**2, lambda v: (v[..., 0] + v[..., 1]) / size
+        at = lambda unit: lambda v: (v[..., 0] / size - unit / size) * (v[..., 1] / size - unit / size)
+        return at(1), at(-1), lambda v: (v[..., 0] / size) * (v[..., 1] / size) - 1 / size**2
+
     @abc.abstractmethod
     def name(self, critical: complex) -> str:
         """Name the bifurcation at which an eigenvalue has growth 0; "" if solutions meet there."""

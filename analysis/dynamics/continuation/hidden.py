@@ -28,6 +28,9 @@ VANISHING = 1e-7
 INNER = (0.1, 0.9)
 # Largest imaginary part of roots that count as real, and distance of roots from known ones, as shares of the way.
 CLOSE = 1e-6
+# Distance of two real eigenvalues, relative to that at another sample, below which they may meet beside the samples.
+MEETING = 0.5
+TINY = float(np.finfo(float).tiny)
 # Share of the way beside a zero that may only be touched in which errors decide about further ones.
 DOUBLE = 0.25
 
@@ -35,8 +38,9 @@ DOUBLE = 0.25
 class SpectrumAt(NamedTuple):
     """Eigenvalues at an arclength and a parameter, and the growth below which they count as neutral.
 
-    `rates` are the derivatives of the eigenvalues along `tangent`, a unit vector in ambient coordinates; None if they
-    are unknown. `touches` says that an eigenvalue touches zero there without crossing it.
+    `rates` are the derivatives of the eigenvalues along `tangent`, a unit vector in ambient coordinates, as differences
+    over the distance `apart`; None if they are unknown. `touches` says that an eigenvalue touches zero there without
+    crossing it.
     """
 
     length: float
@@ -45,49 +49,147 @@ class SpectrumAt(NamedTuple):
     neutral: np.ndarray | float
     tangent: np.ndarray
     rates: np.ndarray | None
+    apart: float
     touches: bool = False
 
 
+class _Functions(NamedTuple):
+    """Smooth functions along a curve that vanish where eigenvalues have growth 0.
+
+    Attributes:
+        values: (samples, functions).
+        signs: at two samples, 0 where a function vanishes up to its error, (2, functions).
+        slopes: along the chord of a step at these samples, NaN where they are unknown, (2, functions).
+        sides: 1 for a function that counts only where a pair of eigenvalues is real, -1 where it is complex, else 0.
+        discriminants: for these, the function whose sign says which of both; it has sides of 0 and no signs.
+    """
+
+    values: np.ndarray
+    signs: np.ndarray
+    slopes: np.ndarray
+    sides: np.ndarray
+    discriminants: np.ndarray
+
+
 class Eigenpaths:
-    """Eigenvalues as continuous functions along a curve: those at successive samples are paired by their distances."""
+    """Eigenvalues as continuous functions along a curve: those at successive samples are paired by their distances.
+
+    Where two real eigenvalues meet and become a complex pair, each is a square root. Their sum, product and
+    discriminant stay smooth, and tell as much about zeros of the growth.
+    """
 
     def __init__(self, curve: AbstractCurve):
         self.curve, self._pairs = curve, {}
 
-    def growths(
-        self, samples: list[SpectrumAt], first: int, chord: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compute the growth of each eigenvalue at samples, (samples, paths), and its signs and slopes at two of them.
+    def functions(self, samples: list[SpectrumAt], first: int, chord: np.ndarray) -> _Functions:
+        """Evaluate functions whose zeros are those of the growth of eigenvalues, at samples `first` and `first + 1`.
 
-        The eigenvalues are numbered as at sample `first`, the first of the two. The sign is 0 for neutral ones. Slopes
-        are those along the chord; they are NaN where they are unknown.
+        The eigenvalues are numbered as at sample `first`. Slopes are those along the chord.
         """
         order = {first: np.arange(len(samples[first].values))}
         for k in range(first + 1, len(samples)):
             order[k] = self._paired(samples[k - 1], samples[k])[order[k - 1]]
         for k in range(first - 1, -1, -1):
             order[k] = np.argsort(self._paired(samples[k], samples[k + 1]))[order[k + 1]]
-        growths = [self.curve.growth(one.values)[order[k]] for k, one in enumerate(samples)]
-        pair = [(k, samples[k]) for k in (first, first + 1)]
-        small = [np.abs(growths[k]) <= np.broadcast_to(one.neutral, len(one.values))[order[k]] for k, one in pair]
-        signs = np.array([np.where(s, 0.0, np.sign(growths[first + k])) for k, s in enumerate(small)])
-        slopes = np.array([self._slopes(one, chord)[order[k]] for k, one in pair])
-        return np.array([self.curve.smoothed(growth) for growth in growths]), signs, slopes
+        values = np.array([one.values[order[k]] for k, one in enumerate(samples)])
+        both = [(samples[k], order[k]) for k in (first, first + 1)]
+        small = np.array([
+            np.abs(self.curve.growth(one.values)) <= np.broadcast_to(one.neutral, len(one.values)) for one, _ in both
+        ])  # fmt: skip
+        small = np.array([row[order] for row, (_, order) in zip(small, both, strict=True)])
+        moved = [_moved(one, order, chord) for one, order in both]
+        pairs = _meeting_pairs(values, small)
+        single = np.setdiff1d(np.arange(values.shape[1]), np.ravel(pairs)).astype(int)
+        growths = self.curve.growth(values[:, single])
+        signs = np.where(small[:, single], 0.0, np.sign(growths[first : first + 2]))
+        slopes = np.array([self._slopes(*one, chord)[single] for one in both])
+        parts = [_Functions(self.curve.smoothed(growths), signs, slopes, *np.zeros((2, len(single)), int))]
+        begin = len(single)
+        for pair in pairs:
+            parts.append(self._of_pair(values[:, pair], first, small[:, pair], [m[:, pair] for m in moved], begin))
+            begin += parts[-1].values.shape[1]
+        return _Functions(*(np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)))
 
-    def _slopes(self, one: SpectrumAt, chord: np.ndarray) -> np.ndarray:
+    def _of_pair(
+        self, values: np.ndarray, first: int, small: np.ndarray, moved: list[np.ndarray], begin: int
+    ) -> _Functions:
+        """Evaluate the discriminant of a pair of eigenvalues that meet, and functions of its sum and product.
+
+        The discriminant becomes column `begin`. `moved` are the eigenvalues at both samples and beside, and the
+        distances in between.
+        """
+        size = float(np.max(np.abs(values)))
+        made = lambda v: np.array(
+            [((v[..., 0] - v[..., 1]) / size) ** 2, *(f(v) for f in self.curve.of_pairs(size))]
+        ).real.T  # fmt: skip
+        found = np.arcsinh(made(values))
+        sides = np.array([0, *self.curve.sides_of_pairs])
+        zero = np.where(sides > 0, np.any(small, axis=1)[:, None], np.all(small, axis=1)[:, None])
+        signs = np.where(zero | (sides == 0), 0.0, np.sign(found[first : first + 2]))
+        slopes = np.array([
+            (np.arcsinh(made(after[None]))[0] - np.arcsinh(made(at[None]))[0]) / float(np.real(apart[0]))
+            for at, after, apart in moved
+        ])  # fmt: skip
+        return _Functions(found, signs, slopes, sides, np.full(len(sides), begin))
+
+    def _slopes(self, one: SpectrumAt, order: np.ndarray, chord: np.ndarray) -> np.ndarray:
         """Compute the slope of the smoothed growth of each eigenvalue along a chord; NaN where it is unknown."""
         size = float(np.linalg.norm(chord))
         cosine = float(one.tangent @ chord) / size
         if one.rates is None or cosine < ALONG:
             return np.full(len(one.values), np.nan)
         moved = [self.curve.smoothed(self.curve.growth(one.values + s * SMALL * size * one.rates)) for s in (1, -1)]
-        return (moved[0] - moved[1]) / (2 * SMALL * size * cosine)
+        return ((moved[0] - moved[1]) / (2 * SMALL * size * cosine))[order]
 
     def _paired(self, one: SpectrumAt, other: SpectrumAt) -> np.ndarray:
         key = one.length, other.length
         if key not in self._pairs:
             self._pairs[key] = paired(one.values, other.values)
         return self._pairs[key]
+
+
+def _moved(one: SpectrumAt, order: np.ndarray, chord: np.ndarray) -> np.ndarray:
+    """List the eigenvalues at a sample, those at a distance along a chord, and this distance; NaN if unknown."""
+    cosine = float(one.tangent @ chord) / float(np.linalg.norm(chord))
+    if one.rates is None or cosine < ALONG:
+        return np.full((3, len(order)), np.nan)
+    values, apart = one.values[order], np.full(len(order), one.apart * cosine)
+    return np.array([values, values + one.apart * one.rates[order], apart])
+
+
+def _meeting_pairs(values: np.ndarray, small: np.ndarray) -> list[np.ndarray]:
+    """Find pairs of paths that meet among or beside the samples, given (samples, paths) and which ones are neutral.
+
+    They are real at some samples and conjugate at the others, or all real and much closer at one sample than at another
+    one. Two that vanish at one sample, as at a branch point with symmetries, do not count as meeting beside it.
+    """
+    count = values.shape[1]
+    partners = np.tile(np.arange(count), (len(values), 1))
+    for k, row in enumerate(values):
+        upper, lower = np.flatnonzero(np.imag(row) > 0), np.flatnonzero(np.imag(row) < 0)
+        if len(upper) == len(lower) > 0:
+            other = lower[paired(row[upper], np.conj(row[lower]))]
+            partners[k, upper], partners[k, other] = other, upper
+    own = np.arange(count)
+    single = partners == own
+    partner = np.max(np.where(single, -1, partners), axis=0)
+    consistent = np.all(single | (partners == partner), axis=0)
+    found = [
+        np.array([i, j])
+        for i, j in enumerate(partner)
+        if i < j and consistent[i] and consistent[j] and partner[j] == i and np.any(single[:, i])
+    ]
+    real = np.flatnonzero(np.all(single, axis=0))
+    apart = np.abs(values[:, real, None] - values[:, None, real])
+    most = np.max(apart, axis=0)
+    both = np.any(small[:, real, None] & small[:, None, real], axis=0)
+    ratio = np.where(both | (most <= CLOSE * np.max(np.abs(values))), 1.0, np.min(apart, axis=0) / np.fmax(most, TINY))
+    np.fill_diagonal(ratio, 1.0)
+    while ratio.size and (least := float(np.min(ratio))) <= MEETING:
+        i, j = np.argwhere(ratio == least)[0]
+        found.append(np.sort(real[[i, j]]))
+        ratio[[i, j]] = ratio[:, [i, j]] = 1.0
+    return found
 
 
 def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.ndarray) -> float | None:
@@ -110,10 +212,8 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     begin, end = samples[k].length, samples[k + 1].length
     size = end - begin
     near = _near(samples, k)
-    growths, signs, slopes = paths.growths([samples[j] for j in near], near.index(k), chord)
+    growths, signs, slopes, sides, discriminants = paths.functions([samples[j] for j in near], near.index(k), chord)
     missed = signs[0] * signs[1] < 0
-    if size <= RESOLUTION * step:
-        return 0.5 if np.any(missed) else None
     places = np.array([(samples[j].length - begin) / size for j in near])
     high = _through(places, growths, size * slopes)
     values = np.vander(np.linspace(0.0, 1.0, GRID), len(high), increasing=True) @ high
@@ -122,6 +222,11 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     one_sign = np.min(values * signs[0], axis=0), np.min(values * signs[1], axis=0)
     bends = np.max(np.abs(np.diff(values, 2, axis=0)), axis=0)  # larger than a dip between two places of the grid
     clear = np.minimum(*one_sign) > error + bends
+    other = -sides * values[:, discriminants] > (error + bends)[discriminants]
+    missed &= ~np.all(other, axis=0)
+    clear |= np.all(other, axis=0)
+    if size <= RESOLUTION * step:
+        return 0.5 if np.any(missed) else None
     for path in np.flatnonzero(np.any(signs, axis=0) & ~clear):
         of_path = values[:, path], float(error[path]), signs[:, path], touches
         if missed[path] or _may_vanish(*of_path) or _vanishes(high[:, path], *of_path[1:]):
