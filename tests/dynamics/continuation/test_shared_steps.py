@@ -56,6 +56,25 @@ def test_a_hopf_point_is_found_beside_a_bogdanov_takens_point(step):
         flow = FunctionFlow(beside_bogdanov_takens, parameters={"p": -0.51, "b": b})
         branch = found(flow, "p", [-0.714, 0.0], (-0.6, 0.5), step)
         agree(branch, ("Hopf point", -(b**2)), ("fold", 0.0))
+        assert not branch.undetermined
+
+
+def test_a_neutral_saddle_beside_a_bogdanov_takens_point_leaves_no_doubt():
+    """The trace vanishes where the eigenvalues are real, and they become a complex pair next to the fold."""
+    flow = FunctionFlow(beside_bogdanov_takens, parameters={"p": -0.51, "b": -0.01})
+    branch = found(flow, "p", [-0.714, 0.0], (-0.6, 0.5))
+    agree(branch, ("fold", 0.0))
+    assert not branch.undetermined
+
+
+@pytest.mark.parametrize("b", [-0.1, 0.1])
+def test_multipliers_that_meet_beside_a_fold_leave_no_doubt(b):
+    """Euler steps of 1/4 of the same field preserve area at x = -2 b, where the multipliers are real for b < 0."""
+    step = lambda k, x, p, b: x + beside_bogdanov_takens(0.0, x, p, b) / 4
+    flow = FunctionMap(step, parameters={"p": -0.51, "b": b})
+    branch = found(flow, "p", [-0.714, 0.0], (-0.6, 0.05))
+    agree(branch, *[("Neimark-Sacker point", -4 * b**2)] * (b > 0), ("fold", 0.0))
+    assert not branch.undetermined
 
 
 def beside_crossing(t, x, p, a):
