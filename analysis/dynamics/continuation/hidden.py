@@ -119,16 +119,15 @@ class Eigenpaths:
         distances in between.
         """
         size = float(np.max(np.abs(values)))
-        made = lambda v: np.array(
-            [((v[..., 0] - v[..., 1]) / size) ** 2, *(f(v) for f in self.curve.of_pairs(size))]
-        ).real.T  # fmt: skip
+        apart = lambda v: ((v[..., 0] - v[..., 1]) / size) ** 2
+        made = lambda v: np.real([f(v) for f in (apart, *self.curve.of_pairs(size))]).T
         found = np.arcsinh(made(values))
         sides = np.array([0, *self.curve.sides_of_pairs])
         zero = np.where(sides > 0, np.any(small, axis=1)[:, None], np.all(small, axis=1)[:, None])
         signs = np.where(zero | (sides == 0), 0.0, np.sign(found[first : first + 2]))
         slopes = np.array([
-            (np.arcsinh(made(after[None]))[0] - np.arcsinh(made(at[None]))[0]) / float(np.real(apart[0]))
-            for at, after, apart in moved
+            (np.arcsinh(made(after[None]))[0] - np.arcsinh(made(at[None]))[0]) / float(np.real(away[0]))
+            for at, after, away in moved
         ])  # fmt: skip
         return _Functions(found, signs, slopes, sides, np.full(len(sides), begin))
 
