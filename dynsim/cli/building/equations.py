@@ -1,5 +1,6 @@
 """Build the system of a command whose name is a text of equations, or a file with one."""
 
+import contextlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,15 +41,13 @@ def has_value(word: str, name: str) -> bool:
 
 
 def first_value(options: Any, name: str) -> float | None:
-    """The first value of a parameter that an option varies, as in `--parameter mu=0:2`; None if none does."""
+    """The first value of a parameter in an option, as in `--parameter mu=0:2` or `mu=0`; None if no option has one."""
     for value in vars(options).values():
         for word in value if isinstance(value, tuple) else (value,):
-            found = re.match(rf"{re.escape(name)}=([^:,]+)[:,]", word) if isinstance(word, str) else None
+            found = re.match(rf"{re.escape(name)}=([^:,]+)(?:[:,]|$)", word) if isinstance(word, str) else None
             if found:
-                try:
+                with contextlib.suppress(ValueError):
                     return float(found[1])
-                except ValueError:
-                    return None
     return None
 
 
