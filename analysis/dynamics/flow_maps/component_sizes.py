@@ -49,6 +49,7 @@ FURTHEST = 18
 # Share of a period that is near the unit of time.
 TURN = 16
 TINY = float(np.finfo(float).tiny)
+HUGE = float(np.finfo(float).max) / TYPICAL
 
 
 class Local(NamedTuple):
@@ -361,6 +362,7 @@ def _filled(
         own = float(np.max(np.abs(x[groups[k]]))) / TYPICAL
         own = own if own > NONE * float(np.max(np.abs(x))) else 0.0  # the state may be zero up to rounding
         rough[k] = np.min(rough[acted] * speeds[acted] / among[acted, k]) if acted.size else own
+    rough = np.fmin(rough, HUGE)  # what nothing slows down is driven without bound
     units = np.where(np.isnan(units), unit_of(TYPICAL * rough, ROUGH, 1 / TYPICAL), units)
     entries = np.ones(len(x))
     for unit, group in zip(units, groups, strict=True):
