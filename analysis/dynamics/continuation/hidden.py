@@ -1,5 +1,6 @@
 """Test whether eigenvalues may cross unnoticed between points of a curve, by polynomials through their growth."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from analysis.dynamics.continuation.curve import AbstractCurve, paired
 GRID = 33
 # Number of samples of the polynomial of a higher degree; that of the lower one leaves out the one furthest away.
 SAMPLES = 5
+# Number of samples on each side of the middle of a step among which those of a polynomial are chosen.
+BESIDE = 3
 # Smallest distance of samples of one polynomial, relative to the distance of the two between which it is evaluated.
 APART = 0.3
 # Bound of a polynomial's error, relative to its difference from that of another one, which may be small by chance.
@@ -233,6 +236,75 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     return None
 
 
+def certain(curve: AbstractCurve, samples: list[SpectrumAt], flats: np.ndarray) -> np.ndarray:
+    """Find the steps between successive samples that `doubtful` leaves without doubt, all in a few array operations.
+
+    A step with fewer or uneven samples beside it, unknown slopes, eigenvalues that meet, or growth near zero is left to
+    `doubtful`.
+
+    Args:
+        curve: the equations.
+        samples: those at all points of the branch.
+        flats: the points themselves, as rows.
+
+    Returns:
+        Whether each step is without doubt.
+    """
+    count, width = len(samples), 2 * BESIDE
+    clear = np.zeros(max(count - 1, 0), bool)
+    values = [one.values for one in samples]
+    alike = len({len(row) for row in values}) == 1 and all(one.rates is not None for one in samples)
+    if count < width or not alike or not len(values[0]):
+        return clear
+    order = [np.arange(len(values[0]))]
+    for one, other in itertools.pairwise(values):
+        order.append(paired(one, other)[order[-1]])
+    rows = np.array(order)
+    taken = lambda parts: np.take_along_axis(np.array([*parts]), rows, axis=1)
+    values, rates = taken(values), taken(one.rates for one in samples)
+    neutral = taken(np.broadcast_to(one.neutral, len(rows[0])) for one in samples)
+    growths, lengths = curve.growth(values), np.array([one.length for one in samples])
+    first = np.arange(BESIDE - 1, count - BESIDE)  # beginnings of steps with samples on both sides
+    size = np.diff(lengths)[first]
+    gaps = np.array([np.diff(lengths)[first + k] for k in (-2, -1, 1, 2)])
+    places = np.stack([(lengths[first + k] - lengths[first]) / size for k in range(1 - BESIDE, BESIDE + 1)], axis=1)
+    left = np.abs(places[:, 0] - 0.5) <= np.abs(places[:, -1] - 0.5)
+    window = first[:, None] + np.where(left[:, None], np.arange(-2, 3), np.arange(-1, 4))
+    places = np.where(left[:, None], places[:, :-1], places[:, 1:])
+    around = values[window]
+    real = np.imag(around) == 0
+    apart = np.abs(around[..., None] - around[..., None, :])
+    both_real = (real[..., None] & real[..., None, :]).all(axis=1) & ~np.eye(len(rows[0]), dtype=bool)
+    meets = np.any(both_real & (apart.min(axis=1) <= MEETING * apart.max(axis=1)), axis=(1, 2))
+    meets |= np.any(real.any(axis=1) != real.all(axis=1), axis=1)
+    tangents, slopes = np.array([one.tangent for one in samples]), []
+    chords = np.diff(flats, axis=0)[first]
+    for k in (first, first + 1):
+        cosines = np.einsum("ij,ij->i", tangents[k], chords) / np.linalg.norm(chords, axis=1)
+        meets |= cosines < ALONG
+        h = (SMALL * np.linalg.norm(chords, axis=1))[:, None]
+        moved = [curve.smoothed(curve.growth(values[k] + s * h * rates[k])) for s in (1, -1)]
+        slopes.append((moved[0] - moved[1]) / (2 * h * cosines[:, None]) * size[:, None])
+    powers = np.arange(7)
+    ends = np.stack([powers * x ** np.maximum(powers - 1, 0) for x in (0.0, 1.0)])
+    conditions = np.concatenate([places[:, :, None] ** powers, np.broadcast_to(ends, (len(first), 2, 7))], axis=1)
+    smooth = curve.smoothed(growths)
+    high = np.linalg.solve(conditions, np.concatenate([smooth[window], np.stack(slopes, axis=1)], axis=1))
+    grid = np.linspace(0.0, 1.0, GRID)
+    on_grid = np.vander(grid, 7, increasing=True) @ high
+    s = grid[None, :, None]
+    a, b, da, db = (part[:, None, :] for part in (smooth[first], smooth[first + 1], *slopes))
+    other = (1 - s) ** 2 * ((1 + 2 * s) * a + s * da) + s**2 * ((3 - 2 * s) * b - (1 - s) * db)
+    error = SAFETY * np.max(np.abs(on_grid - other), axis=1)
+    bends = np.max(np.abs(np.diff(on_grid, 2, axis=1)), axis=1)
+    signs = [np.where(np.abs(growths[k]) <= neutral[k], 0.0, np.sign(growths[k])) for k in (first, first + 1)]
+    away = np.minimum(*(np.min(on_grid * sign[:, None, :], axis=1) for sign in signs)) > error + bends
+    still = (signs[0] == 0) & (signs[1] == 0)
+    even = np.all(gaps >= APART * size, axis=0)
+    clear[first] = even & ~meets & np.all(away | still, axis=1)
+    return clear
+
+
 def _near(samples: list[SpectrumAt], k: int) -> list[int]:
     """List the samples for a polynomial after the k-th one: both neighbours, and the next ones not too close."""
     size = samples[k + 1].length - samples[k].length
@@ -319,3 +391,15 @@ def _place(polynomial: np.ndarray) -> float:
 def neutral_at(values: np.ndarray) -> np.ndarray:
     """Compute for the eigenvalues at a bifurcation the growth below which they count as neutral."""
     return np.full(len(values), VANISHING * max(1.0, float(np.max(np.abs(values), initial=0.0))))
+
+
+def intervals(samples: list[SpectrumAt], doubts: list[int]) -> list[tuple[float, float]]:
+    """Join neighbouring intervals between samples, and return their lowest and highest values of the parameter."""
+    found: list[tuple[float, float]] = []
+    for k in doubts:
+        low, high = sorted((samples[k].parameter, samples[k + 1].parameter))
+        if found and low <= found[-1][1] and high >= found[-1][0]:
+            low, high = min(low, found[-1][0]), max(high, found[-1][1])
+            found.pop()
+        found.append((low, high))
+    return found
