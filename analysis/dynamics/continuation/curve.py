@@ -40,7 +40,8 @@ class CurvePoint(NamedTuple):
 
     `spectrum` and `rounding` compute the eigenvalues and their errors when they are first needed. `orbit` is a basis,
     in these coordinates, of the directions in which symmetries move the state. `corrections` is the number of Newton
-    steps that led here. `contraction` is the largest ratio of successive Newton steps.
+    steps that led here. `contraction` is the largest ratio of successive Newton steps. `singular` computes the test
+    function of branch points, and the tangent for which it has this sign, when it is first needed.
     """
 
     state: State
@@ -54,6 +55,7 @@ class CurvePoint(NamedTuple):
     corrections: int = 0
     contraction: float = 0.0
     rounding: Callable[[], np.ndarray] = lambda: np.zeros(1)
+    singular: Callable[[], tuple[float, np.ndarray]] | None = None
 
     @property
     def values(self) -> np.ndarray:
@@ -330,7 +332,10 @@ class AbstractCurve(abc.ABC):
         tangent = null if null[-1] >= 0 else -null
         spectrum = functools.cache(lambda: self.spectrum(state, parameter, at.J, orbit))
         rounding = functools.cache(lambda: self.rounding(spectrum(), at.J, orbit))
-        return CurvePoint(state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding)
+        singular = functools.cache(lambda: (self._signed_least(at.J, at.slope, tangent, orbit), tangent))
+        return CurvePoint(
+            state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding, singular=singular
+        )
 
     def _with_rows(self, J: Any, slope: np.ndarray, orbit: np.ndarray) -> Any:
         """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
@@ -432,10 +437,18 @@ class AbstractCurve(abc.ABC):
 
         It is relative to the largest singular value.
         """
-        (rows, d), k = point.J.shape, point.orbit.shape[1]
+        if point.singular is not None:
+            value, tangent = point.singular()
+            for sign in (1.0, -1.0):
+                if np.array_equal(point.tangent, sign * tangent):
+                    return sign * value
+        return self._signed_least(point.J, point.slope, point.tangent, point.orbit)
+
+    def _signed_least(self, J: Any, slope: np.ndarray, tangent: np.ndarray, orbit: np.ndarray) -> float:
+        (rows, d), k = J.shape, orbit.shape[1]
         matrix = np.zeros((rows + k + 1, d + 1 + k))
-        matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(point.J, point.slope, point.orbit), point.orbit
-        matrix[-1, : d + 1] = point.tangent
+        matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(J, slope, orbit), orbit
+        matrix[-1, : d + 1] = tangent
         return signed_least(self.equilibrated(matrix))
 
 
