@@ -156,8 +156,8 @@ class AbstractCurve(abc.ABC):
         """Whether the functions `of_pairs` count where a pair is real, 1, or where it is complex, -1."""
         return (1, -1) if self.meeting == 0 else (1, 1, -1)
 
-    def of_pairs(self, size: float) -> tuple[Callable[[np.ndarray], np.ndarray], ...]:
-        """Build functions of two eigenvalues, of a given size, that vanish where one or a complex pair has growth 0.
+    def of_pairs(self, size: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], ...]:
+        """Build functions of two eigenvalues, of given sizes, that vanish where one or a complex pair has growth 0.
 
         They are symmetric, so that they are smooth where two real eigenvalues become a complex pair.
         """

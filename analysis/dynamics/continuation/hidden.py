@@ -106,33 +106,31 @@ class Eigenpaths:
         growths = self.curve.growth(values[:, single])
         signs = np.where(small[:, single], 0.0, np.sign(growths[first : first + 2]))
         slopes = np.array([self._slopes(*one, chord)[single] for one in both])
-        parts = [_Functions(self.curve.smoothed(growths), signs, slopes, *np.zeros((2, len(single)), int))]
-        begin = len(single)
-        for pair in pairs:
-            parts.append(self._of_pair(values[:, pair], first, small[:, pair], [m[:, pair] for m in moved], begin))
-            begin += parts[-1].values.shape[1]
-        return _Functions(*(np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)))
+        alone = _Functions(self.curve.smoothed(growths), signs, slopes, *np.zeros((2, len(single)), int))
+        if not len(pairs):
+            return alone
+        others = self._of_pairs(values[:, pairs], first, small[:, pairs], [m[:, pairs] for m in moved])
+        others = others._replace(discriminants=len(single) + others.discriminants)
+        return _Functions(*(np.concatenate(part, axis=-1) for part in zip(alone, others, strict=True)))
 
-    def _of_pair(
-        self, values: np.ndarray, first: int, small: np.ndarray, moved: list[np.ndarray], begin: int
-    ) -> _Functions:
-        """Evaluate the discriminant of a pair of eigenvalues that meet, and functions of its sum and product.
+    def _of_pairs(self, values: np.ndarray, first: int, small: np.ndarray, moved: list[np.ndarray]) -> _Functions:
+        """Evaluate the discriminants of pairs of eigenvalues that meet, and functions of their sums and products.
 
-        The discriminant becomes column `begin`. `moved` are the eigenvalues at both samples and beside, and the
-        distances in between.
+        Those of a pair follow each other, the discriminant first. The pairs are on the last two axes of each argument;
+        `moved` are the eigenvalues at both samples and beside, and the distances in between.
         """
-        size = float(np.max(np.abs(values)))
+        size = np.max(np.abs(values), axis=(0, 2))
         apart = lambda v: ((v[..., 0] - v[..., 1]) / size) ** 2
-        made = lambda v: np.real([f(v) for f in (apart, *self.curve.of_pairs(size))]).T
-        found = np.arcsinh(made(values))
+        functions = (apart, *self.curve.of_pairs(size))
+        made = lambda v: np.arcsinh(np.stack([np.real(f(v)) for f in functions], axis=-1))
+        found = made(values)
         sides = np.array([0, *self.curve.sides_of_pairs])
-        zero = np.where(sides > 0, np.any(small, axis=1)[:, None], np.all(small, axis=1)[:, None])
+        zero = np.where(sides > 0, np.any(small, axis=2)[..., None], np.all(small, axis=2)[..., None])
         signs = np.where(zero | (sides == 0), 0.0, np.sign(found[first : first + 2]))
-        slopes = np.array([
-            (np.arcsinh(made(after[None]))[0] - np.arcsinh(made(at[None]))[0]) / float(np.real(away[0]))
-            for at, after, away in moved
-        ])  # fmt: skip
-        return _Functions(found, signs, slopes, sides, np.full(len(sides), begin))
+        slopes = np.array([(made(after) - made(at)) / np.real(away[:, :1]) for at, after, away in moved])
+        flat = lambda part: part.reshape(len(part), -1)
+        starts = len(sides) * np.arange(len(size))
+        return _Functions(flat(found), flat(signs), flat(slopes), np.tile(sides, len(size)), starts.repeat(len(sides)))
 
     def _slopes(self, one: SpectrumAt, order: np.ndarray, chord: np.ndarray) -> np.ndarray:
         """Compute the slope of the smoothed growth of each eigenvalue along a chord; NaN where it is unknown."""
@@ -159,7 +157,7 @@ def _moved(one: SpectrumAt, order: np.ndarray, chord: np.ndarray) -> np.ndarray:
     return np.array([values, values + one.apart * one.rates[order], apart])
 
 
-def _meeting_pairs(values: np.ndarray, small: np.ndarray) -> list[np.ndarray]:
+def _meeting_pairs(values: np.ndarray, small: np.ndarray) -> np.ndarray:
     """Find pairs of paths that meet among or beside the samples, given (samples, paths) and which ones are neutral.
 
     They are real at some samples and conjugate at the others, or all real and much closer at one sample than at another
@@ -186,12 +184,13 @@ def _meeting_pairs(values: np.ndarray, small: np.ndarray) -> list[np.ndarray]:
     most = np.max(apart, axis=0)
     both = np.any(small[:, real, None] & small[:, None, real], axis=0)
     ratio = np.where(both | (most <= CLOSE * np.max(np.abs(values))), 1.0, np.min(apart, axis=0) / np.fmax(most, TINY))
-    np.fill_diagonal(ratio, 1.0)
-    while ratio.size and (least := float(np.min(ratio))) <= MEETING:
-        i, j = np.argwhere(ratio == least)[0]
-        found.append(np.sort(real[[i, j]]))
-        ratio[[i, j]] = ratio[:, [i, j]] = 1.0
-    return found
+    near = np.argwhere(np.triu(ratio <= MEETING, 1))
+    free = np.ones(count, bool)
+    for i, j in real[near[np.argsort(ratio[*near.T], kind="stable")]].tolist():
+        if free[i] and free[j]:
+            found.append(np.array([i, j]))
+            free[[i, j]] = False
+    return np.array(found, int).reshape(-1, 2)
 
 
 def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.ndarray) -> float | None:
