@@ -6,7 +6,8 @@ import pytest
 
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
-from analysis.dynamics.continuation.hidden import _vanishes
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, _vanishes, certain, doubtful
 from analysis.dynamics.continuation.locating import tangent_between
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.stepping import _is_aside
@@ -274,3 +275,33 @@ def test_a_double_zero_that_an_error_splits_is_no_further_one():
     crossed = np.array([0.0, 1e-2, -1.0])  # back to zero at a share of 0.01, after more than its error
     assert _vanishes(crossed, error, np.array([0.0, -1.0]), (True, False))
     assert _vanishes(touched, error, np.array([0.0, -1.0]), (False, False))
+
+
+def spectra(values, rates):
+    """Return samples at successive integers on a straight line, and their points as rows."""
+    line = np.array([1.0, 0.0])
+    made = [
+        SpectrumAt(float(k), v, float(k), 0.0, line, r, 1e-5)
+        for k, (v, r) in enumerate(zip(values, rates, strict=True))
+    ]
+    return made, np.outer(np.arange(len(made)), line)
+
+
+def test_clear_steps_are_told_at_once_and_others_are_left():
+    """A pair of eigenvalues grows for a moment between two samples, and a real one stays negative."""
+    flow = FunctionFlow(lambda t, x, p: p - x, parameters={"p": 0.0})
+    curve = EquilibriumCurve(Parameter(flow, "p", -1.0, 1.0))
+    s = np.arange(12.0)
+    bump, slope = 0.06 * np.exp(-(((s - 5.5) / 0.3) ** 2)), -2 * (s - 5.5) / 0.09
+    for size in (0.0, 1.0):
+        growth, change = -0.05 + size * bump, size * bump * slope
+        values = np.stack([growth + 2j, growth - 2j, -1 - 0.1 * s], axis=1)
+        samples, flats = spectra(values, np.stack([change, change, 0 * s - 0.1], axis=1).astype(complex))
+        clear = certain(curve, samples, flats)
+        assert clear.tolist() == [2 <= k <= 8 and not (size and k == 5) for k in range(11)]
+        paths = Eigenpaths(curve)
+        doubts = [doubtful(paths, samples[k - 2 : k + 4], 2, flats[1] - flats[0]) for k in np.flatnonzero(clear)]
+        assert doubts == [None] * len(doubts)
+    assert not np.any(
+        certain(curve, *spectra(values.real, 0 * values.real))
+    )  # two eigenvalues are equal, without slopes
