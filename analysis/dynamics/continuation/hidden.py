@@ -33,6 +33,8 @@ INNER = (0.1, 0.9)
 CLOSE = 1e-6
 # Distance of two real eigenvalues, relative to that at another sample, below which they may meet beside the samples.
 MEETING = 0.5
+# Growth of eigenvalues that meet, in ranges among the samples, from which they do not come near zero.
+FAR = 2.0
 TINY = float(np.finfo(float).tiny)
 # Share of the way beside a zero that may only be touched in which errors decide about further ones.
 DOUBLE = 0.25
@@ -274,21 +276,24 @@ def certain(curve: AbstractCurve, samples: list[SpectrumAt], flats: np.ndarray) 
     real = np.imag(around) == 0
     apart = np.abs(around[..., None] - around[..., None, :])
     both_real = (real[..., None] & real[..., None, :]).all(axis=1) & ~np.eye(len(rows[0]), dtype=bool)
-    meets = np.any(both_real & (apart.min(axis=1) <= MEETING * apart.max(axis=1)), axis=(1, 2))
-    meets |= np.any(real.any(axis=1) != real.all(axis=1), axis=1)
+    meets = np.any(both_real & (apart.min(axis=1) <= MEETING * apart.max(axis=1)), axis=2)
+    meets |= real.any(axis=1) != real.all(axis=1)
+    smooth = curve.smoothed(growths)
+    near = smooth[window]
+    far = np.abs(near).min(axis=1) > FAR * np.ptp(near, axis=1)  # so that it is no matter how they meet
+    steep = np.zeros(len(first), bool)
     tangents, slopes = np.array([one.tangent for one in samples]), []
     chords = np.diff(flats, axis=0)[first]
     for k in (first, first + 1):
         cosines = np.einsum("ij,ij->i", tangents[k], chords) / np.linalg.norm(chords, axis=1)
-        meets |= cosines < ALONG
+        steep |= cosines < ALONG
         h = (SMALL * np.linalg.norm(chords, axis=1))[:, None]
         moved = [curve.smoothed(curve.growth(values[k] + s * h * rates[k])) for s in (1, -1)]
         slopes.append((moved[0] - moved[1]) / (2 * h * cosines[:, None]) * size[:, None])
     powers = np.arange(7)
     ends = np.stack([powers * x ** np.maximum(powers - 1, 0) for x in (0.0, 1.0)])
     conditions = np.concatenate([places[:, :, None] ** powers, np.broadcast_to(ends, (len(first), 2, 7))], axis=1)
-    smooth = curve.smoothed(growths)
-    high = np.linalg.solve(conditions, np.concatenate([smooth[window], np.stack(slopes, axis=1)], axis=1))
+    high = np.linalg.solve(conditions, np.concatenate([near, np.stack(slopes, axis=1)], axis=1))
     grid = np.linspace(0.0, 1.0, GRID)
     on_grid = np.vander(grid, 7, increasing=True) @ high
     s = grid[None, :, None]
@@ -300,7 +305,7 @@ def certain(curve: AbstractCurve, samples: list[SpectrumAt], flats: np.ndarray) 
     away = np.minimum(*(np.min(on_grid * sign[:, None, :], axis=1) for sign in signs)) > error + bends
     still = (signs[0] == 0) & (signs[1] == 0)
     even = np.all(gaps >= APART * size, axis=0)
-    clear[first] = even & ~meets & np.all(away | still, axis=1)
+    clear[first] = even & ~steep & np.all(np.where(meets, far, away | still), axis=1)
     return clear
 
 
