@@ -18,6 +18,11 @@ def is_equations(word: str) -> bool:
     return word.endswith(ENDINGS) or "=" in word and re.search(r"\.py:\w+$", word) is None
 
 
+def is_code(word: str) -> bool:
+    """Whether the name of a system is that of code, `file.py:name` or `module:name`."""
+    return ":" in word and not is_equations(word)
+
+
 def title(word: str) -> str:
     """A short name for a figure: a file's name, or the beginning of a text."""
     return Path(word).name if word.endswith(ENDINGS) else shown(" ".join(word.split())).strip("\"'")
@@ -38,6 +43,15 @@ def has_value(word: str, name: str) -> bool:
     from dynsim.equations.files import text_of
 
     return re.search(rf"(?:^|[\n;,])\s*{re.escape(name)}\s*=", text_of(word)) is not None
+
+
+def unused_options(word: str) -> str:
+    """Names of the options `@` of an `.ode` file that have no effect here, or ""."""
+    from dynsim.equations.files import text_of
+    from dynsim.equations.ode_options import UNUSED
+
+    last = text_of(word).rpartition("\n")[2] if word.endswith(".ode") else ""
+    return last.removeprefix(UNUSED) if last.startswith(UNUSED) else ""
 
 
 def first_value(options: Any, name: str) -> float | None:
