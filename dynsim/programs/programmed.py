@@ -85,13 +85,18 @@ class Programmed:
         made = self._of(fixed, examples)
         return None if made is None else NumpyEvaluator(made[0], *made[1])
 
-    def numbers(self, fixed: tuple[Any, ...], *examples: Any) -> "NumbersFunction | None":
+    def numbers(self, fixed: tuple[Any, ...], *examples: Any, most: int | None = None) -> "NumbersFunction | None":
         """Get the same as a function of the numbers in its last arguments, which Python evaluates in microseconds.
 
-        It is also None if Python does not have all of its operations.
+        It is also None if Python does not have all of its operations. With `most`, it is given for a program of so many
+        operations at most whether or not others are compiled, since a call of a compiled program takes longer.
         """
-        made = self._of(fixed, examples)
-        if made is None:
+        if most is None:
+            made = self._of(fixed, examples)
+        else:
+            known = self._made(*_split((*fixed, *examples)))
+            made = None if known is None else (known[0], _split(fixed)[0])
+        if made is None or (most is not None and len(made[0].operations) > most):
             return None
         program, given = made
         if program not in self._functions:

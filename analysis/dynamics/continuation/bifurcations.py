@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
-from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, doubtful, neutral_at
+from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, certain, doubtful, intervals, neutral_at
 from analysis.dynamics.continuation.locating import (
     JUMP,
     between,
@@ -140,6 +140,7 @@ def find_bifurcations(
     zeros, counts = [curve.zeros(point) for point in points], [curve.growing(point) for point in points]
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     steps: list[_PartOfBranch] = []
+    spans: list[tuple[int, int]] = []
     for k in range(1, len(points)):
         if at[k] or not len(points[k].values):  # solutions of boundary value problems have none
             continue
@@ -148,6 +149,7 @@ def find_bifurcations(
         known = [one for one in meetings if low <= one.at.arclength < high]
         first, last = (_Place(points[j], float(lengths[j]), *[counts[j]] * 2) for j in (begin, k))
         steps.append(_PartOfBranch(first, last, known, bool(zeros[begin] or zeros[k]), bool(known)))
+        spans.append((begin, k))
     found = [_in_step(curve, step) for step in steps]
     all_found = [one.at for one in meetings] + [b for one in found for b in one]
     touching: list[Bifurcation] = []
@@ -157,7 +159,12 @@ def find_bifurcations(
     sizes = np.diff(lengths).tolist()
     near_points = zip(points, lengths.tolist(), [*sizes, *sizes[-1:]], strict=False)  # none if there are no steps
     beside = [_sample(curve, *each) for each in near_points]
-    completed = [_completed(curve, *pair, beside, touching) for pair in zip(steps, found, strict=True)]
+    clear = certain(curve, beside, np.array([point.flat for point in points]))
+    completed: list[tuple[list[Bifurcation], list[tuple[float, float]]]] = []
+    for step, (begin, k), one in zip(steps, spans, found, strict=True):
+        inside = one or step.known or _within(touching, step.begin.length, step.end.length - step.begin.length)
+        sure = not inside and k == begin + 1 and clear[begin]
+        completed.append(([], []) if sure else _completed(curve, step, one, beside, touching))
     all_found = [one.at for one in meetings] + touching + [b for one, _ in completed for b in one]
     all_found.sort(key=lambda b: b.arclength)
     near = SAME * float(np.max(np.diff(lengths), initial=0.0))
@@ -354,7 +361,7 @@ def _completed(
         pending = [doubt for doubt in doubts if doubt[0].length not in full]
         if not pending or not left:
             least = NARROW * (curve.parameter.high - curve.parameter.low)
-            gaps = _intervals(samples, [k for k, share in places if share is not None])
+            gaps = intervals(samples, [k for k, share in places if share is not None])
             new = [other.at for one, _ in parts for other in one.known if other not in step.known]
             inner = [b for _, inner in parts for b in inner]
             return [*new, *inner], [gap for gap in gaps if gap[1] - gap[0] > least]
@@ -369,7 +376,8 @@ def _sample(curve: AbstractCurve, point: CurvePoint, length: float, size: float)
     tangent, rates = point.flat_tangent, None
     if curve.differentiated:
         rates = curve.rates((point.state, point.parameter), point.values, tangent, size)
-    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point), tangent, rates)
+    apart = curve.apart * size
+    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point), tangent, rates, apart)
 
 
 def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, touches: bool) -> SpectrumAt:
@@ -382,7 +390,8 @@ def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, to
     tangent = tangent_between(step.begin.point, step.end.point, (at.arclength - step.begin.length) / size)
     if curve.differentiated and not touches:
         rates = curve.rates((at.state, at.parameter), at.eigenvalues, tangent, size)
-    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral_at(at.eigenvalues), tangent, rates, touches)
+    neutral, apart = neutral_at(at.eigenvalues), curve.apart * size
+    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral, tangent, rates, apart, touches)
 
 
 def _split(
@@ -434,18 +443,6 @@ def _further(curve: AbstractCurve, ends: tuple[_Place, _Place], known: list[_Mee
     found = _meetings(curve, points, lengths, [curve.least_singular(point) for point in points])
     near = APART * float(np.linalg.norm(points[1].flat - points[0].flat))
     return [one for one in found if all(np.linalg.norm(one.point.flat - other.point.flat) > near for other in known)]
-
-
-def _intervals(samples: list[SpectrumAt], doubts: list[int]) -> list[tuple[float, float]]:
-    """Join neighbouring intervals between samples, and return their lowest and highest values of the parameter."""
-    found: list[tuple[float, float]] = []
-    for k in doubts:
-        low, high = sorted((samples[k].parameter, samples[k + 1].parameter))
-        if found and low <= found[-1][1] and high >= found[-1][0]:
-            low, high = min(low, found[-1][0]), max(high, found[-1][1])
-            found.pop()
-        found.append((low, high))
-    return found
 
 
 def _passed(curve: AbstractCurve, one: _Meeting, before: _Place, last: int, neutral: bool) -> _Place:

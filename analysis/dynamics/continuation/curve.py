@@ -41,7 +41,8 @@ class CurvePoint(NamedTuple):
     `spectrum` and `rounding` compute the eigenvalues and their errors when they are first needed. `orbit` is a basis,
     in these coordinates, of the directions in which symmetries move the state. `corrections` is the number of Newton
     steps that led here. `contraction` is the largest ratio of successive Newton steps. `typical` are the sizes of the
-    equations near this part of the curve.
+    equations near this part of the curve. `singular` computes the test function of branch points, and the tangent for
+    which it has this sign, when it is first needed.
     """
 
     state: State
@@ -56,6 +57,7 @@ class CurvePoint(NamedTuple):
     contraction: float = 0.0
     rounding: Callable[[], np.ndarray] = lambda: np.zeros(1)
     typical: np.ndarray | float = 1.0
+    singular: Callable[[], tuple[float, np.ndarray]] | None = None
 
     @property
     def values(self) -> np.ndarray:
@@ -153,6 +155,21 @@ class AbstractCurve(abc.ABC):
         The transformation and its derivative are continuous.
         """
         return np.arcsinh(growth) if self.meeting == 0 else np.where(growth > 0, np.log1p(np.fmax(growth, 0)), growth)
+
+    @property
+    def sides_of_pairs(self) -> tuple[int, ...]:
+        """Whether the functions `of_pairs` count where a pair is real, 1, or where it is complex, -1."""
+        return (1, -1) if self.meeting == 0 else (1, 1, -1)
+
+    def of_pairs(self, size: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], ...]:
+        """Build functions of two eigenvalues, of given sizes, that vanish where one or a complex pair has growth 0.
+
+        They are symmetric, so that they are smooth where two real eigenvalues become a complex pair.
+        """
+        if self.meeting == 0:
+            return lambda v: v[..., 0] * v[..., 1] / size**2, lambda v: (v[..., 0] + v[..., 1]) / size
+        at = lambda unit: lambda v: (v[..., 0] / size - unit / size) * (v[..., 1] / size - unit / size)
+        return at(1), at(-1), lambda v: (v[..., 0] / size) * (v[..., 1] / size) - 1 / size**2
 
     @abc.abstractmethod
     def name(self, critical: complex) -> str:
@@ -323,9 +340,11 @@ class AbstractCurve(abc.ABC):
         tangent = null if null[-1] >= 0 else -null
         spectrum = functools.cache(lambda: self.spectrum(state, parameter, at.J, orbit))
         rounding = functools.cache(lambda: self.rounding(spectrum(), at, orbit))
+        singular = functools.cache(lambda: (self._signed_least(at, tangent, orbit), tangent))
         return CurvePoint(
-            state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding, typical=at.typical
-        )
+            state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding, typical=at.typical,
+            singular=singular,
+        )  # fmt: skip
 
     def _with_rows(self, at: Equations | CurvePoint, orbit: np.ndarray) -> Any:
         """Stack the derivatives, divided by sizes of the equations, and the conditions not to move along symmetries."""
@@ -427,10 +446,18 @@ class AbstractCurve(abc.ABC):
 
         It is relative to the largest singular value.
         """
-        (rows, d), k = point.J.shape, point.orbit.shape[1]
+        if point.singular is not None:
+            value, tangent = point.singular()
+            for sign in (1.0, -1.0):
+                if np.array_equal(point.tangent, sign * tangent):
+                    return sign * value
+        return self._signed_least(point, point.tangent, point.orbit)
+
+    def _signed_least(self, at: Equations | CurvePoint, tangent: np.ndarray, orbit: np.ndarray) -> float:
+        (rows, d), k = at.J.shape, orbit.shape[1]
         matrix = np.zeros((rows + k + 1, d + 1 + k))
-        matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(point, point.orbit), point.orbit
-        matrix[-1, : d + 1] = point.tangent
+        matrix[:-1, : d + 1], matrix[:rows, d + 1 :] = self._with_rows(at, orbit), orbit
+        matrix[-1, : d + 1] = tangent
         return signed_least(self.equilibrated(matrix))
 
 

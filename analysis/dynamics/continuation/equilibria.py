@@ -29,6 +29,8 @@ from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.parameter import Parameter
 
 POINTS = 1000  # of a branch in each direction, by default
+# Distance, relative to a state, over which a field must change by less than a share of its typical size, or it jumps.
+BESIDE, JUMP = 1e-7, 1e-4
 
 
 @checked
@@ -77,6 +79,9 @@ def continue_equilibria(
     curve = equilibrium_curve(parameter, state, iterate, symmetries)
     state = curve.own(state)
     first = curve.at(state, curve.value)
+    if jumps_at(curve, state if first is None else first.state):
+        must = "lead to an equilibrium where the field is smooth"
+        raise ArgumentError("start", must, "leads to a surface on which it jumps, where trajectories may slide")
     if first is None:
         at = curve.equations(state, curve.value, curve.basis(state))
         if not (
@@ -189,6 +194,22 @@ def equilibrium_curve(
     curve = EquilibriumCurve(units.varied[0], units.acting(symmetries), units)
     curve.note = note
     return _with_sizes(curve, units, state, at)
+
+
+def jumps_at(curve: EquilibriumCurve, state: State) -> bool:
+    """Test whether the field or the map jumps at a state, from its values on both sides in a direction of no symmetry.
+
+    There a discontinuous function such as `sign` may be zero by its own convention, so that its root is no equilibrium.
+    """
+    if isinstance(curve, LargeEquilibriumCurve):
+        return False
+    basis, flat = curve.basis(state), flat_state(state)
+    away = basis @ np.cos(np.arange(1.0, basis.shape[1] + 1))
+    reach = BESIDE * (1 + float(np.max(np.abs(flat), initial=0.0)))
+    sides = [curve.displaced(state, sign * reach * away) for sign in (1, -1)]
+    before, after = (curve.equations(side, curve.value, basis) for side in sides)
+    jump = np.abs(after.values - before.values) / before.typical
+    return bool(np.max(jump, initial=0.0) > JUMP * reach / BESIDE)
 
 
 def _with_sizes(curve: EquilibriumCurve, units: Units, state: State, at: Sequence[float]) -> EquilibriumCurve:

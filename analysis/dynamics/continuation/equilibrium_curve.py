@@ -33,12 +33,15 @@ from analysis.dynamics.scaling.units import Units
 from analysis.dynamics.sparse.matrices import Extended, row_sizes
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
+from dynsim.programs import NumbersFunction, Programmed
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import is_flat
 
+# Most operations of a field and its derivatives that Python evaluates faster than a compiled program is called.
+FEW = 1000
 # Largest step of an entry of the state, relative to its distance from the first point, if the limit is a default.
 LONGER = 0.1
 # Largest step of an entry of the state, relative to the default limit. Without it, a branch that tends to infinity at a
@@ -59,6 +62,7 @@ class EquilibriumCurve(AbstractCurve):
     """Vector field of a flow in tangent coordinates at t = 0, with its derivatives."""
 
     sizes: SizesAlong | None = None  # of the equations along the curve
+    _short: tuple[NumbersFunction | None] | None = None  # a short field evaluated by Python, once it was looked for
 
     def __init__(self, parameter: Parameter, symmetries: Sequence[SymmetryGenerator] = (), units: Units | None = None):
         check_flow(parameter.system)
@@ -92,7 +96,15 @@ class EquilibriumCurve(AbstractCurve):
             self.sizes.add(point.flat, np.fmax(row_sizes(point.J), np.abs(point.slope)))
 
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
-        return _of_flow(self.parameter.take, self.system, state, parameter)
+        if self._short is None:
+            fixed = (self.parameter.take, self.system)
+            self._short = (_SHORT.numbers(fixed, state, parameter, most=FEW),)
+        (short,) = self._short
+        if short is None:
+            return _of_flow(self.parameter.take, self.system, state, parameter)
+        flat = flat_state(state)
+        n, found = len(flat), np.array(short([*flat.tolist(), float(parameter)]))
+        return found[:n], found[n : n + n * n].reshape(n, n), found[n + n * n :]
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Test whether the field or the map may fail to be smooth."""
@@ -286,11 +298,13 @@ def name_of_multiplier(critical: complex) -> str:
     return "period doubling" if critical.real < 0 else ""
 
 
-@compiled
-def _of_flow(where: Any, flow: AbstractFlow, state: State, parameter: Array) -> tuple[Array, Array, Array]:
+def _flow_derivatives(where: Any, flow: AbstractFlow, state: State, parameter: Array) -> tuple[Array, Array, Array]:
     flat, restored = ravel_pytree(state)
     f = lambda y, p: ravel_pytree(with_parameter(where, flow, p).vector_field(jnp.zeros(()), restored(y)))[0]
     return f(flat, parameter), jax.jacfwd(f)(flat, parameter), jax.jacfwd(f, 1)(flat, parameter)
+
+
+_of_flow, _SHORT = compiled(_flow_derivatives), Programmed(_flow_derivatives)
 
 
 @compiled

@@ -246,10 +246,9 @@ class OrbitCurve(AbstractCurve):
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
-        full = jnp.asarray(np.column_stack([nodes, np.full(len(nodes), parameter)]))
-        ends, maps, speeds, first = (
-            np.asarray(a) for a in shoot(self._solver(factor), full, jnp.asarray(period, float), factor * self._rtol)
-        )
+        full = np.column_stack([nodes, np.full(len(nodes), parameter)])
+        rtol = self._rtol if factor == 1 else factor * self._rtol
+        ends, maps, speeds, first = (np.asarray(a) for a in shoot(self._solver(factor), full, period, rtol))
         maps, speeds, first, m = maps[:, :-1], speeds[:, :-1], first[:, :-1], len(nodes)
         later = [
             (k + 1) * speeds[k] - k * maps[k, :, :-1] @ first[k] for k in range(m)

@@ -20,14 +20,15 @@ from analysis.dynamics.flow_maps.component_sizes import (
     LocalRates,
     arrays_of,
     groups_of,
-    orbit_sizes,
+    orbit_scale,
     scale_of,
+    turn_unit,
     unit_entries,
     unit_of_rate,
 )
 from analysis.dynamics.flow_maps.variational import Linearised
-from analysis.dynamics.periodic_orbits.shooting import TURN, passed
-from analysis.dynamics.scaling.units import STATES, TIMES, WIDTHS, Units, made_units, unit_of
+from analysis.dynamics.periodic_orbits.shooting import passed
+from analysis.dynamics.scaling.units import STATES, WIDTHS, Units, made_units, unit_of
 from analysis.dynamics.sparse.matrices import row_sizes
 from analysis.dynamics.sparse.rightmost import rightmost
 from dynsim._core.types import State
@@ -134,8 +135,8 @@ def orbit_units(
         if len(jax.tree.leaves(nodes)[0]) < 3:
             start = jax.tree.map(lambda part: jnp.asarray(part[0], float), nodes)
             nodes = passed(Linearised(moved, start), ravel_pytree(start)[0], period, jnp.asarray(RTOL))
-        scale = jax.tree.map(lambda size: unit_of(size, STATES, 1 / TYPICAL), orbit_sizes(moved, nodes))
-    return made_units(flow, parameters, scale, _turn(period), [_unit_of_range(one) for one in parameters])
+        scale = orbit_scale(moved, nodes)
+    return made_units(flow, parameters, scale, turn_unit(period), [_unit_of_range(one) for one in parameters])
 
 
 def hopf_units(parameter: Parameter, at: Bifurcation) -> Units:
@@ -146,11 +147,7 @@ def hopf_units(parameter: Parameter, at: Bifurcation) -> Units:
     shift = BESIDE * (parameter.high - parameter.low)
     near = [curve_units((parameter,), at.state, at=(at.parameter + k * shift,)) for k in (0, 1, -1)]
     scale = jax.tree.map(lambda *sizes: np.min(sizes, axis=0), *(found.scale for found in near))
-    return made_units(parameter.system, (parameter,), scale, _turn(2 * np.pi / at.frequency), near[0].parameters)
-
-
-def _turn(period: float) -> float:
-    return float(unit_of(period / TURN, TIMES))
+    return made_units(parameter.system, (parameter,), scale, turn_unit(2 * np.pi / at.frequency), near[0].parameters)
 
 
 def _unit_of_range(parameter: Parameter) -> float:

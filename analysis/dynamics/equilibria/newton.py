@@ -430,6 +430,8 @@ def displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State
     """Move a point of a space by a flattened ambient vector, and project it. NumPy: not for `jit`."""
     if not is_flat(space):
         return _displaced(space, x, np.asarray(step))
+    if isinstance(x, np.ndarray):
+        return np.asarray(x + np.reshape(step, x.shape))
     leaves, tree = jax.tree.flatten(x)
     parts = np.split(np.asarray(step), np.cumsum([np.size(leaf) for leaf in leaves])[:-1])
     moved = [

@@ -46,7 +46,10 @@ FAR = 1024.0
 ROUNDING = 1e-8
 # Largest power of the base that is tried as a scale.
 FURTHEST = 18
+# Share of a period that is near the unit of time.
+TURN = 16
 TINY = float(np.finfo(float).tiny)
+HUGE = float(np.finfo(float).max) / TYPICAL
 
 
 class Local(NamedTuple):
@@ -124,6 +127,16 @@ def orbit_sizes(flow: AbstractFlow, states: State) -> State:
         low, np.where(zero if np.ndim(size) else np.all(zero), TYPICAL * unit, np.fmax(size, TYPICAL * unit)), size
     )
     return jax.tree.map(own, small, sizes, still, found)
+
+
+def orbit_scale(flow: AbstractFlow, states: State) -> State:
+    """Choose the unit of each component from its range on an orbit, given states on the first axis."""
+    return jax.tree.map(lambda size: unit_of(size, STATES, 1 / TYPICAL), orbit_sizes(flow, states))
+
+
+def turn_unit(period: float) -> float:
+    """Choose the unit of time for a period."""
+    return float(unit_of(period / TURN, TIMES))
 
 
 def groups_of(state: State) -> list[np.ndarray]:
@@ -380,6 +393,7 @@ def _filled(
         own = float(np.max(np.abs(x[groups[k]]))) / TYPICAL
         own = own if own > NONE * float(np.max(np.abs(x))) else 0.0  # the state may be zero up to rounding
         rough[k] = np.min(rough[acted] * speeds[acted] / among[acted, k]) if acted.size else own
+    rough = np.fmin(rough, HUGE)  # what nothing slows down is driven without bound
     units = np.where(np.isnan(units), unit_of(TYPICAL * rough, ROUGH, 1 / TYPICAL), units)
     entries = np.ones(len(x))
     for unit, group in zip(units, groups, strict=True):

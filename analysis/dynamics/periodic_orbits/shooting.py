@@ -14,7 +14,7 @@ from analysis.dynamics.collocation.intervals import ACCURATE, METHODS, CycleFiel
 from analysis.dynamics.equilibrium_types import fixed_point_type
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
-from analysis.dynamics.flow_maps.component_sizes import orbit_sizes
+from analysis.dynamics.flow_maps.component_sizes import orbit_scale, turn_unit
 from analysis.dynamics.flow_maps.python_solver import StuckError, advanced
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
@@ -23,7 +23,7 @@ from analysis.dynamics.periodic_orbits.collocated_orbit import collocated_orbit
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.flat import flat_state, states_like
-from analysis.dynamics.scaling.units import Units, rounded_units
+from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.host import filled
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import ROUNDING, one_line, printed
@@ -35,6 +35,7 @@ from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow, check_start, double_state
 from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.rescaled import is_flat
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ CLOSED = 1e-9
 SMALL = 1e-5
 # Relative singular value below which a direction counts as one along a family of orbits, and is not moved.
 FLAT = 1e-8
-# Periods within a factor of 32 of this keep the time unit of the flow.
-TURN = 16
 # Accuracy of the multipliers, relative to the largest one or to one.
 RESOLVED = 1e-10
 # Multipliers whose moduli are this close to one do not decide about stability.
@@ -116,7 +115,9 @@ class PeriodicOrbit(NamedTuple):
 
     def __str__(self) -> str:
         """Describe stability, period and multipliers in one line."""
-        error = max(RESOLVED * float(np.max(np.abs(self.multipliers), initial=1.0)), self.trivial_error, self.gap)
+        largest = max(float(np.max(np.abs(part), initial=1.0)) for part in jax.tree.leaves(self.nodes))
+        errors = RESOLVED * float(np.max(np.abs(self.multipliers), initial=1.0)), self.gap / largest
+        error = max(*errors, self.trivial_error)
         values = ", ".join(printed(value, error / ROUNDING, digits=5) for value in self.multipliers.tolist())
         more = "" if self.description == self.stability else f" ({self.description})"
         return f"{self.stability} periodic orbit of period {self.period:.8g} with the multipliers {values}{more}"
@@ -314,8 +315,10 @@ def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, A
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
     """Choose units near the range of the guess's trajectory, and near its period."""
-    sizes = orbit_sizes(pair.system, passed(pair, flat, time, rtol)) if is_flat(pair.system.space) else 1.0
-    return rounded_units(pair.system, sizes, time / TURN)
+    if isinstance(pair.system, NoisyFlow):
+        return made_units(pair.system)
+    scale = orbit_scale(pair.system, passed(pair, flat, time, rtol)) if is_flat(pair.system.space) else 1.0
+    return made_units(pair.system, scale=scale, time=turn_unit(time))
 
 
 def passed(pair: Linearised, flat: Array, time: float, rtol: Array) -> State:

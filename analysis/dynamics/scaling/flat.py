@@ -19,6 +19,8 @@ def flat_states(states: State) -> Float[np.ndarray, "states n"]:
 
 def flat_state(state: State) -> Float[np.ndarray, " n"]:
     """Flatten a state to a NumPy vector in the order of `ravel_pytree`, without compiling."""
+    if isinstance(state, np.ndarray):  # quickly, since a continuation does this at each point
+        return np.array(state, float).ravel()
     return np.concatenate([np.ravel(np.asarray(part)) for part in jax.tree.leaves(state)], dtype=float)
 
 

@@ -7,6 +7,7 @@ from dynsim.cli.continuation.cycles import as_in_run, check_cycle, check_flow, d
 from dynsim.cli.continuation.ends import say_ends
 from dynsim.cli.continuation.options import Continue, check_numbers, steps_of, steps_of_orbits
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
+from dynsim.cli.continuation.stored import at_point, diagram_of_point, stored_point
 from dynsim.cli.continuation.watched import check_watched, watched
 from dynsim.cli.parsing.options import check_outputs, say, typed_as
 from dynsim.cli.parsing.outputs import write_out
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from analysis.dynamics.diagrams import Diagram
     from dynsim.cli.building.systems import Found
+    from dynsim.cli.continuation.stored import StoredPoint
     from dynsim.systems.named import Components
     from dynsim.systems.parameter import Parameter
 
@@ -43,12 +45,16 @@ def main(words: Sequence[str]) -> int:
     from dynsim.programs import without_compiling
     from dynsim.systems.named import components
 
-    made, parameter, symmetries = _studied(o)
+    point = None if o.from_ is None else stored_point(o)
+    made, parameter, symmetries = _studied(o, point)
     if o.resume is None:
         _drawn_component(o, components(made.system, made.begun(len(o.box) // 2 or None)))
     second = second_parameter(o, made.system) if o.second else None
     with without_compiling():
-        diagram = _diagram(o, made, parameter, symmetries)
+        if point is not None:
+            diagram = diagram_of_point(o, made, parameter, point, symmetries)
+        else:
+            diagram = _diagram(o, made, parameter, symmetries)
     say(str(diagram))
     for one, iterate in zip(diagram.branches, diagram.iterates, strict=True):
         say(f"  cycles of period {iterate}: {one}" if iterate > 1 else f"  {one}")
@@ -99,7 +105,7 @@ def _beta(flow: Any) -> dict[str, Any]:
     return {"beta": P[:, 0, 0]} if is_multiple else {}
 
 
-def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
+def _studied(o: Continue, point: "StoredPoint | None") -> tuple["Found", "Parameter", tuple]:
     """Build the system, its parameter with its range, and generators of its symmetries.
 
     For tokens with P = beta I the parameter is beta, and rotations are symmetries.
@@ -115,8 +121,11 @@ def _studied(o: Continue) -> tuple["Found", "Parameter", tuple]:
     from dynsim.systems.tokens.flow import TokenFlow
 
     made = found(o, "continue")
-    check_flow(o, made.system)
-    made = made if o.from_ is None else as_in_run(o, made)
+    check_flow(o, made.system, stored=point is not None)
+    if point is not None:
+        made = at_point(o, made, point)
+    elif o.from_ is not None:
+        made = as_in_run(o, made)
     flow = made.system
     if o.varied.name == "beta" and (beta := _beta(flow)):
         d = flow.query_key.shape[-1]

@@ -16,22 +16,23 @@ if TYPE_CHECKING:
 def check_cycle(o: Continue) -> None:
     """Raise `ValueError` for options that have no effect on the continuation of one periodic orbit."""
     if not o.of_cycle:
+        refuse_unused(o, ("point",), "without `--from` a diagram file")
         return
     option = "--from" if o.from_ is not None else "--cycle"
     of_equilibria = ("levels", "cycles") * (o.from_ is None)
     refuse_unused(o, ("box", "num_starts", "counts", "resume", *of_equilibria), f"with `{option}`")
-    refuse_unused(o, ("start",) * (o.from_ is not None), "with `--from`, whose final state is the start")
+    refuse_unused(o, ("start",) * (o.from_ is not None), "with `--from`, which has the start")
     if o.from_ is not None and not o.from_.is_file():
         raise ArgumentError("from", "be a file", f"`{o.from_}` is not one")
 
 
-def check_flow(o: Continue, system: Any) -> None:
-    """Raise `ValueError` for a map, whose cycles are continued otherwise."""
+def check_flow(o: Continue, system: Any, *, stored: bool = False) -> None:
+    """Raise `ValueError` for a map, whose cycles are continued otherwise, unless they are stored."""
     from dynsim.systems.base import AbstractMap
 
     if isinstance(system, AbstractMap):
         where = "for a map, whose cycles are continued from its period doublings (`--levels`)"
-        refuse_unused(o, ("from_", "cycle", "cycles"), where)
+        refuse_unused(o, (*("from_",) * (not stored), "cycle", "cycles"), where)
 
 
 def as_in_run(o: Continue, made: "Found") -> "Found":

@@ -46,7 +46,10 @@ class Continue(SystemOptions):
     """continue the stable periodic orbit to which the trajectory from `--start` leads, instead of equilibria"""
     from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     """a run file (.npz) of SYSTEM: continue the stable equilibrium or periodic orbit to which its final state leads;
-    parameters that are not given are those of the run"""
+    parameters that are not given are those of the run. Or a diagram file of `--out`: continue from its `--point`"""
+    point: int | None = None
+    """with `--from` a diagram file, the row of its table (`--out` with .csv) to start from, counted from 1: a point or
+    a bifurcation of any branch; it may be continued in another parameter"""
     method: Literal["shooting", "collocation"] = "shooting"
     """how periodic orbits are computed: by multiple shooting, or by collocation on a mesh that is adapted, for stiff
     systems, long periods and large multipliers"""

@@ -6,7 +6,8 @@ import pytest
 
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
-from analysis.dynamics.continuation.hidden import _vanishes
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, _vanishes, certain, doubtful
 from analysis.dynamics.continuation.locating import tangent_between
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.stepping import _is_aside
@@ -56,6 +57,25 @@ def test_a_hopf_point_is_found_beside_a_bogdanov_takens_point(step):
         flow = FunctionFlow(beside_bogdanov_takens, parameters={"p": -0.51, "b": b})
         branch = found(flow, "p", [-0.714, 0.0], (-0.6, 0.5), step)
         agree(branch, ("Hopf point", -(b**2)), ("fold", 0.0))
+        assert not branch.undetermined
+
+
+def test_a_neutral_saddle_beside_a_bogdanov_takens_point_leaves_no_doubt():
+    """The trace vanishes where the eigenvalues are real, and they become a complex pair next to the fold."""
+    flow = FunctionFlow(beside_bogdanov_takens, parameters={"p": -0.51, "b": -0.01})
+    branch = found(flow, "p", [-0.714, 0.0], (-0.6, 0.5))
+    agree(branch, ("fold", 0.0))
+    assert not branch.undetermined
+
+
+@pytest.mark.parametrize("b", [-0.1, 0.1])
+def test_multipliers_that_meet_beside_a_fold_leave_no_doubt(b):
+    """Euler steps of 1/4 of the same field preserve area at x = -2 b, where the multipliers are real for b < 0."""
+    step = lambda k, x, p, b: x + beside_bogdanov_takens(0.0, x, p, b) / 4
+    flow = FunctionMap(step, parameters={"p": -0.51, "b": b})
+    branch = found(flow, "p", [-0.714, 0.0], (-0.6, 0.05))
+    agree(branch, *[("Neimark-Sacker point", -4 * b**2)] * (b > 0), ("fold", 0.0))
+    assert not branch.undetermined
 
 
 def beside_crossing(t, x, p, a):
@@ -255,3 +275,31 @@ def test_a_double_zero_that_an_error_splits_is_no_further_one():
     crossed = np.array([0.0, 1e-2, -1.0])  # back to zero at a share of 0.01, after more than its error
     assert _vanishes(crossed, error, np.array([0.0, -1.0]), (True, False))
     assert _vanishes(touched, error, np.array([0.0, -1.0]), (False, False))
+
+
+def spectra(values, rates):
+    """Return samples at successive integers on a straight line, and their points as rows."""
+    line = np.array([1.0, 0.0])
+    made = [
+        SpectrumAt(float(k), v, float(k), 0.0, line, r, 1e-5)
+        for k, (v, r) in enumerate(zip(values, rates, strict=True))
+    ]
+    return made, np.outer(np.arange(len(made)), line)
+
+
+def test_clear_steps_are_told_at_once_and_others_are_left():
+    """A pair of eigenvalues grows for a moment between two samples, and a real one stays negative."""
+    flow = FunctionFlow(lambda t, x, p: p - x, parameters={"p": 0.0})
+    curve = EquilibriumCurve(Parameter(flow, "p", -1.0, 1.0))
+    s = np.arange(12.0)
+    bump, slope = 0.06 * np.exp(-(((s - 5.5) / 0.5) ** 2)), -2 * (s - 5.5) / 0.25
+    for size in (0.0, 1.0):
+        growth, change = -0.05 + size * bump, size * bump * slope
+        values = np.stack([growth + 2j, growth - 2j, -1 - 0.1 * s], axis=1)
+        samples, flats = spectra(values, np.stack([change, change, 0 * s - 0.1], axis=1).astype(complex))
+        clear = certain(curve, samples, flats)
+        assert clear.tolist() == [2 <= k <= 8 for k in range(11)] if not size else clear[2] and not clear[5]
+        paths = Eigenpaths(curve)
+        doubts = [doubtful(paths, samples[k - 2 : k + 4], 2, flats[1] - flats[0]) for k in np.flatnonzero(clear)]
+        assert doubts == [None] * len(doubts)
+    assert not np.any(certain(curve, [one._replace(rates=None) for one in samples], flats))

@@ -6,9 +6,12 @@ import pytest
 import scipy.special
 
 from analysis.dynamics.attractors.search import find_attractors
+from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.scaling import orbit_units
 from analysis.dynamics.flow_maps.autonomy import check_period
-from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_stability, periodic_orbit
+from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, _units, orbit_stability, periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
@@ -44,6 +47,21 @@ def test_orbits_do_not_depend_on_the_units(cycle):
     np.testing.assert_allclose(again.state, found.state / sizes, atol=1e-6)
     assert found.nodes.shape == (1, 2)
     assert 1e6 * cycle.gap / 100 < found.gap < 1e6 * cycle.gap * 100
+
+
+def test_components_of_very_different_sizes_have_the_units_of_the_continuation():
+    """Two components follow those of van der Pol, at sizes of 1e-12 and 1e12; they relax at rate 1."""
+    followed = lambda s: jnp.stack([1e-12 * (1 + s[0]) - s[2], 1e12 * s[1] - s[3]])
+    flow = FunctionFlow(lambda t, s: jnp.concatenate([VanDerPol().velocity(t, s[:2]), followed(s)]))
+    found = periodic_orbit(flow, [2.0, 0.1, 0.0, 0.0], 6.5, segments=3)
+    assert found.period == pytest.approx(6.6632868593231, abs=1e-8)
+    rest = np.exp(-found.period)
+    np.testing.assert_allclose(found.multipliers, [rest, rest, np.exp(-1.0593770 * found.period)], rtol=1e-3)
+    assert "multipliers 0.0012769, 0.0012769" in str(found), found  # the gap is small beside 1e12
+    units = orbit_units(flow, Cycle(found.nodes, np.asarray(found.period)))
+    searched = _units(Linearised(flow, found.state), jnp.asarray(found.state), found.period, jnp.asarray(1e-10))
+    np.testing.assert_array_equal(searched.scale, units.scale)
+    assert searched.time == units.time
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.quality.benchmarks import (
     basins,
+    branches,
     continuation,
     ensemble,
     gpu,
@@ -49,6 +50,7 @@ def main() -> None:
         "basins",
         "interactions",
         "continuation",
+        "branches",
         "growth",
         "stiff",
         "large",
@@ -102,6 +104,8 @@ def main() -> None:
         found["interactions"] = interactions.everything(rounds, quick=options.quick)
     if "continuation" in options.only:
         found["continuation"] = [row._asdict() for row in continuation.thousand_points(rounds)]
+    if "branches" in options.only:
+        found["branches"] = branches.everything(rounds, quick=options.quick)
     if "growth" in options.only:
         found["growth"] = growth.everything(rounds, quick=options.quick, figure=options.figure)
     if "small-ensembles" in options.only:
