@@ -40,14 +40,36 @@ from dynsim.systems.rescaled import is_flat
 
 # Factor of the solver's tolerance with which orbits are confirmed.
 STRICTER = 0.1
-
-
 # Largest change of an orbit under the stricter solver, relative to the last Newton step allowed.
 CONFIRMED = 10
-
-
 # Distance of a node from an equilibrium, relative to the ranges of components, below which an orbit is close to it.
 NEAR = 0.05
+# Largest distance of a multiplier from the critical value at which the coefficient of a bifurcation is known.
+CRITICAL = 1e-4
+# Largest change of multipliers under the stricter solver, relative to the largest one or to one; canards exceed it.
+AGREED = 0.1
+# Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
+SMALL = 1e-4
+# Largest step of the nodes, relative to their distances from their mean, if the largest step is a default.
+LONGER = 0.1
+# Largest step of the period, relative to it.
+STRETCH = 0.1
+# Number of its errors that the slope of the parameter must exceed for its sign to count.
+RESOLVED = 3
+# Share of the period within which a state is that of a node.
+AT_NODE = 1e-12
+# Multiplier beside which others have errors of order one; contraction of volumes that only stable steps can follow.
+LARGE, STIFF = 1e6, 1e-100
+# Largest slope of the parameter along a vertical family, where its sign is that of errors.
+STEEPEST = 1e-6
+# Bifurcations whose normal form coefficient is that of the return map.
+OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
+# Critical multiplier, where it is real.
+MULTIPLIERS = {"fold": 1.0, "cusp": 1.0, "period doubling": -1.0}
+# Largest relative change of the parameter over a doubling of the period, by its slope, near a homoclinic orbit.
+SETTLED = 0.1
+# Smallest size of the parameter in that change, relative to its range.
+LEAST = 1e-3
 
 
 def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
@@ -64,32 +86,6 @@ def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n
         return False
     change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
     return bool(np.max(np.abs(change)) <= CONFIRMED * tolerance * (1 + float(np.max(np.abs(nodes)))))
-
-
-# Largest distance of a multiplier from the critical value at which the coefficient of a bifurcation is known.
-CRITICAL = 1e-4
-# Largest change of multipliers under the stricter solver, relative to the largest one or to one; canards exceed it.
-AGREED = 0.1
-# Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
-SMALL = 1e-4
-# Largest step of the nodes, relative to their distances from their mean, if the largest step is a default.
-LONGER = 0.1
-# Largest step of the period, relative to it.
-STRETCH = 0.1
-# Number of its errors that the slope of the parameter must exceed for its sign to count.
-RESOLVED = 3
-# Largest slope of the parameter along a vertical family, where its sign is that of errors.
-STEEPEST = 1e-6
-# Bifurcations whose normal form coefficient is that of the return map.
-OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
-# Critical multiplier, where it is real.
-MULTIPLIERS = {"fold": 1.0, "cusp": 1.0, "period doubling": -1.0}
-
-
-# Largest relative change of the parameter over a doubling of the period, by its slope, near a homoclinic orbit.
-SETTLED = 0.1
-# Smallest size of the parameter in that change, relative to its range.
-LEAST = 1e-3
 
 
 class Cycle(NamedTuple):
@@ -148,6 +144,7 @@ class OrbitCurve(AbstractCurve):
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-7
     at_crossings: bool = False  # whether a vertical family ends where another one crosses it
+    changes: bool = False  # whether collocation goes on where multipliers are large
     double: ClassVar[float] = 1e-4
     most_added: ClassVar[int] = 6
     differentiated: ClassVar[bool] = False  # multipliers would need another integration for each point
@@ -478,6 +475,18 @@ class OrbitCurve(AbstractCurve):
         period = float(state.period)
         return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period, self._short), period)
 
+    def states_at(self, cycle: Any, parameter: float, shares: Float[np.ndarray, " k"]) -> Float[np.ndarray, "k n"]:
+        """Compute the states at shares of the period in [0, 1), each from the node before it."""
+        nodes, period = self.nodes(cycle), float(cycle.period)
+        if self._forced_period is not None:
+            period = float(self._forced_period(jnp.asarray(parameter, float))[0])
+        m = len(nodes)
+        before = np.floor(m * shares + AT_NODE).astype(int)
+        rows, later = nodes[before], shares - before / m
+        inside = np.flatnonzero(later > AT_NODE)
+        rows[inside], _ = self.moved(rows[inside], parameter, period * before[inside] / m, period * later[inside])
+        return rows
+
     def moved(
         self, nodes: np.ndarray, parameter: float, begins: np.ndarray, durations: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -548,6 +557,11 @@ class OrbitCurve(AbstractCurve):
         vertical = max(abs(float(p.tangent[-1])) for p in (before, point)) <= STEEPEST
         return vertical and self.singular(before) * self.singular(point) < 0
 
+    def _is_hard(self, point: CurvePoint) -> bool:
+        """Test whether a multiplier is so large that others have no digits, or a segment is stiff."""
+        large = float(np.max(np.abs(point.values), initial=0.0)) > LARGE
+        return large or float(np.min(np.abs(np.linalg.det(self._blocks(point.state, point.J))))) < STIFF
+
     def _undefined(self, shot: OrbitSegments, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""
         full, length = np.append(shot.nodes[k], parameter), shot.period / len(shot.nodes)
@@ -563,13 +577,16 @@ class OrbitCurve(AbstractCurve):
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long.
 
-        With `at_crossings` a vertical family ends as `branch point` after another one crosses it.
+        With `at_crossings` a vertical family ends as `branch point` after another one crosses it; a curve that
+        changes to collocation ends at large `multipliers`, or segments that contract volumes strongly.
         """
         cycle: Any = point.state
         if self.at_crossings and self._crosses(before, point):
             return "branch point"
         if float(cycle.period) > self.longest:
             return "period"
+        if self.changes and self._is_hard(point):
+            return "multipliers"
         if self.forced:
             return ""
         nodes = [self.nodes(p.state) for p in (before, point)]

@@ -139,6 +139,8 @@ def _ended(curve: AbstractCurve, here: CurvePoint, found: CurvePoint, within: Li
     outside = not low <= found.parameter <= high
     if outside:
         edge = low if found.parameter < low else high
+        if (here.parameter - edge) * (found.parameter - edge) >= 0:  # the first point of a new mesh, by rounding
+            return None, "bounds"
         last, _ = located(curve, here, found, lambda point: point.parameter - edge)
     stop = stopped(curve, here, last, within.stops) if within.stops and last is not None else None
     return stop or (last, "bounds" if outside else "")

@@ -47,9 +47,9 @@ class Continue(SystemOptions):
     from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     """a run file (.npz) of SYSTEM: continue the stable equilibrium or periodic orbit to which its final state leads;
     parameters that are not given are those of the run"""
-    method: Literal["shooting", "collocation"] = "shooting"
+    method: Literal["auto", "shooting", "collocation"] = "auto"
     """how periodic orbits are computed: by multiple shooting, or by collocation on a mesh that is adapted, for stiff
-    systems, long periods and large multipliers"""
+    systems, long periods and large multipliers; auto changes from shooting to collocation where shooting ends"""
     segments: int = 12
     """number of shooting segments of a periodic orbit, or first number of intervals of a mesh"""
     max_period: float | None = None
