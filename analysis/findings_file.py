@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from analysis.findings_history import History
 from analysis.ledger.claim import Claim
 from analysis.ledger.findings import LedgerEntry
 from analysis.ledger.statement import Statement
@@ -16,20 +17,30 @@ from dynsim.errors import ArgumentError, reason
 
 FORMAT = "dynsim ledger"
 VERSION = 1
+LARGEST = (
+    500_000  # bytes of a file with a history; browsers and version control bear it, and a larger one forgets reports
+)
 LONGEST_WITNESS = 1200  # characters; for a longer witness the file has the command that prints it
 FIELDS = ("id", "variant", "verdict", "evidence", "integrated", "applied", "trials", "control", "worst", "ranges")
 
 
 def findings_json(
-    ledger: Sequence[LedgerEntry], lines: Mapping[str, Mapping[str, Any]], date: datetime.date, seed: int
+    ledger: Sequence[LedgerEntry],
+    lines: Mapping[str, Mapping[str, Any]],
+    date: datetime.date,
+    seed: int,
+    former: Mapping[str, Any] | None = None,
 ) -> str:
-    """Format a ledger as JSON, one statement in each line.
+    """Format a ledger as JSON, one statement in each line, with what earlier reports found on it.
+
+    The oldest reports are forgotten where the file would be larger than `LARGEST` bytes.
 
     Args:
         ledger: the entries of the statements.
         lines: the results of their claims by id, as `claim_line` makes them.
         date: the day of the report.
         seed: the seed of its trials.
+        former: the findings of the report before, whose history is continued.
     """
     head = {
         "format": FORMAT,
@@ -41,27 +52,46 @@ def findings_json(
         "trials": sum(line["trials"] for line in lines.values()),
         "papers": papers([entry.statement for entry in ledger]),
     }
-    rows = ",\n".join(_packed(_statement(entry, lines)) for entry in ledger)
-    return f'{_packed(head)[:-1]},"statements":[\n{rows}\n]}}\n'
+    found = {**head, "statements": [_statement(entry, lines) for entry in ledger]}
+    history = History.of(found) if former is None else History.of(former).then(found)
+    text = _text(found, history)
+    while len(text.encode()) > LARGEST and len(history.reports) > 1:
+        history = history.without_first()
+        text = _text(found, history)
+    return text
 
 
-def read_findings(path: Path) -> dict[str, Any]:
+def read_findings(path: Path, name: str = "path") -> dict[str, Any]:
     """Read a file of findings.
+
+    Args:
+        path: the file.
+        name: the argument that errors name.
 
     Raises:
         ValueError: for a file that cannot be read, is no file of findings, or has another version.
     """
+    must = "be a file of findings (`dynsim report --site FILE`)"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else "is no JSON"
-        raise ArgumentError("path", "be a file of findings (`dynsim report --site FILE`)", f"`{path}` {why}") from None
+        raise ArgumentError(name, must, f"`{path}` {why}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ArgumentError("path", "be a file of findings (`dynsim report --site FILE`)", f"`{path}` is another file")
+        raise ArgumentError(name, must, f"`{path}` is another file")
     if found.get("version") != VERSION:
         must = f"have version {VERSION} of the format (`dynsim report --site FILE` writes it)"
-        raise ArgumentError("path", must, f"`{path}` has version {found.get('version')}")
+        raise ArgumentError(name, must, f"`{path}` has version {found.get('version')}")
     return found
+
+
+def former_findings(path: Path, name: str) -> dict[str, Any] | None:
+    """Read the findings whose history a new report in the same file continues; None if the file is new or empty.
+
+    Raises:
+        ValueError: as `read_findings`, so that no history is lost.
+    """
+    return read_findings(path, name) if path.exists() and path.stat().st_size else None
 
 
 def papers(statements: Sequence[Statement]) -> dict[str, dict[str, str]]:
@@ -76,6 +106,12 @@ def claim_digest(claim: Claim) -> str:
     for text in claim_sources(claim):
         digest.update(text)
     return digest.hexdigest()[:12]
+
+
+def _text(found: Mapping[str, Any], history: History) -> str:
+    head = {name: value for name, value in found.items() if name != "statements"} | {"reports": history.reports}
+    rows = ",\n".join(_packed(one | {"history": history.states[one["id"]]}) for one in found["statements"])
+    return f'{_packed(head)[:-1]},"statements":[\n{rows}\n]}}\n'
 
 
 def _statement(entry: LedgerEntry, lines: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def counterexample(c: Check) -> str:
     """
     found = c.counterexample
     if found is None:
-        must = "be requested for a claim whose verdict is REFUTED"
+        must = "be requested for a claim whose verdict is REFUTED (`--trials-out` writes the instances of any claim)"
         raise ArgumentError("witness", must, f"the verdict on `{c.claim.id}` is {c.verdict.name}")
     measured = {
         kind: [{"what": m.what, "slack": exact(m.slack), "tolerance": exact(m.tolerance)} for m in measurements]

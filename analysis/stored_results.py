@@ -22,7 +22,9 @@ from analysis.dynamics.phase.locking import LockingRange
 from analysis.dynamics.phase.response import PhaseResponse
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait, PortraitCycle
+from analysis.dynamics.portraits.line import LinePortrait
 from analysis.dynamics.portraits.plane import PhasePlane
+from analysis.dynamics.portraits.simplex import SimplexPortrait
 from analysis.dynamics.series.chaos_test import ZeroOneTest
 from analysis.dynamics.series.power_spectra import PowerSpectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot
@@ -33,8 +35,9 @@ from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.tables import FORMAT, arrays_of
 
 STORED = (
-    FractionCurves, HysteresisDiagram, Isochrons, LockingRange, LyapunovSpectrum, OrbitDiagram, PhasePlane,
-    PhaseResponse, Portrait, PowerSpectrum, RecurrencePlot, ReturnMap, Section, StabilityMap, ZeroOneTest,
+    FractionCurves, HysteresisDiagram, Isochrons, LinePortrait, LockingRange, LyapunovSpectrum, OrbitDiagram,
+    PhasePlane, PhaseResponse, Portrait, PowerSpectrum, RecurrencePlot, ReturnMap, Section, SimplexPortrait,
+    StabilityMap, ZeroOneTest,
 )  # fmt: skip
 """Classes of results that can be stored whole."""
 PARTS = (Completeness, Equilibrium, Family, PortraitCycle, PseudoEquilibrium, Spectrum)

@@ -33,7 +33,9 @@ from analysis.dynamics.phase.locking import LockingRange
 from analysis.dynamics.phase.response import PhaseResponse
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
+from analysis.dynamics.portraits.line import LinePortrait
 from analysis.dynamics.portraits.plane import PhasePlane
+from analysis.dynamics.portraits.simplex import SimplexPortrait
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.series.chaos_test import ZeroOneTest
 from analysis.dynamics.series.power_spectra import PowerSpectrum
@@ -248,9 +250,21 @@ def _of_time(unit: str) -> dict[str, str]:
 
 @_table.register
 def _portrait(found: Portrait) -> Table:
-    """List the equilibria of a portrait on the circle, the sphere or the simplex."""
+    """List the equilibria of a portrait on the circle or the sphere."""
     known = _known(found.points[0])
-    return Table(_flat(known, found.equilibrium_points) | {"type": list(found.types), "kind": list(found.kinds)})
+    return Table(
+        _flat(known, found.equilibrium_points) | {"type": list(found.types or found.kinds), "kind": list(found.kinds)}
+    )
+
+
+@_table.register
+def _line_portrait(found: LinePortrait) -> Table:
+    return equilibria_table(found.equilibria, found.known)
+
+
+@_table.register
+def _simplex_portrait(found: SimplexPortrait) -> Table:
+    return equilibria_table(found.equilibria, Components(found.names, ("",) * 3) if found.names else None)
 
 
 @_table.register
@@ -555,4 +569,4 @@ def _stability_map(found: StabilityMap) -> Table:
     return Table({
         "first": first.ravel(), "second": second.ravel(), "found": np.ravel(found.found),
         "stable": np.ravel(found.stable), "undecided": np.ravel(found.undecided),
-    })  # fmt: skip
+    }, dict(zip(("first", "second"), found.units, strict=True)))  # fmt: skip

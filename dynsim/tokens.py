@@ -18,6 +18,7 @@ from dynsim.systems.tokens.interactions.harmonic import Harmonic
 from dynsim.systems.tokens.interactions.masks import Causal, Full, Window
 from dynsim.systems.tokens.interactions.sharded import Sharded
 from dynsim.systems.tokens.interactions.traffic import measured_traffic
+from dynsim.systems.tokens.normalised import NormalisedTokenFlow, with_norms
 from dynsim.systems.tokens.published import (
     published_ensemble_flow,
     published_gradient_flow,
@@ -38,6 +39,7 @@ __all__ = [
     "Harmonic",
     "LayerMap",
     "Modulated",
+    "NormalisedTokenFlow",
     "OjaFlow",
     "PiecewiseConstant",
     "ProjectedValueFlow",
@@ -57,4 +59,5 @@ __all__ = [
     "published_gradient_flow",
     "published_hemisphere_flow",
     "published_symmetric_flow",
+    "with_norms",
 ]

@@ -254,7 +254,8 @@ def plane(
         words = tuple(names) or (counts.names if counts is not None and any(counts.names) else known)
         if len(words) != 2:
             raise ArgumentError("names", "hold two names", f"holds {len(words)}")
-        units = dict(found.parameter_units) if isinstance(found, Diagram) else {}
+        units = dict(zip(counts.names, counts.units, strict=True)) if counts is not None else {}
+        units |= dict(found.parameter_units) if isinstance(found, Diagram) else {}
         for side, word, ends in zip("xy", words, bounds or ((), ()), strict=True):
             getattr(drawn.axes[0], f"set_{side}label")(axis_label(word, units.get(word, "")))
             if len(ends):
@@ -277,7 +278,7 @@ def counts(
     with sheet(ax, place="above", legend=legend, labels=labels, limits=limits, title=title) as drawn:
         drawn.draw("image", image, number_image, found.stable, found.first, found.second, what="stable",
                    undecided=found.undecided > 0)  # fmt: skip
-        drawn.axes[0].set(xlabel=axis_label(words[0]), ylabel=axis_label(words[1]))
+        drawn.axes[0].set(xlabel=axis_label(words[0], found.units[0]), ylabel=axis_label(words[1], found.units[1]))
     return drawn
 
 

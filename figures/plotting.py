@@ -16,6 +16,8 @@ DRAWINGS = {
     "dynsim.simulation.ensemble.Ensemble": "ensembles.ensemble",
     "analysis.dynamics.portraits.plane.PhasePlane": "portraits.plane",
     "analysis.dynamics.portraits.curved.Portrait": "portraits.curved_portrait",
+    "analysis.dynamics.portraits.line.LinePortrait": "portraits.line",
+    "analysis.dynamics.portraits.simplex.SimplexPortrait": "portraits.simplex",
     "analysis.dynamics.diagrams.Diagram": "diagrams.diagram",
     "analysis.dynamics.continuation.branches.Branch": "diagrams.branch",
     "analysis.dynamics.codim2.curves.CriticalCurve": "diagrams.plane",

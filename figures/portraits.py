@@ -9,16 +9,18 @@ from dynsim.errors import ArgumentError
 from figures.artists import Artists, Part, sheet
 from figures.panels import phase
 from figures.panels import portrait_curves as curved
-from figures.panels.labels import axis_labels, size_label
-from figures.panels.simplices import in_triangle, simplex_portrait
+from figures.panels.labels import axis_label, axis_labels, size_label, symbol, velocity_label
+from figures.panels.simplices import in_triangle, trajectories_in_triangle
+from figures.panels.simplices import outline as triangle
 from figures.panels.tokens import AXES, View
 from figures.style import COLOURS, COLUMN, PAGE, canvas, thick
 
 if TYPE_CHECKING:
     from analysis.dynamics.attractors.basins import Basins
-    from analysis.dynamics.equilibria.families import Family
     from analysis.dynamics.portraits.curved import Portrait
+    from analysis.dynamics.portraits.line import LinePortrait
     from analysis.dynamics.portraits.plane import PhasePlane
+    from analysis.dynamics.portraits.simplex import SimplexPortrait
 
 ARROWS = 300  # number of arrows of the vector field on a sphere
 CLEAR = 0.7  # least distance from an equilibrium to the middle of an arrow on a line, relative to the arrows' distance
@@ -97,31 +99,32 @@ def _background(drawn: Artists, basins: "Basins | None") -> None:
 
 
 def line(
-    xs: np.ndarray,
-    velocities: np.ndarray,
-    points: np.ndarray,
-    kinds: Sequence[str],
-    label: str,
+    found: "LinePortrait",
     ax: Any = None,
     *,
-    curves: "Sequence[Family]" = (),
-    velocity: str = "velocity",
-    title: str = "",
+    zero: Part = True,
+    velocity: Part = True,
+    arrows: Part = True,
+    equilibria: Part = True,
+    families: Part = True,
     basins: "Basins | None" = None,
     legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
     speeds: Range = None,
 ) -> Artists:
-    """Draw the portrait of a line: the velocity against the state, with arrows and equilibria on the axis.
-
-    `label` labels the state and `velocity` its velocity; `curves` are intervals of equilibria.
-    """
-    with sheet(ax, aspect=0.62, legend=legend, title=title) as drawn:
-        drawn.draw("velocity", True, _velocity, xs, velocities)
-        drawn.draw("arrows", True, _arrows, xs, velocities, points)
-        drawn.draw("equilibria", True, phase.equilibria, np.column_stack([points, np.zeros(len(points))]), kinds)
-        on_axis = lambda family: np.column_stack([family.points[:, 0], np.zeros(len(family.points))])
-        drawn.draw("families", True, curved.families, [one._replace(points=on_axis(one)) for one in curves])
-        drawn.axes[0].set(xlabel=label, ylabel=velocity, xlim=xs[[0, -1]])
+    """Draw the portrait of a line; see `LinePortrait.plot`."""
+    with sheet(ax, aspect=0.62, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        points, rest = found.points, lambda xs: np.column_stack([xs, np.zeros(len(xs))])
+        drawn.draw("zero", zero, _zero)
+        drawn.draw("velocity", velocity, _velocity, found.xs, found.velocity)
+        drawn.draw("arrows", arrows, _arrows, found.xs, found.velocity, points)
+        drawn.draw("equilibria", equilibria, phase.equilibria, rest(points), [e.kind for e in found.equilibria])
+        on_axis = [one._replace(points=rest(one.points[:, 0])) for one in found.families]
+        drawn.draw("families", families, curved.families, on_axis)
+        rate = velocity_label(found.name, found.unit, found.time_unit)
+        drawn.axes[0].set(xlabel=axis_label(found.name, found.unit), ylabel=rate, xlim=found.xs[[0, -1]])
         if speeds is not None:
             pad = PAD * (speeds[1] - speeds[0]) or 1.0
             drawn.axes[0].set_ylim(speeds[0] - pad, speeds[1] + pad)
@@ -130,8 +133,11 @@ def line(
 
 
 def _velocity(ax: Any, xs: np.ndarray, velocities: np.ndarray) -> None:
-    ax.axhline(0.0, color=COLOURS["surface"], linewidth=thick(0.6))
     ax.plot(xs, velocities, color=COLOURS["first"])
+
+
+def _zero(ax: Any) -> None:
+    ax.axhline(0.0, color=COLOURS["surface"], linewidth=thick(0.6))
 
 
 def _arrows(ax: Any, xs: np.ndarray, velocities: np.ndarray, points: np.ndarray) -> None:
@@ -224,26 +230,34 @@ def _others(found: "Portrait") -> dict[int, str]:
 
 
 def simplex(
-    trajectories: np.ndarray,
-    points: np.ndarray,
-    kinds: Sequence[str],
-    states: Sequence[str],
+    found: "SimplexPortrait",
     ax: Any = None,
     *,
-    curves: "Sequence[Family]" = (),
-    title: str = "",
+    outline: Part = True,
+    trajectories: Part = True,
+    equilibria: Part = True,
+    families: Part = True,
+    names: Sequence[str] = (),
     legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
     speeds: Range = None,
 ) -> Artists:
-    """Draw the portrait of a flow on the simplex of three states: trajectories, (paths, times, 3), and equilibria.
-
-    `points` are isolated equilibria, and `curves` are families of equilibria. Arrows have one size for all `speeds`.
-    """
-    del speeds
-    with sheet(ax, aspect=0.9, legend=legend) as drawn:
-        drawn.draw("trajectories", True, simplex_portrait, trajectories, np.empty((0, 3)), states=states)
-        drawn.draw("equilibria", True, phase.equilibria, in_triangle(points.reshape(-1, 3)), kinds)
-        drawn.draw("families", True, curved.families, [f._replace(points=in_triangle(f.points)) for f in curves])
-        if title:
+    """Draw the portrait of a flow on the simplex of three states; see `SimplexPortrait.plot`."""
+    del speeds  # arrows have one size
+    words = [symbol(name) for name in names or found.names] or ["1", "2", "3"]
+    if len(words) != 3:
+        raise ArgumentError("names", "have one label for each of 3 corners", f"has {len(words)}")
+    with sheet(ax, aspect=0.9, legend=legend, limits=limits) as drawn:
+        drawn.draw("outline", outline, triangle, words if labels else [""] * 3)
+        drawn.draw("trajectories", trajectories, trajectories_in_triangle, found.trajectories)
+        kinds = [e.kind for e in found.equilibria]
+        drawn.draw("equilibria", equilibria, phase.equilibria, in_triangle(found.points), kinds)
+        curves = [one._replace(points=in_triangle(one.points)) for one in found.families]
+        drawn.draw("families", families, curved.families, curves)
+        if title and drawn.own:
             drawn.figure.suptitle(title)
+        elif title:
+            drawn.axes[0].set_title(title)
     return drawn

@@ -70,7 +70,7 @@ def conditions(
             known = components(found.system, np.zeros(2))
             panel.set_xlabel(axis_labels(known.names, known.units or ("", ""))[0])
             panel.set_ylabel(axis_labels(known.names, known.units or ("", ""))[1])
-        if drawn.own and not where.has_faces and not found.curves:
+        if drawn.own and not where.has_faces and not through:
             panel.set_aspect("equal")
         if limits:
             pad = 0.04 * (shown.sides[:, 1] - shown.sides[:, 0])

@@ -12,6 +12,8 @@ Random numbers are JAX's own; files that check many claims ask for `short_draws`
 
 import gc
 import os
+import re
+from pathlib import Path
 
 # XLA reads the flags once in each process, and no flag after a word.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
@@ -26,6 +28,10 @@ from tests.support.annotations import check_anew  # noqa: E402
 from tests.support.draws import first_of_one_draw  # noqa: E402
 
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
+
+SHARING = 16  # files of tests that share programs, in 2 GB; with the programs of all files a process would hold 6 GB
+REPLACING = re.compile(r"set(attr|item)\(|short_draws|as_if_kernels")
+_files = [0]
 
 
 @pytest.fixture
@@ -61,11 +67,32 @@ def _strict():
     jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 
+def _replaces_code(path: Path) -> bool:
+    """Whether tests of a file replace functions or constants, which compiled programs may have in them."""
+    return bool(REPLACING.search(path.read_text(encoding="utf-8")))
+
+
+def pytest_collection_modifyitems(items):
+    """Put files that replace code last: the others share compiled programs."""
+    files = {item.path for item in items}
+    last = {path for path in files if _replaces_code(path)}
+    items.sort(key=lambda item: item.path in last)
+
+
 @pytest.fixture(autouse=True, scope="module")
-def _nothing_compiled_stays():
-    """Forget the compiled programs of a file: with those of all files a process would hold six gigabytes."""
+def _compiled_programs(request):
+    """Forget compiled programs around a file that replaces code, and after every `SHARING` others.
+
+    Small programs are the same in many files, and take a fifth of the time of a file that compiles them anew.
+    """
+    alone = _replaces_code(request.path)
+    _files[0] += 1
+    if alone or _files[0] > SHARING:
+        jax.clear_caches()
+        _files[0] = 1
     yield
-    jax.clear_caches()
+    if alone:
+        jax.clear_caches()
 
 
 @pytest.fixture(autouse=True)

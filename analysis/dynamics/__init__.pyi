@@ -99,8 +99,12 @@ from .poincare import poincare_section as poincare_section
 from .portraits.curved import Portrait as Portrait
 from .portraits.curved import circle_portrait as circle_portrait
 from .portraits.curved import sphere_portrait as sphere_portrait
+from .portraits.line import LinePortrait as LinePortrait
+from .portraits.line import line_portrait as line_portrait
 from .portraits.plane import PhasePlane as PhasePlane
 from .portraits.plane import phase_plane as phase_plane
+from .portraits.simplex import SimplexPortrait as SimplexPortrait
+from .portraits.simplex import simplex_portrait as simplex_portrait
 from .saltation import final_state as final_state
 from .saltation import fundamental_matrix as fundamental_matrix
 from .saltation import saltation_matrix as saltation_matrix

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 FORMAT = "dynsim diagram"
 # Distance, relative to the size of a state, at which a branch counts as passing through it at its parameter.
 SAME = 1e-3
-# Distance, relative to the size of a state, at which an image of a cycle counts as equal to it.
+# Distance, relative to the size of a state, at which an image of a cycle counts as equal to it, and relative to the
+# extent of branches, at which two branch points are one.
 CLOSED = 1e-6
 # Distance, relative to it, of the period of the last orbit of a branch from that at the Hopf point where it ends.
 CLOSE = 0.2
@@ -120,14 +121,31 @@ class Diagram(NamedTuple):
         return plot(self, ax, picture="plane", **options)
 
     def __str__(self) -> str:
-        """Describe the diagram in one line."""
-        kinds = [b.kind for one in (*self.branches, *self.orbits) for b in one.bifurcations]
+        """Describe the diagram in one line; a branch point where two of its branches cross counts once."""
+        kinds = [b.kind for b in (*_distinct(self.branches), *(b for one in self.orbits for b in one.bifurcations))]
         found = ", ".join(counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)) or "no bifurcation"
         numbers = [len(part) for part in (self.branches, self.orbits) if part] or [0]
         parts = [counted(numbers[0], "branch", "branches"), *map(str, numbers[1:])]
         of = " of periodic orbits" if self.orbits else ""
         curves = f"; {counted(len(self.curves), 'curve')} in {self.parameter} and {self.second}" if self.curves else ""
         return f"{' and '.join(parts)}{of} in {self.parameter}: {found}{curves}"
+
+
+def _distinct(branches: Sequence[Branch]) -> list[Bifurcation]:
+    """List the bifurcations of branches, with each branch point once where it is found on several."""
+    all_found = [at for one in branches for at in one.bifurcations]
+    if not any(at.kind == "branch point" for at in all_found):
+        return all_found
+    ends = [np.ptp(np.column_stack([flat_states(one.states), one.parameters]), axis=0) for one in branches]
+    near = CLOSED * np.maximum(np.max(ends, axis=0), CLOSED * np.max(ends))
+    rows: list[np.ndarray] = []
+    found = []
+    for at in all_found:
+        row = np.append(np.asarray(ravel_pytree(at.state)[0]), at.parameter)
+        if at.kind != "branch point" or not any(np.all(np.abs(row - other) <= near) for other in rows):
+            found.append(at)
+            rows += [row] if at.kind == "branch point" else []
+    return found
 
 
 class BranchLine(NamedTuple):

@@ -16,6 +16,7 @@ from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
+from dynsim.integrators.derivatives import in_reverse_mode_once
 from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.simulation.checks import check_flow, double_state
@@ -25,6 +26,12 @@ from dynsim.systems.base import AbstractFlow
 
 # Smallest crossing rate of a guard, relative to the norms of gradient and velocity; slower crossings only touch it.
 TOUCHES = 1e-6
+
+FIRST_ONLY = ArgumentError(
+    "run",
+    "be differentiated once, in reverse mode (`jax.grad`, `jax.jacrev`, or `fundamental_matrix`)",
+    "has no others",
+)
 
 Rules = Sequence[Transition] | Callable[[AbstractFlow], Sequence[Transition]]
 
@@ -126,9 +133,9 @@ def final_state(
     """Compute the final state of a hybrid run as a function that `jax.grad` can differentiate.
 
     The transitions of the run are kept in their order, while their times and states depend on flow, start and
-    transitions (reverse mode only). A run that was ended by a transition ends at that transition, at a time that
-    varies. For arguments other than the run's own, the times are linear approximations. The state is NaN if the solver
-    fails.
+    transitions (first derivatives in reverse mode only). A run that was ended by a transition ends at that transition,
+    at a time that varies. For arguments other than the run's own, the times are linear approximations. The state is NaN
+    if the solver fails.
 
     Args:
         run: a run of `simulate_hybrid` or `crossings`, which fixes the order of events.
@@ -138,7 +145,8 @@ def final_state(
         rtol: relative tolerance of the solver; the absolute one is a hundredth of it.
 
     Raises:
-        ValueError: for a run that was built by hand, that touches a guard, or that has a transition at its last time.
+        ValueError: for a run that was built by hand, that touches a guard, or that has a transition at its last time,
+            and for second derivatives and those in forward mode.
 
     Example:
         >>> import jax.numpy as jnp
@@ -158,7 +166,8 @@ def final_state(
         [0.25, 0.0]
     """
     tolerance, recipe = jnp.asarray(number("rtol", rtol)), _recipe(run)
-    _check_run(run, recipe)
+    with jax.ensure_compile_time_eval():  # the numbers of the run are known, also within `jit`
+        _check_run(run, recipe)
     known: Any = transitions if callable(transitions) else lambda flow: transitions
     x, t, late = double_state("y0", y0), float(recipe.ts[0]), jnp.zeros(())
     paths = list(run.phases)
@@ -166,7 +175,7 @@ def final_state(
         if jump.time > t:
             x = _moved(flow, paths.pop(0).system, x, t, jump.time, tolerance)
         rule, time = known(flow)[jump.index], jnp.asarray(jump.time)
-        if not _at_once(rule, recipe, t, jump.time, first=k == 0):
+        if not (jump.by_reset or _at_once(rule, recipe, t, jump.time, first=k == 0)):
             late = _lateness(flow, rule, time, x)
         flow, x = _reset(flow, rule, time, x, late)
         if k == len(run.jumps) - 1 and run.ending is not Ending.FINISHED:
@@ -189,7 +198,7 @@ def _check_run(run: HybridTrajectory, recipe: HybridRecipe) -> None:
     flow, t = recipe.flow, float(recipe.ts[0])
     for k, jump in enumerate(run.jumps):
         rule = known(flow)[jump.index]
-        if not _at_once(rule, recipe, t, jump.time, first=k == 0):
+        if not (jump.by_reset or _at_once(rule, recipe, t, jump.time, first=k == 0)):
             _check_crossed("run", flow, rule, jump.time, jump.before)
         (flow, _), t = rule.reset(flow, jump.time, jump.before), jump.time
 
@@ -234,7 +243,8 @@ def _moved(flow: AbstractFlow, own: Any, x: State, begin: float, end: float, rto
     """Integrate to the end of a phase; `own` is the flow of the run, which supplies breakpoints and step limits."""
     jumps, longest = breakpoints(own, x, begin, end), own.step_limit()
     limit = None if np.isinf(longest) else jnp.asarray(longest)
-    return _solved(flow, x, jnp.asarray(begin), jnp.asarray(end), jnp.asarray(jumps, float), limit, rtol)
+    given = flow, x, jnp.asarray(begin), jnp.asarray(end), jnp.asarray(jumps, float), limit, rtol
+    return in_reverse_mode_once(_solved, FIRST_ONLY, *given)
 
 
 @eqx.filter_jit

@@ -27,6 +27,8 @@ from .maps.sharkovskii import sharkovskii as sharkovskii
 from .maps.shilnikov import shilnikov as shilnikov
 from .maps.singer import singer as singer
 from .maps.twist import twist as twist
+from .noise.order_conditions import order_conditions as order_conditions
+from .noise.tableaux import StochasticTableau as StochasticTableau
 from .plane.bendixson_dulac import bendixson_dulac as bendixson_dulac
 from .plane.hartman_grobman import hartman_grobman as hartman_grobman
 from .plane.index_theory import index_theory as index_theory
@@ -59,6 +61,13 @@ from .structure.positivity import positivity as positivity
 from .subdivision import Decision as Decision
 from .switching.common_lyapunov import common_lyapunov as common_lyapunov
 from .switching.dwell_time import dwell_time as dwell_time
+from .switching.hybrid_modes import hybrid_modes as hybrid_modes
+from .switching.multiple_lyapunov import Switch as Switch
+from .switching.multiple_lyapunov import multiple_lyapunov as multiple_lyapunov
+from .synthesis.contraction_norm import contraction_norm as contraction_norm
+from .synthesis.dulac_function import dulac_function as dulac_function
+from .synthesis.monotone import monotone as monotone
+from .synthesis.trapping_polygon import trapping_polygon as trapping_polygon
 from .timescales.averaging import averaging as averaging
 from .timescales.canard_point import canard_point as canard_point
 from .timescales.fenichel import fenichel as fenichel

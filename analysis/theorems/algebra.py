@@ -185,6 +185,11 @@ class RationalFunction:
         """Enclose the values on each box, (boxes, 1, 2)."""
         return _ends(self.interval(boxes), len(boxes))
 
+    def slopes(self, boxes: np.ndarray) -> np.ndarray | None:
+        """Enclose the derivatives by all components on each box, (boxes, n, 2); None if they are not known."""
+        found = self._slopes
+        return None if found is None else np.concatenate([slope.values(boxes) for slope in found], axis=1)
+
     def enclosed(self, boxes: np.ndarray) -> np.ndarray:
         """Enclose the values on each box also by the mean value theorem, (boxes, 1, 2)."""
         found, slopes = self.values(boxes), self._slopes

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.dynamics.validated.intervals import middles
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis, decided, known, together
 from analysis.theorems.fields import Field, is_smooth
 from analysis.theorems.regions import Region
@@ -96,6 +97,10 @@ _NOWHERE: Callable[[Any], Any] = lambda x: jnp.full((), -1.0)  # so that each po
 
 def _corners(region: Region, budget: int) -> Hypothesis:
     """Decide whether the sum of the unit normals of pieces that meet points inwards across each of them."""
+    words, sense = "pieces of the boundary meet in corners that have an inside", "sum of unit normals . n > 0"
+    if region.is_convex and _has_inner_middle(region):
+        # With a ball around the middle in the region and gradients that are not 0, the way to it points inwards.
+        return known(words, "the region is convex with a point inside", True, "intervals")
     n, count = region.dimension, len(region.inside)
     faces = [(j, end) for j in range(n) for end in (0, 1)] if region.has_faces else []
     parts: list[Decision] = []
@@ -110,11 +115,16 @@ def _corners(region: Region, budget: int) -> Hypothesis:
                 apart.append(set(some))
             else:
                 parts.append(found)
-    words, sense = "pieces of the boundary meet in corners that have an inside", "sum of unit normals . n > 0"
     if not parts:
         return known(words, "no pieces meet", True, "intervals")
     row = together(words, sense, parts)
     return row._replace(status=UNDECIDED, witness=None) if row.status == FAILS and n > 2 else row
+
+
+def _has_inner_middle(region: Region) -> bool:
+    """Whether the inequalities of a region are proved to be strict in the middle of its box."""
+    assert region.bounds is not None
+    return bool(np.all(region.bounds.values(middles(region.sides[None]))[..., 0] > 0))
 
 
 def _corner(region: Region, curved: list[int], flat: list[tuple[int, int]], budget: int) -> Decision:

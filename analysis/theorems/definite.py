@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.theorems.conditions import Hypothesis
+from analysis.theorems.exactly import vanishes
 from analysis.theorems.matrices import leading_minors
 from analysis.theorems.regions import Region, box
 from analysis.theorems.subdivision import Decision, least_value, positive
@@ -36,6 +38,11 @@ def above(fn: Callable[[Any], Any], at: np.ndarray) -> Callable[[Any], Any]:
     """A function as a scalar, less its value at a point."""
     base = jnp.reshape(fn(jnp.asarray(at)), ())
     return lambda x: jnp.reshape(fn(x), ()) - base
+
+
+def stationary(height: Callable[[Any], Any], at: np.ndarray, name: str = "V") -> Hypothesis:
+    """Decide whether a function has no slope at a point, as `definite` needs it."""
+    return vanishes(f"{name} is stationary there", f"grad {name}(x*) = 0", jax.grad(height), at)
 
 
 def definite(value: Callable[[Any], Any], region: Region, near: Region, budget: int) -> list[Decision]:

@@ -109,6 +109,22 @@ class _Enclosure:
         found = np.concatenate([one.enclosed(boxes) for one in self.cancelled], axis=1)
         return np.max(_both(self.by_operations.values(boxes), found), axis=1)
 
+    def least(self, boxes: np.ndarray) -> np.ndarray:
+        """Bound a smooth scalar function from below on each box, (boxes,).
+
+        Components in which it is monotone are set to the end of the box at which it is least.
+        """
+        if not len(boxes) or not self.by_operations.is_smooth or self.cancelled is None or len(self.cancelled) > 1:
+            return np.full(len(boxes), -np.inf)
+        slopes = self.cancelled[0].slopes(boxes)
+        if slopes is None:
+            return np.full(len(boxes), -np.inf)
+        rises, falls = slopes[..., 0] >= 0, slopes[..., 1] <= 0
+        low, high = np.moveaxis(boxes, 2, 0)
+        ends = np.stack([np.where(falls & ~rises, high, low), np.where(rises, low, high)], axis=2)
+        found = self.enclosed(ends)[:, 0]
+        return np.where(np.isnan(self.by_operations.values(boxes)[:, 0, 0]), -np.inf, found)
+
 
 def _least(values: np.ndarray) -> float:
     """The least of values that are known; infinite without any."""
@@ -149,6 +165,9 @@ class _Cover:
                 continue
             found = self.target.enclosed(boxes)
             holds = found[:, 0] > 0 if self.strictly else found[:, 0] >= 0
+            if not self.strictly and not np.all(holds):
+                found[~holds, 0] = np.fmax(found[~holds, 0], self.target.least(boxes[~holds]))
+                holds = found[:, 0] >= 0
             if np.any(holds):
                 self.least = min(self.least, float(np.min(found[holds, 0])))
             witness = self._witness(boxes[~holds], found[~holds], surely[~holds])

@@ -6,15 +6,20 @@ import re
 import textwrap
 from pathlib import Path
 
-import api_pages
-import gallery_page
-import ledger_pages
-import notebooks
-import page_blocks
-import page_runs
-from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+
+try:
+    import api_pages
+    import gallery_page
+    import ledger_pages
+    import notebooks
+    import page_blocks
+    import page_runs
+    from latex2mathml.converter import convert
+except ModuleNotFoundError as error:
+    said = f"The documentation needs the package `{error.name}`: `pip install '.[docs]'` installs it."
+    raise PluginError(said) from None
 
 ROOT = Path(__file__).parents[2]
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.S)

@@ -8,6 +8,7 @@ from markdown_text import cell, escaped
 
 from analysis.claims import claims
 from analysis.findings_file import claim_digest, read_findings
+from analysis.findings_history import History
 from analysis.ledger.findings import Finding
 from analysis.verifiers.pages import page, verifiers
 
@@ -39,7 +40,9 @@ def pages(root: Path) -> dict[str, str | bytes]:
     scripts = {script_name(claim): page(path).encode() for claim, path in verifiers().items()}
     files: dict[str, str | bytes] = {"ledger/ledger.json": (root / "docs" / FILE).read_bytes()}
     files |= {f"ledger/verifiers/{name}": text for name, text in scripts.items()}
-    files |= {f"ledger/{one['id']}.md": statement_page(one, found, digests, scripts) for one in found["statements"]}
+    history = History.of(found)
+    for one in found["statements"]:
+        files[f"ledger/{one['id']}.md"] = statement_page(one, found, digests, scripts, history)
     files["ledger/statements.md"] = _table(found, digests)
     return files
 
@@ -127,9 +130,9 @@ computed. [What a verdict means](index.md). The same as data: [ledger.json](ledg
 
 
 def statement_page(
-    one: dict[str, Any], found: dict[str, Any], digests: dict[str, str], scripts: dict[str, bytes]
+    one: dict[str, Any], found: dict[str, Any], digests: dict[str, str], scripts: dict[str, bytes], history: History
 ) -> str:
-    """Return the page of a statement: what is printed, the finding and why, the witness, and how to repeat it."""
+    """Return the page of a statement: what is printed, finding and reasons, witness, how to repeat it, and history."""
     key, name = one["id"].split("/")
     paper = found["papers"][key]
     lines = [f"---\ntitle: {key} {name}\n---\n", f"# {key}: {name}\n"]
@@ -148,8 +151,19 @@ def statement_page(
         lines.append(f"Verify the refutation without dynsim: {link} needs Python's standard library only.\n")
     if _changed(one, digests):
         lines.append(f'!!! note "Changed"\n    A claim has changed since it was computed on {found["date"]}.\n')
-    lines.append("[All statements](../statements.md) · [History of the findings](../../papers/history.md)\n")
+    lines += _history(history.rows(one["id"]))
+    lines.append("[All statements](../statements.md) · [History of the ledger](../../papers/history.md)\n")
     return "\n".join(lines)
+
+
+def _history(found: list[tuple[str, str, str, str]]) -> list[str]:
+    """Return a table of what each report found on a statement, the last report first."""
+    rows = [
+        f"| {date} | {version} | {finding} | {f'`{digest}`' if digest else ''} |"
+        for date, version, finding, digest in reversed(found)
+    ]
+    head = ["## History of the finding\n", "| report | dynsim | finding | digest |", "|---|---|---|---|"]
+    return [*head, *rows, "\nThe digest changes with the text or the code of the claims on the statement.\n"]
 
 
 def _claim(claim: dict[str, Any]) -> list[str]:

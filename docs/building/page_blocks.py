@@ -8,6 +8,7 @@ run when the site is built but not by `make test`; `data` blocks need the data f
 import ast
 import contextlib
 import datetime
+import gc
 import io
 import linecache
 import os
@@ -34,6 +35,11 @@ LOCAL = (
     (re.compile(r"\b\d{1,2}:\d{2}:\d{2}\b"), "a time of day"),
 )
 """What differs from one build to the next and may not be printed."""
+QUICK = (
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
+VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|\$([A-Z_]+)\b")
+PIPE = re.compile(r"(?P<command>(?:'[^']*'|\"[^\"]*\"|[^|'\"])*?)(?P<errors>2>&1)?\s*\|(?!\|)(?P<rest>.*)", re.S)
 
 
 class BlockError(Exception):
@@ -101,14 +107,18 @@ def run_page(name: str, text: str, skipped: Sequence[str] = ("unrun",)) -> tuple
 
 
 def prepare_process(compiled: str) -> None:
-    """Prepare a process that runs pages: it ends with its parent, and shares compiled programs through a folder."""
+    """Prepare a process that runs pages: it ends with its parent, and shares compiled programs through a folder.
+
+    Programs run for milliseconds, so that compiling them takes most of the time, and that a third without optimisation.
+    """
     from dynsim._runtime.interrupts import end_with_parent
 
     end_with_parent()
+    gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
     os.environ.update(
         JAX_COMPILATION_CACHE_DIR=compiled,
         JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
-        XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+        XLA_FLAGS=f"{QUICK} --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     )
 
 
@@ -179,22 +189,37 @@ def pieces(code: str) -> list[str]:
 
 
 def plain_command(piece: str) -> list[str] | None:
-    """Return the words after `dynsim` of a command that needs no shell: no pipe, no redirection, no variable."""
-    joined = piece.replace("\\\n", " ")
+    """Return the words after `dynsim` of a command that needs no shell: no pipe, no redirection; variables are read."""
+    joined = VARIABLE.sub(
+        lambda match: shlex.quote(os.environ.get(match[1], "")) if match[1] else match[0], piece.replace("\\\n", " ")
+    )
     words = shlex.split(joined, comments=True)
     unquoted = re.sub(r"\s#.*|'[^']*'|\"[^\"$`]*\"", "", joined)
     return words[1:] if words[:1] == ["dynsim"] and not set("|&;<>()$`\n") & set(unquoted) else None
 
 
+def piped_command(piece: str) -> tuple[list[str], bool, str] | None:
+    """Split `dynsim ... | rest`: the words after `dynsim`, whether errors go through the pipe, too, and the rest."""
+    found = PIPE.fullmatch(piece)
+    words = found and plain_command(found["command"])
+    return (words, bool(found["errors"]), found["rest"]) if found and words is not None else None
+
+
 def run_shell(where: str, code: str) -> Shown:
     """Run the commands of a block, and stop at the first that fails.
 
-    A command `dynsim` alone runs in this process, which has imported what it needs; all others run in bash.
+    A command `dynsim`, alone or before a pipe, runs in this process, which has imported what it needs; all others run
+    in bash.
     """
     printed = []
     for piece in pieces(code):
-        words = plain_command(piece)
-        status, out, errors = run_bash(where, piece) if words is None else run_command(words)
+        if (words := plain_command(piece)) is not None:
+            status, out, errors = run_command(words)
+        elif (parts := piped_command(piece)) is not None:
+            _, out, errors = run_command(parts[0])  # as in bash, the status is that of the last command
+            status, out, errors = run_bash(where, parts[2], errors + out if parts[1] else out)
+        else:
+            status, out, errors = run_bash(where, piece)
         if status:
             said = (errors.strip() or out.strip()).splitlines()
             raise BlockError(f"{where}: the block ends with exit status {status}: {said[-1] if said else ''}")
@@ -212,14 +237,19 @@ def run_command(words: Sequence[str]) -> tuple[int, str, str]:
     return status, printed.getvalue(), errors.getvalue()
 
 
-def run_bash(where: str, code: str) -> tuple[int, str, str]:
+def run_bash(where: str, code: str, given: str = "") -> tuple[int, str, str]:
     """Run a command in bash, where `dynsim` is that of this environment; return its exit status, and what it wrote."""
     place = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     bash = shutil.which("bash")
     if bash is None:
         raise BlockError(f"{where}: the block needs bash, which is not installed")
     ran = subprocess.run(
-        [bash, "-e"], input=code, text=True, capture_output=True, env={**os.environ, "PATH": place}, check=False
+        [bash, "-e", "-c", code],
+        input=given,
+        text=True,
+        capture_output=True,
+        env={**os.environ, "PATH": place},
+        check=False,
     )
     return ran.returncode, ran.stdout, ran.stderr
 

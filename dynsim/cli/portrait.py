@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FRAMES = 12  # default number of frames of a movie; each frame computes a portrait
 MOST = 400  # largest number of grid points per side of the window, to bound time and memory
 CURVES = 10_000  # largest number of trajectories; a figure shows no more
+LEAST_POINTS = 201  # least number of points of a portrait on a line
 LOOKED_AT = 9  # points per side at which the field is tested for dependence on time
 
 
@@ -181,7 +182,7 @@ def portrait(o: Portrait, found: "Found", title: str = "", along: "Followed | No
         return on_simplex(o, found.system, components(found.system, state), title)
     known = components(found.system, state)
     if len(state) == 1:
-        return on_line(o, found, known, title, along)
+        return on_line(o, found, title, along)
     return in_plane(o, found, known, state, title, along)
 
 
@@ -277,48 +278,22 @@ def as_before(regions: "Basins | None", along: "Followed | None") -> "Basins | N
     return regions._replace(labels=relabelled(regions.labels, names))
 
 
-def on_line(o: Portrait, found: "Found", known: Any, title: str, along: "Followed | None") -> Computed:
+def on_line(o: Portrait, found: "Found", title: str, along: "Followed | None") -> Computed:
     """Compute the phase portrait of a flow on a line: velocity, equilibria, and basins if requested."""
-    import jax
-    import jax.numpy as jnp
-
-    from analysis.dynamics.equilibria.families import equilibrium_families
-    from analysis.dynamics.equilibria.newton import in_box
-    from analysis.dynamics.equilibria.search import equilibria_in_box
-    from analysis.dynamics.portraits.plane import window
-    from analysis.tables import equilibria_table
+    from analysis.dynamics.portraits.line import line_portrait
     from figures.panels.attractors import ends
-    from figures.panels.labels import axis_label, rate_label, symbol
-    from figures.portraits import line
 
-    corners = window(o.box or found.box, 1)
-    (low,), (high,) = corners
-    xs = np.linspace(low, high, max(201, o.grid))
-    speeds = jax.vmap(lambda x: found.system.vector_field(jnp.asarray(o.time), x))(jnp.asarray(xs)[:, None])[:, 0]
-    rests, complete = equilibria_in_box(found.system, *corners, o.time)
-    inside = lambda x: in_box(x, *corners)
-    rests = [e for e in rests if inside(np.asarray(e.state))]
-    sides = np.array([[low], [high]])
-    rests, curves = equilibrium_families(found.system, rests, sides, np.array([high - low]), inside=inside, t=o.time)
-    points = np.array([float(e.state[0]) for e in rests])
-    listed = [f"{e.description} {x:.6g}" for e, x in zip(rests, points, strict=True)] + [str(one) for one in curves]
-    listed = [*(listed or ["no equilibrium in the window"]), *([str(complete)] if complete.is_doubtful else [])]
-    said = "; ".join(listed)
-    label, unit = axis_label(known.names[0], known.units[0]), known.units[0]
-    velocity = rate_label(f"velocity of {symbol(known.names[0])}", unit, known.time_unit)
-    regions = basins_of(o, found, (low, high), np.zeros(1), (0,))
-    said = said if regions is None else f"{said}\n{regions}"
-    kinds, regions = [e.kind for e in rests], as_before(regions, along)
-    draw = lambda **how: line(
-        xs, np.asarray(speeds), points, kinds, label,
-        curves=curves, velocity=velocity, title=title, basins=regions, **how,
-    )  # fmt: skip
-    return Computed(draw, said, ends(speeds), equilibria_table(rests, known))
+    line = line_portrait(found.system, o.box or found.box, t=o.time, points=max(LEAST_POINTS, o.grid))
+    regions = basins_of(o, found, tuple(line.xs[[0, -1]]), np.zeros(1), (0,))
+    said = str(line) if regions is None else f"{line}\n{regions}"
+    regions = as_before(regions, along)
+    draw = lambda **how: line.plot(basins=regions, title=title, **how)
+    return Computed(draw, said, ends(line.velocity), line, {"title": title})
 
 
 def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     """Compute the phase portrait of a flow on the circle, or on the front and back of the sphere."""
-    from analysis.dynamics.portraits.curved import circle_portrait, sphere_portrait
+    from analysis.dynamics.portraits.curved import circle_portrait, listed_rests, sphere_portrait
     from figures.panels.attractors import ends
     from figures.panels.labels import axis_labels
 
@@ -327,7 +302,7 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     names = axis_labels(known.names, known.units) if system.names else ()
     speeds = ends(np.linalg.norm(np.asarray(found.field, float), axis=-1))
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
-    said = "; ".join([_rests(found.equilibrium_points, found.types, found.families), *orbits])
+    said = "; ".join([listed_rests(found.equilibrium_points, found.types, found.families), *orbits])
     return Computed(
         lambda **how: found.plot(names=names, title=title, **how), said, speeds, found, {"names": names, "title": title}
     )
@@ -335,31 +310,9 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
 
 def on_simplex(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     """Compute the phase portrait of a flow on the simplex of three states."""
-    import jax.numpy as jnp
-
-    from analysis.dynamics.equilibria.families import equilibrium_families
-    from analysis.dynamics.equilibria.newton import equilibria
-    from analysis.dynamics.flow_maps.unit_speed import curves
-    from analysis.tables import equilibria_table
-    from figures.panels.labels import symbol
-    from figures.portraits import simplex
+    from analysis.dynamics.portraits.simplex import simplex_portrait
 
     if len(known.names) != 3:
         raise ArgumentError("system", "have three states for a portrait on the simplex", f"has {len(known.names)}")
-    parts = (np.arange(6) + 0.25) / 6
-    grid = np.array([(a, b, 1 - a - b) for a in parts for b in parts if a + b < 1])
-    starts = jnp.asarray(grid)
-    paths = curves(system, starts, 1.5, signs=[1.0] * len(grid), t=o.time, rtol=o.rtol, atol=o.atol)
-    inside = lambda x: bool(np.min(x) > -1e-9)
-    found = [e for e in equilibria(system, starts, o.time) if inside(np.asarray(e.state))]
-    found, lines = equilibrium_families(system, found, starts, np.ones(3), inside=inside, t=o.time)
-    points = np.array([np.asarray(e.state) for e in found]).reshape(-1, 3)
-    kinds = tuple(e.kind for e in found)
-    states = [symbol(name) for name in known.names] if system.names else ("1", "2", "3")
-    draw = lambda **how: simplex(paths, points, kinds, states, curves=lines, title=title, **how)
-    return Computed(draw, _rests(points, [e.description for e in found], lines), result=equilibria_table(found, known))
-
-
-def _rests(points: np.ndarray, kinds: Sequence[str], curves: Sequence[Any]) -> str:
-    rows = [f"{k} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})" for p, k in zip(points, kinds, strict=True)]
-    return "; ".join([*rows, *(str(one) for one in curves)]) or "no equilibrium"
+    found = simplex_portrait(system, t=o.time, rtol=o.rtol, atol=o.atol)
+    return Computed(lambda **how: found.plot(title=title, **how), str(found), (0.0, 0.0), found, {"title": title})

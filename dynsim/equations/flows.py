@@ -81,11 +81,13 @@ class EquationFlow(FunctionFlow):
 
     `start` holds the initial values that the text gives, or is empty; `ranges` holds those of components, of parameters
     and of the time `t`, as (name, low, high), and `parameter_units` the units of parameters, as (name, unit).
+    `defaults` holds options of `dynsim simulate` that the text gives, as (name, value).
     """
 
     start: tuple[float, ...] = eqx.field(static=True)
     ranges: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
     parameter_units: tuple[tuple[str, str], ...] = eqx.field(static=True)
+    defaults: tuple[tuple[str, str], ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -94,11 +96,13 @@ class EquationFlow(FunctionFlow):
         start: Sequence[float] = (),
         ranges: Sequence[Any] = (),
         parameter_units: Sequence[tuple[str, str]] = (),
+        defaults: Sequence[tuple[str, str]] = (),
         **described: Any,
     ):
         """Store the right-hand side, and what the text says about components and parameters."""
         super().__init__(rhs, names=rhs.model.names, **described)
-        self.start, self.ranges, self.parameter_units = tuple(start), tuple(ranges), tuple(parameter_units)
+        self.start, self.ranges = tuple(start), tuple(ranges)
+        self.parameter_units, self.defaults = tuple(parameter_units), tuple(defaults)
 
     def quantity(self, name: str, t: Time, x: State) -> jax.Array:
         """The value of an auxiliary quantity of the text at a time and a state."""
@@ -111,12 +115,13 @@ class EquationFlow(FunctionFlow):
 class EquationMap(FunctionMap):
     """A map from equations as text; `dynsim.system` makes it, and `print` shows its equations.
 
-    `start`, `ranges` and `parameter_units` are those of `EquationFlow`.
+    `start`, `ranges`, `parameter_units` and `defaults` are those of `EquationFlow`.
     """
 
     start: tuple[float, ...] = eqx.field(static=True)
     ranges: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
     parameter_units: tuple[tuple[str, str], ...] = eqx.field(static=True)
+    defaults: tuple[tuple[str, str], ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -125,11 +130,13 @@ class EquationMap(FunctionMap):
         start: Sequence[float] = (),
         ranges: Sequence[Any] = (),
         parameter_units: Sequence[tuple[str, str]] = (),
+        defaults: Sequence[tuple[str, str]] = (),
         **described: Any,
     ):
         """Store the step, and what the text says about components and parameters."""
         super().__init__(rhs, names=rhs.model.names, **described)
-        self.start, self.ranges, self.parameter_units = tuple(start), tuple(ranges), tuple(parameter_units)
+        self.start, self.ranges = tuple(start), tuple(ranges)
+        self.parameter_units, self.defaults = tuple(parameter_units), tuple(defaults)
 
     def quantity(self, name: str, k: Step, x: State) -> jax.Array:
         """The value of an auxiliary quantity of the text at a step and a state."""
@@ -170,6 +177,11 @@ class NoisyEquationFlow(NoisyFlow):
     def parameter_units(self) -> tuple[tuple[str, str], ...]:
         """The units of parameters that the text gives."""
         return self.flow.parameter_units  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def defaults(self) -> tuple[tuple[str, str], ...]:
+        """Options of `dynsim simulate` that the text gives."""
+        return self.flow.defaults  # pyright: ignore[reportAttributeAccessIssue]
 
     def amplitude(self, t: Time, x: State) -> State:
         """Amplitude of the noise, with the parameters of the flow."""
@@ -213,4 +225,6 @@ def written(system: Any, rhs: Any) -> str:
     found += [f"{one}(0) = {value:.12g}" for one, value in zip(rhs.model.spelled, system.start, strict=False)]
     unit = getattr(system, "time_unit", "")
     times = " {:g}..{:g}".format(*ranges["t"]) if "t" in ranges else ""
-    return "\n".join([*found, *([f"# t [{unit}]{times}"] if unit else [f"# t:{times}"] if times else [])])
+    found += [f"# t [{unit}]{times}"] if unit else [f"# t:{times}"] if times else []
+    options = ", ".join(f"{name}={value}" for name, value in system.defaults)
+    return "\n".join([*found, *([f"# simulate: {options}"] if options else [])])

@@ -78,14 +78,12 @@ class Graph:
 
     def used(self, outputs: Sequence[int]) -> list[int]:
         """Numbers of the values that the outputs need, in order."""
-        needed = [False] * len(self.nodes)
-        for k in outputs:
-            needed[k] = True
-        for k in range(len(self.nodes) - 1, -1, -1):
-            if needed[k]:
-                for j in self.nodes[k].operands:
-                    needed[j] = True
-        return [k for k, one in enumerate(needed) if one]
+        needed, todo = set(outputs), list(outputs)
+        while todo:
+            ahead = [j for j in self.nodes[todo.pop()].operands if j not in needed]
+            needed.update(ahead)
+            todo.extend(ahead)
+        return sorted(needed)
 
 
 FOLDED: dict[str, Callable[..., Any]] = {

@@ -14,6 +14,8 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 RANGE = re.compile(rf"({NUMBER})\s*\.\.\s*({NUMBER})")
 DIFFERENTIATED = re.compile(r"(?<!\w)(\w+)[ ]*(?:\(t\))?'|(?<!\w)d(\w+)[ ]*(?:\(t\))?[ ]*/[ ]*dt(?!\w)")
 """The name of a state where its derivative is written."""
+DEFAULT = re.compile(rf"\b(step_size|bounds)=({NUMBER})|\b(integrator)=(diffrax|scipy|stiff)\b")
+"""An option of `dynsim simulate` in a comment `# simulate: step_size=0.05, bounds=100, integrator=stiff`."""
 TIME = re.compile(r"\s*(?:t|time)\s*:?\s*\[([^\]]*)\]")
 DESCRIBED = re.compile(r"\s*(\w+)\s*:(.*)")
 """A comment on a line of its own about a name."""
@@ -107,6 +109,12 @@ def time_range(text: PlainText) -> tuple[float, float] | None:
         if re.match(r"\s*(?:t|time)\s*(?::|\[)", part.comment) and (found := range_in(part.comment)):
             return found
     return None
+
+
+def defaults(text: PlainText) -> tuple[tuple[str, str], ...]:
+    """Options of `dynsim simulate` that a comment gives, as in `# simulate: step_size=0.05, bounds=100`."""
+    given = [part.comment for part in statements(text) if part.comment.lstrip().startswith("simulate:")]
+    return tuple((one[1] or one[3], one[2] or one[4]) for comment in given for one in DEFAULT.finditer(comment))
 
 
 def _counts(parts: Sequence[StatementTokens]) -> dict[str, int]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dynsim.equations.ode_options import method, option_comments
 from dynsim.errors import ArgumentError
 
 REFUSED = {
@@ -30,6 +31,8 @@ NAME = r"[a-z_]\w*"
 PAIR = re.compile(rf"({NAME})\s*(?:\(0\))?\s*(?:=\s*([^\s,=]+)|(?=[\s,]|$))")
 RANGED = re.compile(r"\[\s*(\d+)\s*\.\.\s*(\d+)\s*\]")
 ENTRY = re.compile(r"\[\s*(\d*)\s*\*?\s*j\s*([-+]\s*\d+)?\s*\]|\[\s*(\d+)\s*\]")
+STATE = re.compile(rf"^(?:d({NAME})\s*/\s*dt|({NAME})\s*(?:'|\(n\+1\)))\s*=")
+DERIVATIVE = re.compile(rf"^(?:({NAME})\s*'|d({NAME})\s*/\s*dt)\s*=")
 SUM = re.compile(r"sum\s*\(([^(),]+),([^(),]+)\)\s*of\s*\(")
 
 
@@ -49,24 +52,26 @@ def from_ode(content: str) -> str:
 
     Parameters, initial values, fixed and auxiliary quantities, derived parameters, functions, tables given by a
     formula, arrays `x[1..10]`, Wiener variables and global events are read; names are in lower case. The limits of the
-    plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges; the method
-    `discrete` makes a map. What has no equation here is refused by its name: delays, Markov variables, boundary
-    conditions, tables from files, algebraic equations.
+    plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges; `dt`, `bounds`
+    and stiff methods become defaults of `dynsim simulate`, and the method `discrete` makes a map. A comment names the
+    other options. What has no equation here is refused by its name: delays, Markov variables, boundary conditions,
+    tables from files, algebraic equations.
     """
     found = _Read([], {}, [], [], [], [])
     for number, line in _lines(content):
         if _read(found, number, line):
             break
     found.statements.extend(_event(number, line, rest, found.parameters) for number, line, rest in found.events)
-    if found.options.get("method", found.options.get("meth", "")).startswith("d"):  # discrete: x' is the next state
-        derivative = re.compile(rf"^(?:({NAME})\s*'|d({NAME})\s*/\s*dt)\s*=")
-        found.statements[:] = [derivative.sub(r"\1\2(n+1) =", one) for one in found.statements]
+    states = {match[1] or match[2] for one in found.statements if (match := STATE.match(one))}
+    if method(found.options) == "d":  # discrete: x' is the next state
+        found.statements[:] = [DERIVATIVE.sub(r"\1\2(n+1) =", one) for one in found.statements]
     found.statements.extend(_named_apart(found))
     noises = "|".join(map(re.escape, found.noises))
     body = [re.sub(rf"\b({noises})\b", r"dW_\1", one) if noises else one for one in found.statements]
-    if any("(n+1)" in one for one in body):
+    is_map = any("(n+1)" in one for one in body)
+    if is_map:
         body = [re.sub(r"\bt\b", "n", one) for one in body]
-    return "\n".join([*body, *_windows(found)])
+    return "\n".join([*body, *option_comments(found.options, states, found.parameters, is_map=is_map)])
 
 
 def _lines(content: str) -> list[tuple[int, str]]:
@@ -218,27 +223,6 @@ def _table(number: int, line: str, rest: str) -> str:
         raise _refused(number, line, "tables from files")
     body = re.sub(r"\bt\b", "table_", formula[2])
     return f"{formula[1]}(table_) = {body}"
-
-
-def _windows(found: _Read) -> list[str]:
-    """The limits of the plotted variables, of the time, and of the first parameter in AUTO, as ranges."""
-    options, limits = found.options, list[tuple[str, str, str]]()
-    for axis in "xy":
-        name = options.get(f"{axis}p", options.get(f"{axis}plot", ""))
-        limits.append((name if name != "t" else "", options.get(f"{axis}lo", ""), options.get(f"{axis}hi", "")))
-    if found.parameters:
-        limits.append((found.parameters[0], options.get("parmin", ""), options.get("parmax", "")))
-    if not any("(n+1)" in one for one in found.statements):
-        limits.append(("t", options.get("t0", "0"), options.get("total", "")))
-    comments = []
-    for name, low, high in limits:
-        try:
-            numbers = float(low), float(high)
-        except ValueError:
-            continue
-        last = sum(numbers) if name == "t" else numbers[1]
-        comments += [f"# {name}: {numbers[0]!r}..{last!r}"] if name else []
-    return comments
 
 
 def _refused(number: int, line: str, what: str) -> ArgumentError:

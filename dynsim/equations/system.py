@@ -1,6 +1,6 @@
 """Make a flow or a map from equations as text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,17 @@ from dynsim.equations.expressions import Span
 from dynsim.equations.files import text_of
 from dynsim.equations.flows import EquationFlow, EquationMap, EquationText, NoisyEquationFlow
 from dynsim.equations.functions import CONSTANTS
-from dynsim.equations.lines import EquationLine, bounds, is_constant, lines, range_in, remarks, time_range, unit_in
+from dynsim.equations.lines import (
+    EquationLine,
+    bounds,
+    defaults,
+    is_constant,
+    lines,
+    range_in,
+    remarks,
+    time_range,
+    unit_in,
+)
 from dynsim.equations.model import built, remember
 from dynsim.equations.resolving import Scope
 from dynsim.errors import ArgumentError, nearest
@@ -57,7 +67,8 @@ def system(
       and `x[21] = x[1]`; `sum(j=1..20, sin(x[j] - x[i]))`.
     - Noise: `+ sigma*dW1`, linear, by independent Brownian motions dW1, dW2, ...; `dW[i]` is one for each entry.
     - A comment gives the unit of a component or a parameter, and a range: `x' = y  # [m] -2..2`, or `# x: [m]` on its
-      own line; `# t [s]` gives the unit of time.
+      own line; `# t [s]` gives the unit of time, and `# t: 0..200` the times
+      of a run. `# simulate: step_size=0.05, bounds=100, integrator=stiff` gives defaults of `dynsim simulate`.
 
     Powers are `^` or `**`, and products need `*`. Your own names come before constants (`pi`), so that E, I, lambda and
     t may be variables. Greek letters are spelled out: `μ` is `mu`. `mod` has the sign of its second argument.
@@ -129,16 +140,17 @@ class _Reading:
             if self.given[name] != sizes[name]:
                 raise ArgumentError(name, "be a whole number, because it bounds a range", f"is {self.given[name]}")
         parts, time_unit = lines(self.text, sizes)
-        parts = [self.line(line, parts) for line in parts]
+        single = {line.name for line in parts if line.kind == "next" and line.index is None}
+        parts = [self.line(line, single) for line in parts]
         self.check_once(parts)
-        defaults = {line.name: self.constant(line) for line in parts if is_constant(line) and line.name not in counts}
+        known = {line.name: self.constant(line) for line in parts if is_constant(line) and line.name not in counts}
         given = {name: value for name, value in self.given.items() if name not in sizes}
         self.check_names(parts, given)
-        chosen = {**defaults, **given}
+        chosen = {**known, **given}
         order = [name for name in dict.fromkeys(self.words(parts)) if name in chosen]
         chosen = {name: chosen[name] for name in [*order, *(chosen.keys() - set(order))]}
         names = tuple(chosen)
-        kept = [line for line in parts if line.kind != "start" and line.name not in defaults]
+        kept = [line for line in parts if line.kind != "start" and line.name not in known]
         kept = [self.resized(line, sizes) if line.name in sizes and is_constant(line) else line for line in kept]
         made = built(self.text, kept, names)
         canonical = "\n".join(line.spelled() for line in kept)
@@ -151,6 +163,7 @@ class _Reading:
             "parameters": chosen, "start": self.start(parts, made.spelled, chosen), "units": self.units(parts, made),
             "parameter_units": [(name, unit) for name, unit in units.items() if unit],
             "ranges": [(name, *ends) for name, comment in comments.items() if (ends := range_in(comment))],
+            "defaults": defaults(self.text),
         }  # fmt: skip
         times = time_range(self.text)
         found["ranges"] += [("t", *times)] if times else []
@@ -160,10 +173,9 @@ class _Reading:
         flow = EquationFlow(rhs, time_unit=time_unit, **found)
         return NoisyEquationFlow(flow, calculus=self.calculus) if any(made.noise) else flow
 
-    def line(self, line: EquationLine, parts: Sequence[EquationLine]) -> EquationLine:
-        """Read `x[0] = 0.1` of a map as a start; other steps are refused."""
-        alone = any(one.kind == "next" and one.name == line.name and one.index is None for one in parts)
-        if line.kind != "definition" or line.index is None or not alone:
+    def line(self, line: EquationLine, single: Collection[str]) -> EquationLine:
+        """Read `x[0] = 0.1` as a start for one of the `single` components of a map; other steps are refused."""
+        if line.kind != "definition" or line.index is None or line.name not in single:
             return line
         if line.index != 0:
             raise self.text.error(line.at, f"give the start of a map as `{line.name}[0] = ...`", "gives another state")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dynsim.equations.characters import PlainText, source
 from dynsim.equations.expressions import Instruction
-from dynsim.equations.tokens import CLOSED, OPEN, Token, statements
+from dynsim.equations.tokens import CLOSED, OPEN, StatementTokens, Token, statements
 
 DIRECTIONS = {">": 1, ">=": 1, "<": -1, "<=": -1, "==": 0}
 STOP = "stop"
@@ -48,21 +48,18 @@ def with_transitions(text: str) -> TransitionTexts:
     plain = source(text)
     found, conditions = list[WhenStatement](), list[str]()
     parts = statements(plain)
-    lines = [_line(plain, part.tokens, found, conditions) for part in parts if part.tokens]
+    lines = [_line(plain, part, found, conditions) for part in parts]
     if not found:
         return TransitionTexts(text, (), ())
-    comments = [f"# {part.comment}" for part in parts if part.comment and not part.tokens]
-    return TransitionTexts("\n".join([*lines, *comments]), tuple(found), tuple(conditions))
+    return TransitionTexts("\n".join(lines), tuple(found), tuple(conditions))
 
 
-def _line(text: PlainText, words: Sequence[Token], found: list[WhenStatement], conditions: list[str]) -> str:
-    """A statement as it is, or the definitions that a statement `when(...)` stands for."""
-    end = words[-1].at + len(words[-1].text)
-    is_when = words[0].text == "when" and len(words) > 1 and words[1].text == "("
+def _line(text: PlainText, statement: StatementTokens, found: list[WhenStatement], conditions: list[str]) -> str:
+    """A statement as it is, or the definitions that a statement `when(...)` stands for, with its comment."""
+    words, comment = statement.tokens, f"#{statement.comment}" if statement.comment else ""
+    is_when = len(words) > 1 and words[0].text == "when" and words[1].text == "("
     if not is_when:
-        rest = text.plain[end:].split("\n", 1)[0]
-        comment = rest[rest.index("#") :] if "#" in rest and ";" not in rest.split("#")[0] else ""
-        return f"{text.plain[words[0].at : end]} {comment}"
+        return f"{text.plain[words[0].at : words[-1].at + len(words[-1].text)]} {comment}" if words else comment
     guard, *sets = _arguments(words[2:-1])
     name = f"when{len(found) + 1}"
     signs = [k for k, word in enumerate(guard) if word.text in DIRECTIONS]
@@ -81,7 +78,7 @@ def _line(text: PlainText, words: Sequence[Token], found: list[WhenStatement], c
         raise text.error(words[0].at, "set each name once in a transition", "sets one twice")
     conditions.append(_joined(text, guard))
     found.append(WhenStatement(name, DIRECTIONS[guard[signs[0]].text], tuple(targets), terminal))
-    return "\n".join(lines)
+    return "\n".join([*lines, *([comment] if comment else [])])
 
 
 def _arguments(words: Sequence[Token]) -> list[list[Token]]:

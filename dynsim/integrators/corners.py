@@ -6,20 +6,28 @@ selecting a Filippov vector field", Numerische Mathematik 117 (2011), 779-811.
 
 from typing import Any, NamedTuple
 
+import diffrax as dfx
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from dynsim._core.printing import one_line
+from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.switched_field import SwitchedField
-from dynsim.integrators.switched_solver import PARALLEL
+from dynsim.integrators.switched_solver import PARALLEL, switched_over
 
 # Distance from a surface, relative to one plus the size of the state, at which it is met.
 MEETS = 1e-9
 # Steps of Newton's method for the shares of the four fields.
 STEPS = 20
-# Speed, relative to the fastest of the four fields, that is rest.
+# Speed, relative to the fastest of the four fields, that is rest, and rate of a distance that is none.
 REST = 1e-9
+# Places in an interval at which it is looked whether the motion on both surfaces goes on, and halvings to its end.
+PLACES, HALVINGS = 64, 50
+# Most times that a trajectory comes to slide on two surfaces in one interval.
+VISITS = 100
 
 
 class Corner(NamedTuple):
@@ -54,27 +62,159 @@ def corner_at(field: SwitchedField, t: Array, x: Array) -> Corner:
     return Corner(jnp.where(flips, beyond, modes), jnp.stack([one, other]), jnp.any(near & ~first) & ~jnp.any(rest))
 
 
-def corner_velocity(field: SwitchedField, t: Array, x: Array, corner: Corner) -> tuple[Array, Array]:
-    """Compute the velocity along the intersection of two surfaces, and the largest speed of the four fields."""
-    velocities = jax.vmap(lambda modes: field.at(t, x, modes)[0])(corner.modes)
-    rates = velocities @ jax.jacfwd(lambda z: field.at(t, z, corner.modes[0])[1][corner.which])(x).T
+class CornerMotion(NamedTuple):
+    """The motion where two surfaces meet.
 
-    def shares(ab: Array) -> Array:
+    Attributes:
+        velocity: the velocity along the intersection.
+        fastest: the largest speed of the four fields.
+        shares: the shares of the far sides of both surfaces, (2,).
+        holds: whether a combination with shares from 0 to 1 stays on both surfaces.
+    """
+
+    velocity: Array
+    fastest: Array
+    shares: Array
+    holds: Array
+
+    __repr__ = one_line
+
+
+def corner_motion(field: SwitchedField, t: Array, x: Array, corner: Corner) -> CornerMotion:
+    """Compute the motion along the intersection of two surfaces."""
+    at = lambda t, z: jax.vmap(lambda modes: field.at(t, z, modes)[0])(corner.modes)
+    velocities = at(t, x)
+    gaps = lambda t, z: field.at(t, z, corner.modes[0])[1][corner.which]
+    late, slopes = jax.jacfwd(gaps, argnums=(0, 1))(t, x)
+    rates = late[None] + velocities @ slopes.T
+
+    def weights(ab: Array) -> Array:
         a, b = ab
         return jnp.stack([(1 - a) * (1 - b), a * (1 - b), (1 - a) * b, a * b])
 
     def step(_: Any, ab: Array) -> Array:
-        J = jax.jacfwd(lambda ab: shares(ab) @ rates)(ab)
+        J = jax.jacfwd(lambda ab: weights(ab) @ rates)(ab)
         determinant = J[0, 0] * J[1, 1] - J[0, 1] * J[1, 0]
         inverse = jnp.array([[J[1, 1], -J[0, 1]], [-J[1, 0], J[0, 0]]]) / jnp.where(determinant == 0, 1.0, determinant)
-        return jnp.clip(ab - inverse @ (shares(ab) @ rates), 0.0, 1.0)
+        return jnp.clip(ab - inverse @ (weights(ab) @ rates), 0.0, 1.0)
 
-    found = shares(jax.lax.fori_loop(0, STEPS, step, jnp.full(2, 0.5)))
-    return found @ velocities, jnp.max(jnp.abs(velocities))
+    shares = jax.lax.fori_loop(0, STEPS, step, jnp.full(2, 0.5))
+    holds = jnp.max(jnp.abs(weights(shares) @ rates)) <= REST * jnp.max(jnp.abs(rates))
+    return CornerMotion(weights(shares) @ velocities, jnp.max(jnp.abs(velocities)), shares, holds)
 
 
 def rests_in_corner(field: SwitchedField, t: Array, x: Array) -> Array:
     """Test whether a state is at rest where two surfaces meet."""
     corner = corner_at(field, t, x)
-    velocity, fastest = corner_velocity(field, t, x, corner)
-    return corner.is_one & (jnp.max(jnp.abs(velocity)) <= REST * fastest)
+    motion = corner_motion(field, t, x, corner)
+    return corner.is_one & (jnp.max(jnp.abs(motion.velocity)) <= REST * motion.fastest)
+
+
+class CornerEnd(NamedTuple):
+    """The end of a stretch of a trajectory: time, state, number of steps, and whether it failed or is not followed."""
+
+    t: float
+    x: Array
+    steps: int
+    failed: bool
+    blocked: bool
+
+    __repr__ = one_line
+
+
+def through_corners(field: SwitchedField, begin: float, end: float, x: Array, rtol: Array, longest: Array) -> CornerEnd:
+    """Follow a trajectory over an interval, also where it slides on two surfaces, along their intersection.
+
+    It leaves the intersection for the surface on which it stays where a share of the bilinear combination ends. It is
+    not followed where it meets a third surface there.
+    """
+    t, sides, steps = begin, field.at(jnp.asarray(begin), x, None)[2], 0
+    sides = jnp.stack([sides, sides])
+    for _ in range(VISITS):
+        found = _until_corner(field, jnp.asarray(t), jnp.asarray(end), x, sides, rtol, longest)
+        t, x, steps = float(found.t), found.x, steps + int(found.steps)
+        if not bool(found.blocked):
+            return CornerEnd(t, x, steps, bool(found.failed), False)
+        corner = _corner_at(field, jnp.asarray(t), x)
+        if not bool(corner.is_one):
+            break
+        t, x, inside, free = _along(field, corner, t, end, x, rtol)
+        if inside:
+            return CornerEnd(t, x, steps, not bool(jnp.all(jnp.isfinite(x))), False)
+        if not free:
+            break
+        sides = _left_on(corner, np.asarray(_motion(field, jnp.asarray(t), x, corner).shares))
+    return CornerEnd(t, x, steps, False, True)
+
+
+def _along(
+    field: SwitchedField, corner: Corner, begin: float, end: float, x: Array, rtol: Array
+) -> tuple[float, Array, bool, bool]:
+    """Move along the intersection to the end of an interval or of the motion.
+
+    Also tell whether the end of the interval was reached, and whether it met no other surface.
+    """
+    limits = jnp.asarray(begin), jnp.asarray(end)
+    states, holds, free = (np.asarray(part) for part in _samples(field, corner, *limits, x, rtol))
+    times = begin + (end - begin) * np.arange(PLACES + 1) / PLACES
+    if (holds & free).all() or not np.isfinite(states).all():
+        return end, jnp.asarray(states[-1]), True, True
+    k = int(np.argmin(holds & free))
+    if k == 0:
+        return begin, x, False, bool(free[0])
+    low, high, state, alone = float(times[k - 1]), float(times[k]), states[k - 1], bool(free[k])
+    start = low, jnp.asarray(state)
+    for _ in range(HALVINGS):
+        middle = low + (high - low) / 2
+        if middle in (low, high):
+            break
+        there, holds, free = _samples(field, corner, jnp.asarray(start[0]), jnp.asarray(middle), start[1], rtol)
+        if bool(holds[-1] & free[-1]):
+            low, state = middle, there[-1]
+        else:
+            high, alone = middle, bool(free[-1])
+    return low, jnp.asarray(state), False, alone
+
+
+def _left_on(corner: Corner, shares: np.ndarray) -> Array:
+    """The modes beside the surface on which a trajectory stays after both, or twice those of the piece that it enters.
+
+    The share that is nearest to an end is that of the surface which is left.
+    """
+    away = np.minimum(shares, 1 - shares)
+    left = int(np.argmin(away))
+    side = int(shares[left] > 0.5) << left
+    return corner.modes[jnp.array([side, side | (2 >> left)])]
+
+
+_corner_at = eqx.filter_jit(corner_at)
+_motion = eqx.filter_jit(corner_motion)
+
+
+@eqx.filter_jit
+def _until_corner(
+    field: SwitchedField, begin: Array, end: Array, x: Array, sides: Array, rtol: Array, longest: Array
+) -> Any:
+    none = jnp.zeros((x.shape[0], 0))
+    return switched_over(field, begin, end, (end - begin) / 4, x, none, rtol, longest, sides=sides)
+
+
+@eqx.filter_jit
+def _samples(
+    field: SwitchedField, corner: Corner, begin: Array, end: Array, x: Array, rtol: Array
+) -> tuple[Array, Array, Array]:
+    """States along the intersection at equal times, whether the motion holds there, and whether it met no surface."""
+    velocity = lambda t, z, _: corner_motion(field, t, z, corner).velocity
+    times = begin + (end - begin) * jnp.asarray(np.arange(PLACES + 1) / PLACES)
+    found = solve_within(velocity, begin, end, x, rtol=rtol, saveat=dfx.SaveAt(ts=times))
+    gaps = lambda t, z: field.at(t, z, corner.modes[0])[1][corner.which]
+
+    def onto(t: Array, z: Array) -> Array:
+        return z - jnp.linalg.pinv(jax.jacfwd(gaps, argnums=1)(t, z)) @ gaps(t, z)
+
+    ys: Any = found.ys
+    states = jax.vmap(onto)(times, jnp.where(found.result == dfx.RESULTS.successful, ys, jnp.nan))
+    others = jnp.all(corner.modes == corner.modes[:1], axis=0)
+    free = lambda t, z: ~jnp.any(others & (field.at(t, z, corner.modes[0])[1] < 0))
+    holds = lambda t, z: corner_motion(field, t, z, corner).holds
+    return states, jax.vmap(holds)(times, states), jax.vmap(free)(times, states)

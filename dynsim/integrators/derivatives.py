@@ -1,18 +1,21 @@
-"""Derivatives of solutions: refused where a trajectory crosses a surface on which the field jumps.
+"""Derivatives of solutions: refused across a surface on which the field jumps, and where both modes are mixed.
 
-There a derivative needs a saltation matrix, which a solver that steps over the jump does not have.
+At a jump a derivative needs a saltation matrix, which a solver that steps over the jump does not have.
 """
 
 import contextlib
 import dataclasses
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, Never
 
 import equinox as eqx
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
+from jax.interpreters import ad, batching, mlir
 from jaxtyping import Array, Bool
 
 from dynsim._core.types import State, Time, Times
@@ -22,6 +25,11 @@ from dynsim.systems.base import AbstractFlow, FunctionFlow
 
 CLOSER = 45  # halvings of the line between two saved states, which find a crossing to 3e-14 of its length
 MUST = "not jump on a trajectory whose derivative is taken (`analysis.dynamics.final_state` takes jumps as events)"
+MIXED = ArgumentError(
+    "adjoint",
+    "be `diffrax.DirectAdjoint()` for second derivatives by `jax.hessian` (`jax.jacfwd(jax.jacfwd(f))` is faster)",
+    "has no derivatives in reverse mode here",
+)
 DEPTH = 3  # functions that refer to functions that refer to traced numbers
 
 
@@ -52,6 +60,69 @@ def check_not_traced(name: str, must: str, but: str, *given: Any) -> None:
     """
     if is_traced(*given):
         raise ArgumentError(name, f"{must} where `jit`, `vmap` or a derivative passes through", but)
+
+
+def in_either_mode(program: Callable[..., Any], *given: Any) -> Any:
+    """Evaluate `program(reverse, *given)`, with derivatives in reverse mode, or forwards where JAX asks for those.
+
+    Derivatives in reverse mode of either, as `jax.hessian` takes them, are refused.
+    """
+    try:
+        return program(True, *_once_in_reverse(given, MIXED))
+    except TypeError as error:
+        _check_forwards(error)
+    return in_forward_mode_only(program(False, *given))
+
+
+def in_reverse_mode_once(program: Callable[..., Any], refusal: ArgumentError, *given: Any) -> Any:
+    """Evaluate `program(*given)`, whose derivatives but the first one in reverse mode are refused."""
+    return not_forwards(program, refusal, *_once_in_reverse(given, refusal))
+
+
+def not_forwards(program: Callable[..., Any], refusal: ArgumentError, *given: Any) -> Any:
+    """Evaluate `program(*given)`, whose derivatives in forward mode, which it does not have, are refused."""
+    try:
+        return program(*given)
+    except TypeError as error:
+        _check_forwards(error)
+    raise refusal
+
+
+def in_forward_mode_only(values: Any, refusal: ArgumentError = MIXED) -> Any:
+    """The values; their derivatives in reverse mode, which a loop of unknown length does not have, are refused."""
+    return _of_traced(lambda v: _forwards.bind(v, refusal=refusal), values)
+
+
+def _check_forwards(error: TypeError) -> None:
+    if "custom_vjp" not in str(error):  # JAX's words for a derivative forwards of what has one in reverse
+        raise error
+
+
+def _of_traced(function: Callable[[Array], Any], values: Any) -> Any:
+    return jax.tree.map(lambda v: function(v) if eqx.is_inexact_array(v) and is_traced(v) else v, values)
+
+
+def _refuse(*_: Any, refusal: ArgumentError) -> Never:
+    raise refusal
+
+
+_forwards = jax.extend.core.Primitive("in_forward_mode_only")  # the identity, whose transpose raises an error
+_forwards.def_impl(lambda x, refusal: x)
+_forwards.def_abstract_eval(lambda x, refusal: x)
+ad.deflinear2(_forwards, _refuse)
+batching.defvectorized(_forwards)
+mlir.register_lowering(_forwards, lambda _, x, refusal: [x])
+
+
+def _once_in_reverse(values: Any, refusal: ArgumentError) -> Any:
+    """The values, whose derivatives in reverse mode have none in reverse mode, and none forwards."""
+
+    @jax.custom_vjp
+    def once(x: Array) -> Array:
+        return x
+
+    once.defvjp(lambda x: (x, None), lambda _, cotangent: (in_forward_mode_only(cotangent, refusal),))
+    return _of_traced(once, values)
 
 
 def refusing_jumps(flow: AbstractFlow, y0: State, ts: Times, ys: State) -> State:

@@ -35,7 +35,7 @@ from dynsim.integrators.base import (
     step_limit,
     unchanged,
 )
-from dynsim.integrators.derivatives import is_traced
+from dynsim.integrators.derivatives import in_either_mode, in_forward_mode_only, is_traced, not_forwards
 from dynsim.integrators.diffrax_wrappers import EVENT, Guarded, StopEarly, UpToEvent, is_implicit
 from dynsim.integrators.events import (
     at_end,
@@ -114,15 +114,15 @@ class Diffrax(AbstractIntegrator):
         return self._differentiable(_integrate, *given)
 
     def _differentiable(self, program: Callable[..., Any], *given: Any) -> Any:
-        """Run a program with derivatives in reverse mode, or forwards where JAX asks for those."""
+        """Run a program with derivatives of the given adjoint, or by default in the mode that JAX asks for."""
+        if isinstance(self.adjoint, dfx.ForwardMode):
+            return in_forward_mode_only(program(self, *given))
         if self.adjoint is not None:
-            return program(self, *given)
-        try:
-            return program(self, *given)
-        except TypeError as error:
-            if "custom_vjp" not in str(error):  # JAX's words for a derivative forwards of what has one in reverse
-                raise
-        return program(dataclasses.replace(self, adjoint=FORWARDS), *given)
+            must = "be left out, or be `diffrax.ForwardMode()`, for derivatives in forward mode"
+            refusal = ArgumentError("adjoint", must, f"is {type(self.adjoint).__name__}")
+            return not_forwards(program, refusal, self, *given)
+        forwards = dataclasses.replace(self, adjoint=FORWARDS)
+        return in_either_mode(lambda reverse, *given: program(self if reverse else forwards, *given), *given)
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Solve with dense output: a function for the states at any time in between, and statistics."""

@@ -16,6 +16,7 @@ from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Times
 from dynsim.errors import Outcome
 from dynsim.integrators.base import Event, Stats, masked
+from dynsim.integrators.corners import through_corners
 from dynsim.integrators.events import before_reset, check_begin, check_end, events_at, first_signs, values
 from dynsim.integrators.lanes.brackets import Bracket, first_crossing, narrowed, untouched
 from dynsim.integrators.switched_field import SwitchedField, switched_field
@@ -51,7 +52,8 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     ys = jax.vmap(restored)(jnp.asarray(np.concatenate([np.asarray(flat)[None], rows]), flat.dtype))
     last = times[min(reached, len(rows))].astype(flat.dtype)
     stats = Stats(ends is Outcome.FINISHED, int(ends), int(np.sum(steps)), 0, jnp.zeros((), flat.dtype), last)
-    return masked(ys, jnp.asarray(ts), stats), stats, f"{field.blocked()}." if np.any(blocked) else ""
+    said = f"{field.blocked(' and meets a third one')}, after t = {float(last):.6g}." if np.any(blocked) else ""
+    return masked(ys, jnp.asarray(ts), stats), stats, said
 
 
 def may_slide(flow: AbstractFlow, y0: State) -> bool:
@@ -158,16 +160,38 @@ def sliding_paths(
 def _in_windows(
     field: SwitchedField, x: Array, ts: Array | np.ndarray, rtol: Array, longest: Array
 ) -> tuple[tuple[np.ndarray, ...], bool]:
-    """Do the same as `_over` by one program for any number of times."""
+    """Do the same as `_over` by one program for any number of times, also along intersections of two surfaces."""
     count = len(ts) - 1
     grid = filled(np.asarray(ts, float), -(-count // WINDOW) * WINDOW + 1)
     parts, slides = [], False
     for k in range(0, len(grid) - 1, WINDOW):
         found, slid_here = _over(field, x, jnp.asarray(grid[k : k + WINDOW + 1]), rtol, longest)
-        x, slides = found[0][-1], slides or bool(slid_here)
-        parts.append([np.asarray(part) for part in found])
+        found, slides = [np.array(part) for part in found], slides or bool(slid_here)
+        if np.any(found[3]):
+            _past_corners(field, x, grid[k : k + WINDOW + 1], rtol, longest, found)
+        x = jnp.asarray(found[0][-1])
+        parts.append(found)
     rows, steps, failed, blocked = (np.concatenate(part)[:count] for part in zip(*parts, strict=True))
     return (rows, steps, failed, blocked), slides
+
+
+def _past_corners(
+    field: SwitchedField, x: Array, ts: np.ndarray, rtol: Array, longest: Array, found: list[np.ndarray]
+) -> None:
+    """Solve the intervals again from the first one in which the trajectory comes to slide on two surfaces."""
+    rows, steps, failed, blocked = found
+    first = int(np.argmax(blocked))
+    x = jnp.asarray(rows[first - 1]) if first else x
+    for k in range(first, len(rows)):
+        if ts[k] == ts[k + 1]:
+            rows[k], steps[k], failed[k], blocked[k] = x, 0, False, False
+            continue
+        passed = through_corners(field, float(ts[k]), float(ts[k + 1]), x, rtol, longest)
+        failed[k], blocked[k], steps[k] = passed.failed, passed.blocked, passed.steps
+        if passed.failed or passed.blocked:
+            rows[k:], blocked[k:] = np.nan, blocked[k]
+            return
+        x, rows[k] = passed.x, passed.x
 
 
 def _traced(flow: AbstractFlow, numbers: Any) -> bool:

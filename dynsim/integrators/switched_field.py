@@ -74,9 +74,9 @@ class SwitchedField(eqx.Module):
         """Name the surfaces by the operations and the components of the state that they depend on."""
         return _named(self.program, self.surfaces, self.size)
 
-    def blocked(self) -> str:
-        """Say that a trajectory cannot be followed, without a stop at the end."""
-        return f"The trajectory slides on two surfaces at once, of those where {self.named()}"
+    def blocked(self, meets: str = "") -> str:
+        """Say that a trajectory slides on two surfaces, and what it meets there, without a stop at the end."""
+        return f"The trajectory slides on two surfaces at once{meets}, of those where {self.named()}"
 
 
 def switched_field(system: Any, state: Any) -> SwitchedField | None:

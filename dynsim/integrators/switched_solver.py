@@ -36,14 +36,16 @@ class SwitchedEnd(NamedTuple):
     """The end of a trajectory of a switched field.
 
     Attributes:
-        x: the last state.
+        t: the last time.
+        x: the state there.
         V: the tangent vectors there.
         steps: number of accepted steps.
         failed: whether the solver failed.
-        blocked: whether it stopped where the trajectory slides on two surfaces at once, which is not followed.
+        blocked: whether it stopped where the trajectory comes to slide on two surfaces at once.
         slid: whether the trajectory slid on a surface, so that the derivative is singular.
     """
 
+    t: Array
     x: Array
     V: Array
     steps: Array
@@ -95,11 +97,12 @@ def switched_over(
     atol: Any = None,
     sizes: Any = 1.0,
     stops: Callable[[Array], Any] = lambda x: False,
+    sides: Array | None = None,
 ) -> SwitchedEnd:
     """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces.
 
     The absolute tolerance is by default a hundredth of `rtol`, for the state in units of `sizes`. A state for which
-    `stops` is true stays where it is.
+    `stops` is true stays where it is. `sides` are the modes at the start, (2, surfaces), by default those of the state.
     """
     n = x.shape[0]
     able = lambda s: (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked
@@ -108,12 +111,13 @@ def switched_over(
         [jnp.broadcast_to(sizes, x.shape), jnp.ones(V.size)]
     )
     none, no = jnp.asarray(0), jnp.asarray(False)
-    y, sides = jnp.concatenate([x, jnp.ravel(V)]), jnp.stack(2 * [field.at(begin, x, None)[2]])
+    y = jnp.concatenate([x, jnp.ravel(V)])
+    sides = jnp.stack(2 * [field.at(begin, x, None)[2]]) if sides is None else sides
     begun = _Stepping(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no)
     last = jax.lax.while_loop(going, lambda s: _advanced(field, s, end, longest, (small, rtol), n), begun)
     ends = last.y[:n], last.y[n:].reshape(V.shape)
     failed = (last.t < end) & ~last.blocked & ~jnp.asarray(stops(last.y[:n]))
-    return SwitchedEnd(*ends, last.accepted, failed, last.blocked, last.slid)
+    return SwitchedEnd(last.t, *ends, last.accepted, failed, last.blocked, last.slid)
 
 
 def switched_velocity(field: SwitchedField, t: Array, x: Array) -> Array:

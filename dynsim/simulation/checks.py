@@ -121,6 +121,8 @@ def check_start(name: str, flow: AbstractFlow | AbstractMap, y0: State) -> State
     y0 = as_state(name, y0)
     try:
         finite, defect, start = inspected(flow.space, y0)
+    except ArgumentError as error:
+        raise ArgumentError(name, error.must, error.but) from None
     except (TypeError, ValueError) as error:
         raise ArgumentError(name, "fit the space of the flow", f"does not ({reason(error)})") from None
     if not bool(finite):

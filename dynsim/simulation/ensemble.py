@@ -461,7 +461,12 @@ def _starts(work: Work) -> State:
     except (TypeError, ValueError) as error:
         raise ArgumentError("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
     sound = finite & (defects < OFF_SPACE)
-    if not sound.all():
+    try:
+        all_sound = bool(sound.all())
+    except jax.errors.TracerBoolConversionError:
+        must = "be known numbers within `jit`, where `jax.vmap` of `simulate` takes others"
+        raise ArgumentError("y0s", must, "depends on arguments of the compiled function") from None
+    if not all_sound:
         defects, bad = np.asarray(defects), np.flatnonzero(~np.asarray(sound))
         known = np.asarray(finite)[bad[0]]
         off = f"member {bad[0]} is {f'off it by {defects[bad[0]]:.3g}' if known else 'not finite'}"

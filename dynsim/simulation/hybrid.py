@@ -17,6 +17,7 @@ from dynsim._core.types import State, TimesLike
 from dynsim._core.validation import function, integer
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
+from dynsim.integrators.derivatives import check_not_traced
 from dynsim.integrators.events import NOISE, AfterReset, rounded
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
@@ -76,11 +77,11 @@ Reset = Callable[[AbstractFlow, float, State], tuple[AbstractFlow, State]]
 class Transition(eqx.Module):
     """A transition of a hybrid system: `guard` determines when it occurs, and `reset` what it does.
 
-    It occurs where the guard's function crosses zero in the guard's direction, and at the start of a run if the
-    function is zero there, up to rounding, and about to move in that direction: a ball that is thrown down from the
-    floor bounces. If `immediate`, it also occurs at the start of a phase, once the dwell time is over, if the function
-    already has the sign that it takes after a crossing (positive for a guard without direction). If `terminal`, the
-    run ends after it.
+    It occurs where the guard's function crosses zero in its direction, along the flow or by the reset of another
+    transition, and at the start of a run if the function is zero there, up to rounding, and about to move in that
+    direction: a ball that is thrown down from the floor bounces. If `immediate`, it also occurs at the start of a
+    phase, once the dwell time is over, if the function already has the sign that it takes after a crossing
+    (positive for a guard without direction). If `terminal`, the run ends after it.
     """
 
     name: str = eqx.field(static=True)
@@ -155,7 +156,8 @@ def simulate_hybrid(
         ts: increasing times at which states are saved; the run ends at the last one.
         transitions: the transitions of every phase, or a function that returns those of a phase from its flow.
             Transitions at one time, up to rounding, all occur, in the order given and each once, as long as they belong
-            to the phase that the previous ones lead to and their guards have not been moved back by the resets.
+            to the phase that the previous ones lead to and their guards have not been moved back by the resets. One
+            whose guard a reset moves across zero, in the guard's direction, occurs at this time, too.
         dwell: the shortest time between two transitions; guards are ignored until it is over. With it, only the first
             of several transitions at one time occurs.
         max_transitions: limit on the number of transitions; a run that reaches it ends and reports it in `ending`.
@@ -179,6 +181,8 @@ def simulate_hybrid(
     """
     check_flow(flow)
     check_integrator(integrator)
+    must, but = "be left to `analysis.dynamics.final_state`", "`simulate_hybrid` runs outside of JAX"
+    check_not_traced("transitions", must, but, flow, y0, ts)
     if error_estimate:
         options = {"dwell": dwell, "max_transitions": max_transitions}
         y = as_state("y0", y0)
@@ -219,14 +223,20 @@ def simulate_hybrid(
         before, same, last, instant = y, flow, {jump.name for jump in instant}, []
         rounding = rounding_of(path.ts[-1]) if path is not None and moved else 0.0
         at_once = rounding > 0 and is_at_once(t - begin, rounding)
-        for rule in [rules[index] for index in fired[: 1 if dwell else len(fired)]]:
-            index = _index(rule, known(flow))
-            if index < 0 or instant and _moved_back(rule, known(flow)[index], same, before, (begin, t), y):
+        due = [(rules[index], False) for index in fired[: 1 if dwell else len(fired)]]
+        while due:
+            (rule, by_reset), now = due.pop(0), known(flow)
+            index = _index(rule, now)
+            if index < 0 or by_reset and not _moved_across(rule, now[index], t, before, y):
+                continue
+            if instant and not by_reset and _moved_back(rule, now[index], same, before, (begin, t), y):
                 continue
             state = y
             flow, y = _after(rule, flow, t, state)
-            instant.append(Jump(index, rule.name, t, state, y))
+            instant.append(Jump(index, rule.name, t, state, y, by_reset=by_reset))
             jumps.append(instant[-1])
+            if not dwell:
+                due = _with_moved(due, {jump.name for jump in instant}, rules, known(flow), t, before, y)
             again = at_once and rule.name in last or starts and _recurs(rule, known(flow), flow, y, t)
             if rounding and not dwell:
                 again |= accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), rounding)
@@ -239,6 +249,52 @@ def simulate_hybrid(
         moved = flow is not same or not eqx.tree_equal(before, y)
         if t >= times[-1]:
             return ended(Ending.FINISHED)
+
+
+def _with_moved(
+    due: list[tuple[Transition, bool]], done: set[str], rules: Sequence[Transition], now: Sequence[Transition],
+    t: float, before: State, y: State,
+) -> list[tuple[Transition, bool]]:  # fmt: skip
+    """Add those to the transitions that are due at one time whose guards resets have moved across zero.
+
+    Args:
+        due: the transitions that are due, and whether because of a reset.
+        done: names of those that have occurred at this time.
+        rules: the transitions of the phase that has ended.
+        now: those of the phase that the resets lead to, in whose order the result is.
+        t: the time.
+        before: the state at the end of the phase.
+        y: the state after the resets.
+    """
+    known = done | {rule.name for rule, _ in due}
+    places = {id(rule): _index(rule, now) for rule in rules}
+    others = [rule for rule in rules if rule.name not in known and not rule.immediate and places[id(rule)] >= 0]
+    moved = [(rule, True) for rule in others if _moved_across(rule, now[places[id(rule)]], t, before, y)]
+    return sorted([*due, *moved], key=lambda one: places[id(one[0])]) if moved else due
+
+
+def _moved_across(rule: Transition, now: Transition, t: float, before: State, y: State) -> bool:
+    """Whether resets at one time have moved a guard across its zero, in its direction and by more than rounding.
+
+    The arguments are those of `_with_moved`, for one transition; states of other shapes have no guards to compare.
+    """
+    shapes = lambda state: [leaf.shape for leaf in jax.tree.leaves(state)]
+    if shapes(before) != shapes(y):
+        return False
+    sides = (rule.guard, before), (now.guard, y)
+    first, last = (float(in_precision_of(state, guard.fn)(t, state)) for guard, state in sides)
+    towards = now.guard.direction or np.sign(last)
+    crosses = towards * first < 0 < towards * last
+    return bool(
+        crosses and all(abs(value) > _noise(*side, t) for value, side in zip((first, last), sides, strict=True))
+    )
+
+
+def _noise(guard: Event, y: State, t: float) -> float:
+    """How much rounding errors of the state change the value of a guard."""
+    fn = in_precision_of(y, guard.fn)
+    value = float(fn(t, y))
+    return max(abs(float(fn(t, rounded(y, jnp.asarray(k), NOISE))) - value) for k in (1.0, 2.0))
 
 
 def _index(rule: Transition, rules: Sequence[Transition]) -> int:
@@ -409,8 +465,7 @@ def _leaves_zero(guard: Event, flow: AbstractFlow, y: State, t: float) -> bool:
     The second derivative counts where the first one is zero, as for a ball at rest on the floor.
     """
     fn, velocity = in_precision_of(y, (guard.fn, flow.vector_field))
-    value = float(fn(t, y))
-    if abs(value) > max(abs(float(fn(t, rounded(y, jnp.asarray(k), NOISE))) - value) for k in (1.0, 2.0)):
+    if abs(float(fn(t, y))) > _noise(guard, y, t):
         return False
     along = lambda fn: lambda t, y: jax.jvp(fn, (t, y), (jnp.ones_like(t), velocity(t, y)))[1]
     first = along(lambda t, y: fn(t, flow.space.project(y)))

@@ -33,7 +33,8 @@ class AbstractRecipe(eqx.Module):
 class Jump(eqx.Module):
     """A transition that has occurred: its index and name, its time, and the states before and after it.
 
-    `time_error` estimates the error of the time if it was requested, and is None otherwise.
+    `time_error` estimates the error of the time if it was requested, and is None otherwise. `by_reset` says that a
+    reset at the same time has moved the guard across zero, and not the flow.
     """
 
     index: int = eqx.field(static=True)
@@ -42,6 +43,7 @@ class Jump(eqx.Module):
     before: State
     after: State
     time_error: float | None = eqx.field(static=True, default=None)
+    by_reset: bool = eqx.field(static=True, default=False)
 
     __repr__ = one_line
     __str__ = report

@@ -17,6 +17,7 @@ from dynsim._core.validation import function as as_function
 from dynsim._core.validation import instance, integer, reals
 from dynsim._runtime.executors import Call, as_executor, finished
 from dynsim.errors import ArgumentError, reason, shown
+from dynsim.integrators.derivatives import check_not_traced
 from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
@@ -220,6 +221,7 @@ def sweep(
     _check_xarray()
     points = points_of(parameters, seeds)
     as_function("function", function, "the parameters", None)
+    check_not_traced("function", "depend on known numbers", "`sweep` runs outside of JAX", function)
     named: Mapping[str, str] = (
         {} if units is None else instance("units", units, Mapping, "a mapping from names to units")
     )

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from dynsim._core.types import Key, State
+from dynsim._core.types import Key, Scalar, State
 from dynsim._core.validation import integer, number, random_key, sizes
 from dynsim.errors import ArgumentError, counted, shown
 from dynsim.spaces.euclidean import Flat
@@ -40,9 +40,23 @@ class AbstractAngles(Flat):
         return np.array([moduli.get(k, math.inf) for k in range(shape[-1])])
 
     def periods(self, x: State) -> State:
-        """The period of every entry of a state; infinite for an entry that is no angle."""
+        """The period of every entry of a state; infinite for an entry that is no angle.
+
+        Raises:
+            ValueError: for a named tuple, whose parts are angles in a `Product`, and an array without such an entry.
+        """
+        if isinstance(x, tuple) and hasattr(x, "_fields"):
+            must = (
+                f"be an array (on `space=Product({type(x).__name__}(...))` each part has a space, such as `Circle()`)"
+            )
+            raise ArgumentError("state", must, f"is a {type(x).__name__}")
         shape = np.shape(x)
         return np.broadcast_to(self._on_last_axis(shape), shape)
+
+    def defect(self, y: State) -> Scalar:
+        """Zero for an array that has these angles."""
+        self.periods(y)
+        return super().defect(y)
 
     def sample(self, key: Key, shape: tuple[int, ...]) -> State:
         """Angles that are uniformly distributed on their circles; other entries are standard normal."""

@@ -74,7 +74,9 @@ def _component(name: Any, names: Sequence[str], argument: str) -> int:
     if isinstance(name, str):
         if name not in names:
             must = (
-                f"name components of the state, {listed(names)}" if names else "name components that `names` declares"
+                f"name components of the state, {listed(names)}"
+                if names
+                else "name components that `names` declares (a named tuple takes `space=Product(...)`)"
             )
             raise ArgumentError(argument, must, f"has `{name}`{nearest(name, names)}")
         return list(names).index(name)

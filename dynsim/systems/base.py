@@ -2,6 +2,7 @@
 
 import abc
 import contextlib
+import functools
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,16 +12,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from dynsim._core.types import State, Step, Time
 from dynsim._core.user_code import untraceable
 from dynsim._core.validation import function, instance, number, times
-from dynsim.errors import ArgumentError, reason
+from dynsim.errors import ArgumentError, reason, shown
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.angles import with_angles
 from dynsim.systems.named import declared, declared_parameters
 
-MISFITS = ("unpack", "0-d array", "indices", "out of bounds")
+MISFITS = ("unpack", "0-d array", "indices", "out of bounds", "ncompatible shapes", "could not be broadcast")
 """Words in which Python, NumPy and JAX say that a state has another number of components than a function takes."""
 
 ARRAY = jax.Array | np.ndarray | np.generic
@@ -30,6 +32,42 @@ ARRAY = jax.Array | np.ndarray | np.generic
 def as_space(space: AbstractSpace | None) -> AbstractSpace:
     """The given space, or Euclidean space for None; raise `ValueError` for anything else."""
     return Euclidean() if space is None else instance("space", space, AbstractSpace, "a space such as `Sphere()`")
+
+
+def _explained(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of time and state, whose errors say in one sentence if it cannot take the state.
+
+    Errors of the functions of a user, and of states that are traced, are left to their callers.
+    """
+    state = [*inspect.signature(method).parameters][2]
+
+    @functools.wraps(method)
+    def explained(self: Any, t: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return method(self, t, *given, **named)
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            leaves = jax.tree.leaves((*given[:1], *named.values()), is_leaf=lambda leaf: leaf is None)
+            if isinstance(error, ArgumentError) or any(isinstance(leaf, Tracer) for leaf in leaves):
+                raise
+            if not all(isinstance(leaf, ARRAY) and leaf.dtype.kind in "biufc" for leaf in leaves):
+                odd = shown((*given, *named.values())[0])
+                raise ArgumentError(
+                    state, "be an array of numbers, or a named tuple of such arrays", f"is {odd}"
+                ) from None
+            if isinstance(self, FunctionFlow | FunctionMap):
+                raise
+            shapes = ", ".join(f"{leaf.dtype} of shape {leaf.shape}" for leaf in leaves)
+            must = f"be a state that this {type(self).__name__} takes"
+            raise ArgumentError(state, must, f"is {shapes} ({reason(error)})") from error
+
+    return explained
+
+
+def _explain(system: type, *names: str) -> None:
+    """Let the methods of a class explain which states they cannot take."""
+    for name in names:
+        if name in vars(system):
+            setattr(system, name, _explained(vars(system)[name]))
 
 
 class AbstractFlow(eqx.Module):
@@ -43,10 +81,15 @@ class AbstractFlow(eqx.Module):
     units: ClassVar[Sequence[str]] = ()
     time_unit: ClassVar[str] = ""
 
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        _explain(cls, "velocity", "vector_field")
+
     @abc.abstractmethod
     def velocity(self, t: Time, x: State) -> State:
         """The right-hand side as printed in the paper at a point `x` of the space, not necessarily tangent."""
 
+    @_explained
     def vector_field(self, t: Time, y: State, args: Any = None) -> State:
         """The tangent component of `velocity` at the projected point, defined on the whole ambient space.
 
@@ -91,10 +134,15 @@ class AbstractMap(eqx.Module):
     # True if `step` uses NumPy or exact arithmetic, not JAX; `iterate` then loops in Python
     on_host: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        _explain(cls, "step", "image")
+
     @abc.abstractmethod
     def step(self, k: Step, x: State) -> State:
         """State after step `k`, evaluated without a solver."""
 
+    @_explained
     def image(self, k: Step, x: State) -> State:
         """The state after step `k`, computed in the precision of `x`: parameters are cast to it."""
         return in_types_of(x, in_precision_of(x, self).step(k, x))

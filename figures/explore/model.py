@@ -20,7 +20,7 @@ from dynsim.simulation.checks import as_state
 from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, AbstractMap, jax_errors
 from dynsim.systems.catalogue.entries import CATALOGUE
-from dynsim.systems.named import components, listed, parameters, where
+from dynsim.systems.named import components, listed, parameter_unit, parameters, where
 from dynsim.systems.noisy import NoisyFlow
 
 MOST = 12
@@ -84,9 +84,15 @@ def model(
         "units": [*known.units],
         "timeUnit": known.time_unit,
         "parameters": [
-            {"name": name, "label": label(name), "value": value, "range": _range(value, chosen.get(name))}
+            {
+                "name": name,
+                "label": label(name),
+                "unit": parameter_unit(system, name.partition("[")[0]),
+                "value": value,
+                "range": _range(value, chosen.get(name)),
+            }
             for name, value in values.items()
-        ],
+        ],  # fmt: skip
         "start": [float(a) for a in flat],
         "box": box,
         "periods": [p if math.isfinite(p) else None for p in _periods(system, x)],

@@ -115,9 +115,19 @@ def axis_labels(names: Sequence[str], units: Sequence[str]) -> list[str]:
 
 def rate_label(name: str, unit: str, time_unit: str) -> str:
     """Label of a rate of change, with the unit of a component per unit of time, as far as these are known."""
+    return axis_label(name, _per_time(unit, time_unit))
+
+
+def velocity_label(name: str, unit: str, time_unit: str) -> str:
+    """Label of the velocity of a component, with its unit per unit of time, as far as these are known."""
+    per_time = _per_time(_unit(name, unit), time_unit)
+    return f"velocity of {symbol(name)}" + (f" ({per_time})" if per_time else "")
+
+
+def _per_time(unit: str, time_unit: str) -> str:
     if unit and not time_unit:
-        return axis_label(name, f"{unit} per unit of time")
-    return axis_label(name, f"{unit or 1} / {time_unit}" if time_unit else "")
+        return f"{unit} per unit of time"
+    return f"{unit or 1} / {time_unit}" if time_unit else ""
 
 
 def shared_unit(units: Sequence[str]) -> str:

@@ -42,17 +42,23 @@ def simplex_portrait(
             line, because their convex combinations are stationary too.
         states: names of the vertices.
     """
-    lines = in_triangle(paths)
-    drawn = LineCollection(list(lines), colors=[colour("field")], linewidths=thick(0.7), zorder=1.5)
-    ax.add_collection(drawn)
-    for line in lines:
-        _head(ax, line)
+    drawn = trajectories_in_triangle(ax, paths)
     points = in_triangle(stationary).reshape(-1, 2)
     name = "stationary distribution" if len(points) == 1 else "stationary distributions"
     if len(points):
         ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=thick(2.0), markersize=large(4.5), zorder=6.0,
                 linestyle="-" if len(points) > 1 else "none", label=name)  # fmt: skip
     outline(ax, states)
+    return drawn
+
+
+def trajectories_in_triangle(ax: Axes, paths: ArrayLike) -> LineCollection:
+    """Draw trajectories of distributions, (paths, times, 3), with arrow heads."""
+    lines = in_triangle(paths)
+    drawn = LineCollection(list(lines), colors=[colour("field")], linewidths=thick(0.7), zorder=1.5)
+    ax.add_collection(drawn)
+    for line in lines:
+        _head(ax, line)
     return drawn
 
 

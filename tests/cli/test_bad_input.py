@@ -49,6 +49,11 @@ def folder(tmp_path, monkeypatch):
     [
         ("simulate causal --foo 3", "`--foo` must be an option of `dynsim simulate`"),
         ("simulate causal --frame 3", "did you mean `--frames`?"),
+        ("simulate lorenz --T-end 3", "did you mean `--end`?"),
+        ("lyapunov lorenz --end 3", "did you mean `--duration`?"),
+        ("section lorenz --duration 3", "did you mean `--longest`?"),
+        ("portrait pendulum --xlim 0", "did you mean `--box`?"),
+        ("simulate lorenz --x0 1 1 1", "did you mean `--start`?"),
         ("simulate causal --tokens abc", "`tokens` must be as `dynsim simulate --help` describes it"),
         ("simulate causal --integrator eule", "invalid choice 'eule'"),
         ("simulate", "`system` must be given"),

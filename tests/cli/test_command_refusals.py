@@ -127,7 +127,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
         ("sweep --function mine.py --beta 1", "`function` must be `file.py:name` or `module:name`, but is `mine.py`."),
         ("simulate logistic --end 0.2", "`end` must be at least 1, but is 0.2."),
         ("simulate fast-slow/van-der-pol --end -1", "`end` must be a positive number, but is -1.0."),
-        ("sweep lorenz --rho 1 --end 0", "`end` must be a positive number, but is 0.0."),
+        ("sweep lorenz --rho 1 --end 0", "`end` must differ from the initial time, 0, but is 0."),
         ("portrait van-der-pol --horizon -1", "`horizon` must be a positive number, but is -1.0."),
         ("portrait van-der-pol --through nan 1", "`through` must be finite, but is nan, 1.0."),
         ("simulate lorenz --start nan 1 2", "`start` must hold finite numbers, but is (nan, 1.0, 2.0)."),

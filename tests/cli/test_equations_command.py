@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dynsim.__main__ import main
+from tests.support.commands import answer, refused
 
 SPRING = "x' = y; y' = -k*x - c*y"
 
@@ -17,6 +18,11 @@ def test_a_text_is_simulated_with_its_parameters(capsys):
     )
     said = capsys.readouterr().out
     assert f"to ({np.cos(2):.6g}, {-2 * np.sin(2):.6g}) at t = 1" in said
+
+
+def test_a_division_by_zero_at_the_start_is_told(capsys):
+    assert main(["simulate", "x' = 1/x; x(0) = 0", "--end", "1", "--integrator", "scipy"]) == 1
+    assert "the vector field is not finite" in capsys.readouterr().err
 
 
 def test_a_text_with_a_start_and_a_map_need_no_options(capsys):
@@ -32,6 +38,44 @@ def test_noise_of_a_text_is_simulated(capsys):
     assert capsys.readouterr().out != ito
     assert main([*words, "--noise", "0.1"]) == 2
     assert "`noise` must be left out for equations with noise" in capsys.readouterr().err
+
+
+GROWTH = "x' = x; y' = -2*y; x(0) = 1; y(0) = 1\n# simulate: bounds=4\n# t: 0..3"
+
+
+def test_a_run_ends_where_it_leaves_its_bounds(capsys, tmp_path):
+    scipy = ("--integrator", "scipy", "--frames", 4)
+    said = answer(capsys, "simulate", GROWTH, *scipy, "--out", tmp_path / "run.npz")
+    assert "the run ends at t = 1.38629, where |x| exceeds 4 (`--bounds`)" in said
+    assert "to (4, 0.0625) at t = 1.38629" in said
+    assert "identical bit for bit" in answer(capsys, "simulate", tmp_path / "run.npz")
+    assert "`--bounds`" not in answer(capsys, "simulate", GROWTH, *scipy, "--bounds", 21)
+    assert "`bounds` must exceed all components of the start, at most 1, but is 0.5" in refused(
+        capsys, "simulate", GROWTH, *scipy, "--bounds", 0.5
+    )
+
+
+def test_maps_and_transitions_end_at_their_bounds(capsys, tmp_path):
+    (tmp_path / "a.ode").write_text("x'=2*x\ninit x=1\n@ total=20,bounds=100,meth=discrete,maxstor=9\ndone")
+    said = answer(capsys, "simulate", tmp_path / "a.ode")
+    assert "options of the file that are not used: maxstor\n" in said
+    assert "the run ends at step 7, where |x| exceeds 100" in said
+    fires = "v' = 1; u' = 1; v(0) = 0; when(v > 1, v = 0); # simulate: bounds=2.5"
+    said = answer(capsys, "simulate", fires, "--end", 9, "--integrator", "scipy", "--frames", 3)
+    assert "bounds, a component exceeds 2.5 (`--bounds`): 1 transition at t = 2.5" in said
+
+
+@pytest.mark.slow
+def test_noise_and_solutions_that_become_infinite_end_at_their_bounds(capsys):
+    scipy = ("--integrator", "scipy", "--frames", 4)
+    # a solution that becomes infinite ends at its bounds as well: tan(t) is 9 at 1.460139
+    assert "at t = 1.46014, where |x| exceeds 9" in answer(
+        capsys, "simulate", "x' = 1 + x^2; x(0) = 0", *scipy, "--end", 2, "--bounds", 9
+    )
+    drift = "x' = 1 + 0*dW; x(0) = 0; # simulate: step_size=0.25, bounds=1.7"
+    said = answer(capsys, "simulate", drift, "--end", 4, "--frames", 5)
+    assert "the run ends at t = 2, where |x| exceeds 1.7" in said
+    assert "after 8 steps" in said  # of 0.25
 
 
 @pytest.mark.slow

@@ -42,6 +42,11 @@ def square(t, x, rate):
     return rate * x**2
 
 
+def turn(t, x, rate):
+    return rate + 0 * x
+
+
+turning = FunctionFlow(turn, names=("angle",), parameters={"rate": 1.0}, periods={"angle": 4.0})
 burst = FunctionFlow(square, names=("height",), parameters={"rate": 1.0})
 """
 
@@ -143,6 +148,7 @@ def test_systems_with_the_same_parameters_are_told_apart(here):
         Sweep("lorenz"),
         Sweep("token-flow"),
         Sweep("lorenz", end=2.0),
+        Sweep("lorenz", begin=2.0),
         Sweep("lorenz", start=(1.0, 1.0, 1.0)),
         Sweep("lorenz", frames=9),
         Sweep("lorenz", rtol=1e-6),
@@ -180,6 +186,24 @@ def test_points_of_a_flow_are_solved_in_lanes(here):
     assert none is None
     assert 1 / last["height_final"] - 1 / last["height_largest"] == pytest.approx(3.0, rel=1e-4)
     assert 1 / first["height_least"] - 1 / first["height_final"] == pytest.approx(0.15, rel=1e-4)
+
+
+def test_runs_begin_at_any_time_and_run_backwards(here):
+    """From 1 at t = 2 the equation x' = x^2 has the solution 1 / (3 - t)."""
+    made = Built(Sweep(system="mine.py:burst", start=(1.0,), begin=2.0, end=0.0, frames=3), (("rate", 1.0),))
+    assert made.solved == "not in lanes, because they run backwards in time"
+    assert made(rate=1.0)["height_final"] == pytest.approx(1 / 3, rel=1e-8)
+
+
+def test_angles_are_measured_modulo_their_periods(here):
+    """An angle of period 4 that turns at rates of 1 and of 0.01 from 1.9, which is near the end of its window."""
+    given = {"system": "mine.py:turning", "start": (1.9,), "end": 16.0, "frames": 9, "reduced": True}
+    fast, slow = Built(Sweep(**given), (("rate", 1.0),)).together([{"rate": 1.0}, {"rate": 0.01}])
+    assert fast["angle_final"] == pytest.approx(1.9, abs=1e-7)
+    assert fast["angle_largest"] - fast["angle_least"] == pytest.approx(2.0, abs=1e-7)  # of 0, 2, 0, 2, 0
+    assert slow["angle_final"] == pytest.approx(1.9 + 0.16 - 4, abs=1e-7)
+    assert slow["angle_mean"] == pytest.approx(1.9 + 0.12 - 4, abs=1e-7)
+    assert [slow[f"angle_{end}"] - slow["angle_mean"] for end in ("least", "largest")] == pytest.approx([-0.04, 0.04])
 
 
 @pytest.mark.slow
@@ -248,6 +272,8 @@ def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys
         ("mine.py:map --rate 1", "`system` must return an array of shape (1,), but line 15 of"),
         ("mine.py:nameless --rate 1", "`system` must take (k, x) with x of shape (1,) (see `--start`), in JAX, but"),
         ("lorenz --rho 1 --vectorised", "`vectorised` must be left out for a system"),
+        ("lorenz --rho 1 --begin 2 --end 2", "`end` must differ from the initial time, 2, but is 2"),
+        ("lorenz --rho 1 --reduced", "`reduced` must be left out for a system without angles (`--angle`), but is"),
         ("lorens --rho 1", "did you mean `lorenz`?"),
     ],
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """`dynsim theorem`: tables, exit statuses, files and refusals."""
 
 import json
+import sys
 
 import matplotlib.image
 import pytest
@@ -54,6 +55,10 @@ def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
             "supercritical",
         ),
         (["lyapunov-quadratic", "x' = -x + x^3", "--near", "0"], 0, "c = 0.49"),
+        (["dulac-function", "x' = x*(2 - y); y' = y*(x - 1)", "--box", "1", "2", "1", "2"], 3, "was found"),
+        (["trapping-polygon", "x' = -x; y' = -y", "--box", "-1", "1", "-1", "1", "--strictly"], 0, "It applies"),
+        (["contraction-norm", "x' = -x", "--box", "-1", "1", "--rate", "0.5"], 0, "rate = 0.5, w1 = 1"),
+        (["monotone", "x' = -y; y' = -x", "--box", "0", "1", "0", "1", "--competitive"], 0, "sign of y = 1"),
         pytest.param(
             ["lyapunov-quadratic", "x' = -x + x^3", "--near", "0", "--weights", "2", "--reach", "0.5"],
             0,
@@ -82,6 +87,37 @@ def test_a_theorem_that_applies_is_told_with_its_files(tmp_path, capsys):
             ],
             0,
             "L = 0.8",
+        ),
+        (
+            ["flip", "x[n+1] = r*x*(1 - x)", "--r", "3", "--parameter", "r=3.45", "--near", "0.44", "--period", "2"],
+            0,
+            "period 4",
+        ),
+        pytest.param(
+            ["lienard", "x'' = (1 - x^2)*x' - x*cosh(x)", "--reach", "4"],
+            0,
+            "exactly one periodic orbit",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            [
+                *("lasalle", "x' = y; y' = -x - y", "--box", "-1.1", "1.1", "-1.1", "1.1", "--near", "0", "0"),
+                *("--where", "1 - x^2 - y^2", "--function", "x^2 + y^2", "--along", "1", "0"),
+            ],
+            0,
+            "V rests on the line",
+            marks=pytest.mark.slow,
+        ),
+        (["order-conditions", "x' = -x + 0.1*x*dW1", "--method", "milstein", "--strong", "1"], 0, "at most C h^1"),
+        (["order-conditions", "x' = -x + 0.1*x*dW1", "--weak", "2"], 1, "weak order 2 is not implied"),
+        pytest.param(
+            [
+                *("multiple-lyapunov", "x' = -k*x; when(x > 0.5, k = 2); when(x < 0.25, k = 1)", "--box", "-1", "1"),
+                *("--near", "0", "--function", "k*x^2", "--k", "2"),
+            ],
+            1,
+            "no larger value after a switch from mode 2 to mode 1",
+            marks=pytest.mark.slow,
         ),
         (["chetaev", "x' = x^2", "--box", "-1", "1", "--near", "0", "--function", "x"], 0, "unstable"),
         pytest.param(
@@ -190,6 +226,26 @@ def test_the_exit_status_says_whether_it_applies(words, status, said, capsys):
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["common-lyapunov", "lyapunov-polynomial"])
+def test_the_extra_that_a_function_is_looked_for_with_is_named(name, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    words = ["theorem", name, "x' = -a*x", "--a", "1", "--near", "0"]
+    assert main([*words, *(["--modes", "a=1,2"] if name == "common-lyapunov" else [])]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert "need the package clarabel: install `dynsim[certificates]`" in said[-1]
+
+
+def test_a_common_function_is_checked_from_the_command_line(capsys):
+    """One given function falls in both modes; of two that turn the state, one is unstable together with the other."""
+    words = ["theorem", "common-lyapunov", "x' = -a*x", "--a", "1", "--near", "0", "--modes", "a=1,2"]
+    assert main([*words, "--box", "-1", "1", "--function", "x^2"]) == 0
+    assert "however the modes are switched. c = 1" in " ".join(capsys.readouterr().out.split())
+    pytest.importorskip("clarabel")
+    assert main(words) == 0
+    assert main([*words[:-1], "a=1,-2"]) == 1
+    assert "together are unstable" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -207,7 +263,7 @@ def test_the_exit_status_says_whether_it_applies(words, status, said, capsys):
         (["lyapunov", "x' = -x", "--ball", "0", "1", "--near", "0", "--function", "x^2 + z"], "column 7"),
         (["hopf", "lorenz", "--near", "1", "1", "1"], "`parameter` must be NAME=VALUE"),
         (["hopf", "lorenz", "--parameter", "rho=x", "--near", "1", "1", "1"], "`parameter` must be NAME=VALUE with a"),
-        (["lienard", "lorenz", "--box", "0", "1"], "`box` must be left out for lienard, which takes none"),
+        (["lienard", "lorenz", "--box", "0", "1"], "`box` must be left out for lienard, which takes `--reach`"),
         (["cusp", "lorenz", "--parameter", "rho=1", "--near", "1", "1", "1"], "`parameter` must be NAME=VALUE 2 times"),
         (["routh-hurwitz", "lorenz", "--near", "1", "1"], "`near` must hold 3 numbers"),
         (
@@ -220,6 +276,17 @@ def test_the_exit_status_says_whether_it_applies(words, status, said, capsys):
             "NAME=LOW:HIGH",
         ),
         (["foster", "x' = -x", "--function", "x", "--jump", "x:a"], "`jump` must be RATE:CHANGES"),
+        (
+            ["lyapunov", "x' = -x; when(x > 1, x = 0)", "--ball", "0", "1"],
+            "without transitions `when(...)` for lyapunov",
+        ),
+        (["multiple-lyapunov", "x' = -x", "--ball", "0", "1"], "`system` must be equations with transitions"),
+        (
+            ["flip", "x[n+1] = a*x", "--a", "1", "--parameter", "a=1", "--near", "0", "--period", "0"],
+            "`period` must be",
+        ),
+        (["order-conditions", "x' = -x + dW1", "--strong", "1", "--method", "milsten"], "milstein"),
+        (["order-conditions", "x' = -x", "--strong", "1"], "`flow` must be"),
         (["singer", "x' = -x", "--box", "0", "1"], "`system` must be a map"),
         (["fenichel", "x' = -x", "--box", "0", "1", "--fast", "u"], "`fast` must name components, of x"),
         (["nagumo", "x' = -x", "--box", "0", "1", "--out", "a.csv"], "`out` must end in .json"),

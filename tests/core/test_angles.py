@@ -1,6 +1,6 @@
 """Spaces with angles: differences, reduced states, units, and components declared as angles."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,6 +13,7 @@ from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError
 from dynsim.integrators.flat_fields import field_on_host
 from dynsim.keys import random_key
+from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Circle, Cylinder, Euclidean, Product, Sphere, Torus
 from dynsim.systems.angles import turning
 from dynsim.systems.base import FunctionFlow, FunctionMap
@@ -126,6 +127,24 @@ def test_periods_that_do_not_fit_are_refused(periods, sentence):
         FunctionFlow(rotating, names=("theta", "omega"), periods=periods)
 
 
+class Polar(NamedTuple):
+    theta: Any
+    radius: Any
+
+
+def test_angles_of_a_named_tuple_need_a_space_for_each_part():
+    for periods in ({0: 2.0}, {"theta": 2.0}):
+        flow = FunctionFlow(rotating, names=("theta", "radius"), periods=periods)
+        with pytest.raises(
+            ValueError, match=r"Argument `y0` must be an array \(on `space=Product\(Polar.*but is a Polar"
+        ):
+            simulate(flow, Polar(0.0, 1.0), [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"\(a named tuple takes `space=Product\(...\)`\), but has `theta`"):
+        FunctionFlow(rotating, periods={"theta": 2.0})
+    reduced = Product(Polar(Circle(4.0), Euclidean())).reduced(Polar(np.array(5.0), np.array(5.0)))
+    assert (float(reduced.theta), float(reduced.radius)) == (1.0, 5.0)
+
+
 def test_periods_that_differ_from_those_of_the_space_are_refused():
     with pytest.raises(ValueError, match="in which `theta` has the period 1, but gives it the period 2"):
         FunctionFlow(rotating, Cylinder({0: 1.0}), names=("theta", "omega"), periods={"theta": 2.0})
@@ -133,6 +152,8 @@ def test_periods_that_differ_from_those_of_the_space_are_refused():
         FunctionFlow(rotating, Cylinder({0: 1.0}), names=("theta", "omega"), periods={"omega": 2.0})
     with pytest.raises(ValueError, match="unless the state is a vector of a flat space, but is given on Sphere"):
         FunctionFlow(rotating, Sphere(), periods={0: 2.0})
+    with pytest.raises(ValueError, match="but is given on Product"):
+        FunctionFlow(rotating, Product(Polar(Circle(), Euclidean())), periods={"theta": 2.0})
     with pytest.raises(ValueError, match="left out for RescaledFlow, whose space is computed"):
         turning(RescaledFlow(VanDerPol()), {"x": 1.0})
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dynsim.io import npz
 from dynsim.io.npz import LIMIT, read_arrays, write_arrays
 
 
@@ -50,3 +51,13 @@ def test_a_device_is_not_replaced_by_a_file():
     with pytest.raises(ValueError, match="Argument `path` must be a file, but is the device or pipe `/dev/full`"):
         write_arrays(device, {"a": np.zeros(1)})
     assert device.is_char_device()
+
+
+def test_archives_beyond_the_counter_of_their_end_record_are_read(tmp_path, monkeypatch):
+    path = tmp_path / "many.npz"
+    write_arrays(path, {"a": np.arange(2.0), "b": np.ones(1)})
+    monkeypatch.setattr(npz, "_number_of_members", lambda file: 0xFFFF)
+    assert sorted(read_arrays(path)) == ["a", "b"]
+    monkeypatch.setattr(npz, "_number_of_members", lambda file: 3)
+    with pytest.raises(ValueError, match="does not have the number of members"):
+        read_arrays(path)

@@ -8,6 +8,7 @@ from jax import lax
 
 from dynsim.programs import NumpyEvaluator, ProgramError, Tabulated, evaluate, jacobian_program, scalar_program
 from dynsim.programs.arrays import NUMPY
+from dynsim.programs.reductions import REDUCED, _neutral
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, -4.2, 1e-3, 60.0, np.inf, -np.inf, np.nan])
 TINY = 1e-12  # relative
@@ -66,6 +67,22 @@ def test_operations_agree_with_jax_at_ordinary_and_special_values(name):
         program = agree({**BINARY, **POSITIVE}[name], *given, tolerance=tolerance)
     older = name in ("log2", "one_minus_square") and not hasattr(lax, name)  # than the operation
     assert older or name in {operation.name for operation in program.operations}
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "float64"])
+def test_the_result_of_no_numbers_changes_none(dtype):
+    kind = np.dtype(dtype)
+    samples = np.array([False, True]) if kind.kind == "b" else np.array([1, 0, 3, 120]).astype(kind)
+    if kind.kind == "i":
+        samples = np.append(samples, [np.iinfo(kind).min, -1, np.iinfo(kind).max]).astype(kind)
+    if kind.kind == "f":
+        samples = np.append(samples, [-np.inf, np.inf, -0.25]).astype(kind)
+    names = set(REDUCED.values()) - (
+        {"and", "or", "xor"} if kind.kind == "f" else {"add", "mul"} if kind.kind == "b" else set()
+    )
+    for name in names:
+        neutral = np.asarray(_neutral(name, kind)).astype(kind)
+        np.testing.assert_array_equal(NUMPY[name](np.full_like(samples, neutral), samples), samples, err_msg=name)
 
 
 def test_whole_numbers_divide_as_in_jax():

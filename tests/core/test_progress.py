@@ -1,13 +1,17 @@
 """Progress bars: on terminals only, and not for what ends at once."""
 
+import contextlib
 import importlib
 import io
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 from dynsim._runtime.progress import progress, running, tracked, waiting
+from dynsim.io import parts
+from dynsim.io.checkpoints import Checkpoints
 
 module = importlib.import_module("dynsim._runtime.progress")
 
@@ -178,3 +182,23 @@ def test_a_command_in_a_pipe_says_how_long_it_has_run_unless_a_bar_says_more(mon
     monkeypatch.setattr(sys, "stderr", Terminal())
     with running("dynsim basins"):
         assert not module._calls
+
+
+def test_parts_that_are_read_and_parts_that_are_made_advance_the_bar_by_their_sizes(monkeypatch, tmp_path):
+    seen = []
+
+    class Bar:
+        """A bar that notes its steps."""
+
+        update = staticmethod(seen.append)
+
+    monkeypatch.setattr(parts, "progress", lambda *given, **options: contextlib.nullcontext(Bar()))
+    part = lambda k: {"a": np.array([k])}
+    run = lambda todo, kept: iter([(k, part(k)) for k in reversed(todo)])
+    kept = Checkpoints(tmp_path, "run", None)
+    kept.write(0, part(7))
+    given = ("sweep", "points", [3, 5, 2], run, kept, Checkpoints.read, Checkpoints.write, None)
+    assert [one["a"].item() for one in parts.collected(*given)] == [7, 1, 2]
+    assert seen == [3, 2, 5]
+    assert [one["a"].item() for one in parts.collected(*given)] == [7, 1, 2]
+    assert seen[3:] == [3, 5, 2]

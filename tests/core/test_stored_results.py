@@ -4,20 +4,26 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
+from analysis.dynamics.phase.isochrons import Isochrons
+from analysis.dynamics.phase.locking import LockingRange
+from analysis.dynamics.phase.response import PhaseResponse
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait, PortraitCycle
 from analysis.dynamics.series.chaos_test import zero_one_test
 from analysis.dynamics.series.power_spectra import power_spectrum
 from analysis.dynamics.series.recurrence import recurrence_plot
 from analysis.dynamics.series.return_maps import return_map
-from analysis.stored_results import load_result, load_with_drawing, save_result
+from analysis.stored_results import STORED, load_result, load_with_drawing, save_result
 from analysis.tables import table
 from dynsim.cli import draw
 from dynsim.io.npz import read_arrays
-from tests.figures.test_own_axes import CYCLE, TURN, phase_plane
+from figures.panels.labels import relabelled
+from figures.plotting import DRAWINGS, plot
+from tests.figures.test_own_axes import CASES, CYCLE, SIDE, TURN, phase_plane
 from tests.support.commands import answer
 
 SIGNAL = np.sin(np.arange(200.0)) + np.sin(2.0**0.5 * np.arange(200.0))
@@ -29,6 +35,10 @@ RESULTS = [
     phase_plane(),
     Portrait(CYCLE, CYCLE, CYCLE[:2], ("stable", "saddle"), np.zeros(65, int), (PortraitCycle(1, "stable", CYCLE),),
              others={1: "limit cycle"}, types=("stable node", "saddle")),
+    ORBITS,
+    PhaseResponse(TURN / TURN[-1], CYCLE, CYCLE, 1.0, 0.0, ("x", "y"), ("", "")),
+    LockingRange(TURN / TURN[-1], TURN, 1.0, (1, 1)),
+    Isochrons(SIDE[:2], (CYCLE[:3], CYCLE[3:9]), CYCLE, np.array([[-1.0, 1.0]] * 2), ("x", "y"), ("", "")),
     power_spectrum(SIGNAL), return_map(SIGNAL), recurrence_plot(SIGNAL), zero_one_test(SIGNAL, frequencies=3),
 ]  # fmt: skip
 
@@ -62,6 +72,13 @@ def test_a_stored_result_is_drawn_by_the_command_with_its_options(tmp_path, caps
     assert words(draw.Draw(tmp_path / "a.npz", components=("x", "y"))) == "$x$ (mV)"
 
 
+def test_a_portrait_of_a_line_is_drawn_again_with_labels_as_they_are_given():
+    with relabelled({"x": "V_m"}, {"x": "mV"}):
+        (ax,) = CASES["line"].result._replace(name="x").plot().axes
+    assert ax.get_xlabel() == "V_m (mV)"
+    assert ax.get_ylabel().split() == ["velocity", "of", "V_m", "(mV", "per", "unit", "of", "time)"]
+
+
 def test_a_portrait_with_a_colour_bar_is_drawn_in_the_width_of_a_column_with_its_types(tmp_path, capsys):
     plane = phase_plane()
     (rest,) = plane.equilibria
@@ -72,6 +89,22 @@ def test_a_portrait_with_a_colour_bar_is_drawn_in_the_width_of_a_column_with_its
     assert ">weak focus<" in figure.read_text()
     (drawn,) = plane.plot(types=True).equilibria
     assert drawn.get_marker() == "D"  # undecided
+
+
+def test_every_kind_of_result_is_stored_and_drawn_again_or_refused_in_one_sentence(tmp_path):
+    """Runs, diagrams and basins have files of their own, of which `test_draw` draws one each."""
+    known = {type(one): one for one in [*RESULTS, *(case.result for case in CASES.values())]}
+    assert {*STORED} <= {*known}
+    assert {f"{kind.__module__}.{kind.__qualname__}" for kind in STORED} <= {*DRAWINGS}
+    for kind, result in known.items():
+        if kind in STORED:
+            save_result(tmp_path / "a.npz", result)
+            again = load_result(tmp_path / "a.npz")
+            assert same(again, result)
+            assert plot(again, Figure().subplots()).axes
+        else:
+            with pytest.raises(ValueError, match=f"Argument `result` must be one of .*, but is {kind.__name__}"):
+                save_result(tmp_path / "b.npz", result)
 
 
 def test_what_cannot_be_stored_or_read_is_one_sentence(tmp_path):

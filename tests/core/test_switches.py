@@ -114,6 +114,12 @@ def test_a_short_pulse_of_a_curved_condition_is_found_in_every_period():
     np.testing.assert_allclose(found, np.sort(np.append(peaks - half, peaks + half)), atol=1e-10)
 
 
+def test_pulses_far_shorter_than_a_sample_are_found_at_the_turns_of_a_curve():
+    found = switches(lambda t, x: jnp.where(jnp.sin(400 * t) > 1 - 1e-8, x, -x), 1e-3, 20.0)
+    middles = (np.pi / 2 + 2 * np.pi * np.arange(1273)) / 400
+    np.testing.assert_allclose(found.reshape(-1, 2).mean(axis=1), middles, atol=1e-9)
+
+
 def test_the_float_is_that_at_which_the_comparison_changes():
     """Before and after each switch, up to the neighbouring floats, the function is the one on that side."""
     found = switches(lambda t, x, T: jnp.where(jnp.mod(t, T) < 0.01, x, 0.0), 0.0, 200.0, 1.7)

@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 from fractions import Fraction
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -168,6 +169,16 @@ def test_a_diagram_can_show_the_period_the_frequency_and_the_amplitude_of_orbits
     assert label("amplitude", "V", "mV", "ms") == "amplitude of $V$ (mV)"
 
 
+class Mixed(NamedTuple):
+    """A result with arrays of two lengths."""
+
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    word: str
+    number: float
+
+
 def test_other_results_have_columns_of_their_own():
     spectrum = LyapunovSpectrum(np.array([0.4, -1.0]), np.array([0.1, 0.2]), np.arange(3.0), np.ones((3, 2)), True, "")
     assert table(spectrum).rows()[1]["exponent"] == -1.0
@@ -184,6 +195,8 @@ def test_other_results_have_columns_of_their_own():
     assert to_xarray(basins)["basin"].dims == ("x", "y")
     assert table(Fit(1.0, 0.1, "algebraic", 8)).rows()[0]["rate"] == 1.0
     assert to_xarray(section)["x"].attrs["units"] == "mV"
+    mixed = Mixed(np.arange(3.0), np.ones((3, 2)), np.arange(5.0), "a word", 2.0)  # the most common length counts
+    assert (table(mixed).names, len(table(mixed))) == (("a", "b_1", "b_2"), 3)
     for bad in ("words", None, []):
         with pytest.raises(ValueError, match="`result` must be a result that holds numbers"):
             table(bad)

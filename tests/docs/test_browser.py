@@ -176,3 +176,4 @@ def test_a_row_of_the_ledger_leads_to_its_statement(site, browser):
     page.click("text=theorem-4.1 >> nth=0")
     assert "theorem-4.1" in page.title()
     assert "Finding:" in page.inner_text("article")
+    assert page.locator("article table tbody tr").count() >= 1  # reports in the history of the finding

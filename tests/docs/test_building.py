@@ -2,6 +2,8 @@
 
 import io
 import re
+import runpy
+import sys
 from types import SimpleNamespace
 
 import api_pages
@@ -118,6 +120,29 @@ def test_a_page_that_fails_ends_the_build_with_one_sentence(monkeypatch):
         said = "^bad.md, line 3: the block ends with ZeroDivisionError: division by zero$"
         with pytest.raises(PluginError, match=said):
             hooks.on_page_markdown(texts["bad.md"], page, None, [])
+    finally:
+        hooks.on_build_error()
+
+
+def test_a_missing_extra_is_one_sentence(monkeypatch):
+    from mkdocs.exceptions import PluginError
+
+    monkeypatch.setitem(sys.modules, "jupytext", None)
+    monkeypatch.delitem(sys.modules, "notebooks")
+    with pytest.raises(PluginError, match="^The documentation needs the package `jupytext`: `pip install '.*docs"):
+        runpy.run_path(hooks.__file__)
+
+
+def test_a_ledger_of_another_version_ends_the_build_with_one_sentence(monkeypatch, tmp_path):
+    from mkdocs.exceptions import PluginError
+
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "ledger.json").write_text('{"format": "dynsim ledger", "version": 2}')
+    monkeypatch.setattr(hooks, "ROOT", tmp_path)
+    monkeypatch.setattr(api_pages, "pages", lambda root: {})
+    try:
+        with pytest.raises(PluginError, match="^Argument `path` must have version 1 of the format .* has version 2"):
+            hooks.on_files(hooks.Files([]), None)
     finally:
         hooks.on_build_error()
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dynsim import explore
+from dynsim import explore, system
+from dynsim.equations.ode import from_ode
 from dynsim.systems.catalogue.entries import CATALOGUE
 from tests.docs.test_browser import BROWSER, browser  # noqa: F401
 
@@ -16,6 +17,7 @@ pytestmark = [
     pytest.mark.skipif("DYNSIM_SITE" not in os.environ, reason="only `make test-pages` runs it"),
     pytest.mark.skipif(BROWSER is None, reason="chromium is not installed"),
 ]
+MODELS = Path(__file__).parents[1] / "equations" / "models"
 FRAME = 1000 / 60  # milliseconds
 FRAMES = 180
 
@@ -68,6 +70,20 @@ class Opened:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("pages")
+
+
+def test_the_page_of_morris_and_lecar_shows_the_hopf_point_of_a_lecture(browser, folder):
+    text = f"{from_ode((MODELS / 'morris_lecar.ode').read_text())}\n# iapp: [uA/cm^2] 0..300"
+    explore(system(text)).save(folder / "morris_lecar.html")
+    one = Opened(browser, folder, "morris_lecar")
+    assert one.page.inner_text("label[for='slider-iapp']") == "iapp (uA/cm^2)"
+    for current, kind in ((60, "stable focus"), (90, "stable focus"), (96, "unstable focus"), (215, "stable focus")):
+        one.page.fill("[aria-label='value of iapp']", str(current))
+        one.page.keyboard.press("Enter")
+        assert one.state()["values"][0] == current
+        assert one.page.evaluate("dynsimPage.found.map(one => one.type)") == [kind]
+    assert one.wrong == []
+    one.page.close()
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))

@@ -1,5 +1,6 @@
 """The ledger's data and pages: read back, refused in another version, and complete."""
 
+import copy
 import datetime
 import json
 import re
@@ -11,8 +12,17 @@ import ledger_pages
 import pytest
 from markdown_text import cell, escaped
 
+from analysis import findings_file
 from analysis.claims import statements
-from analysis.findings_file import LONGEST_WITNESS, VERSION, claim_digest, findings_json, read_findings
+from analysis.findings_file import (
+    LONGEST_WITNESS,
+    VERSION,
+    claim_digest,
+    findings_json,
+    former_findings,
+    read_findings,
+)
+from analysis.findings_history import History, statement_digest
 from analysis.ledger import Trial, holds
 from analysis.ledger.check import Check
 from analysis.ledger.claim import Claim
@@ -30,11 +40,11 @@ def against(size: int) -> Claim:
     return Claim("consensus/lemma-3.1", CONSENSUS.at("Lemma 3.1"), "All x_i are < 1.\n\nMore.", trial, note="a * b | c")
 
 
-def ledger_of(claim: Claim, verdict: Verdict = Verdict.REFUTED):
+def ledger_of(claim: Claim, verdict: Verdict = Verdict.REFUTED, former=None, date=DAY):
     trial = claim.trial(None, None)
     check = Check(claim, verdict, (trial,), trial if verdict is Verdict.REFUTED else None, Verdict.REFUTED, seconds=1.0)
     known = [one for one in statements() if one.full_id == "consensus/lemma-3.1"]
-    return findings_json(entries([check], known), {claim.id: claim_line(check)}, DAY, 7)
+    return findings_json(entries([check], known), {claim.id: claim_line(check)}, date, 7, former)
 
 
 @pytest.fixture
@@ -85,14 +95,73 @@ def test_other_files_are_refused(tmp_path, text, said):
 
 def test_the_page_of_a_statement_has_finding_reason_witness_and_command(found):
     (one,) = found["statements"]
-    page = ledger_pages.statement_page(one, found, {one["id"]: one["claims"][0]["digest"]}, {})
+    history = History.of(found)
+    page = ledger_pages.statement_page(one, found, {one["id"]: one["claims"][0]["digest"]}, {}, history)
     assert "**Finding: fails**" in page
     assert "printed: refuted, in floating-point arithmetic" in page
     assert "A &#42; b &#124; c" in page
     assert '"1/3", "1/3"' in page
     assert "dynsim check consensus/lemma-3.1\n" in page
     assert "Changed" not in page
-    assert "Changed" in ledger_pages.statement_page(one, found, {}, {})
+    assert "Changed" in ledger_pages.statement_page(one, found, {}, {}, history)
+
+
+NAME = "consensus/lemma-3.1"
+DAYS = [datetime.date(2000, 1, day) for day in (2, 3, 4)]
+
+
+def report(claim: Claim, verdict: Verdict, date: datetime.date, former=None):
+    return json.loads(ledger_of(claim, verdict, former, date))
+
+
+def test_a_report_continues_the_history_of_the_one_before(found):
+    del found["reports"], found["statements"][0]["history"]  # a file from before there were histories
+    second = report(against(2), Verdict.SUPPORTED, DAYS[1], found)
+    third = report(replace(against(2), note=""), Verdict.SUPPORTED, DAYS[2], second)
+    rows = History.of(third).rows(NAME)
+    assert [(date, finding) for date, _, finding, _ in rows] == [
+        ("2000-01-02", "fails"),
+        ("2000-01-03", "holds"),
+        ("2000-01-04", "holds"),
+    ]
+    digests = [digest for *_, digest in rows]
+    assert digests[0] == digests[1] == statement_digest(found["statements"][0]["claims"]) != digests[2]
+    page = ledger_pages.statement_page(third["statements"][0], third, {}, {}, History.of(third))
+    assert re.findall(r"^\| (2000-\S+) \| (\S+) \| (\w+) \| `(\w+)` \|$", page, re.M) == rows[::-1]
+
+
+def test_what_did_not_change_is_written_once_and_a_repeated_report_counts_once(found):
+    again = report(against(2), Verdict.REFUTED, DAY, found)
+    assert again == found
+    later = report(against(2), Verdict.REFUTED, DAYS[2], found)
+    assert len(later["reports"]) == 2
+    assert later["statements"][0]["history"] == found["statements"][0]["history"]
+    assert len(History.of(later).rows(NAME)) == 2
+
+
+def test_a_statement_that_is_new_has_no_history_before_its_first_report(found):
+    former = copy.deepcopy(found)
+    former["statements"] = []
+    rows = History.of(report(against(2), Verdict.REFUTED, DAYS[1], former)).rows(NAME)
+    assert [date for date, *_ in rows] == ["2000-01-03"]
+
+
+@pytest.mark.parametrize("verdicts", [(Verdict.REFUTED,) * 3, (Verdict.REFUTED, Verdict.SUPPORTED, Verdict.REFUTED)])
+def test_the_oldest_reports_are_forgotten_where_the_file_grows_too_large(monkeypatch, verdicts):
+    file = None
+    for day, verdict in zip(DAYS, verdicts, strict=True):
+        text = ledger_of(against(2), verdict, file, day)
+        file = json.loads(text)
+    rows = History.of(file).rows(NAME)
+    for largest, expected in ((1, rows[-1:]), (len(text) - 1, rows[1:]), (len(text), rows)):
+        monkeypatch.setattr(findings_file, "LARGEST", largest)
+        assert History.of(report(against(2), verdicts[-1], DAYS[-1], file)).rows(NAME) == expected
+
+
+def test_a_report_into_a_file_that_is_new_or_empty_begins_a_history(tmp_path):
+    assert former_findings(tmp_path / "new.json", "site") is None
+    (tmp_path / "empty.json").touch()
+    assert former_findings(tmp_path / "empty.json", "site") is None
 
 
 def test_text_is_no_markup():

@@ -1,7 +1,7 @@
 """The blocks of README and pages: they import what is there, and run as they are printed, one after the other."""
 
 import ast
-import importlib
+import importlib.util
 import os
 import re
 from pathlib import Path
@@ -73,6 +73,30 @@ def test_files_that_a_page_names_are_there(name):
     for path in re.findall(r"`((?:dynsim|analysis|figures|tests|docs)/[\w/]*\w(?:\.\w+|/)?)`", PAGES[name]):
         if "<" not in path and not path.startswith("docs/ledger"):
             assert (ROOT / path).exists() or (ROOT / f"{path}.py").exists(), path
+
+
+OURS = r"`((?:ds|ad|dynsim|analysis|figures)(?:\.[A-Za-z_]\w*)+)"
+SHORT = {"ds": "dynsim", "ad": "analysis.dynamics"}
+
+
+def gone(name: str) -> bool:
+    """Whether a dotted name of ours leads nowhere; its last parts may be attributes of a class."""
+    first, *rest = name.split(".")
+    found = importlib.import_module(SHORT.get(first, first))
+    for part in rest:
+        if not hasattr(found, part) and importlib.util.find_spec(f"{getattr(found, '__name__', '')}.{part}") is None:
+            return True
+        found = getattr(found, part, None) or importlib.import_module(f"{found.__name__}.{part}")
+    return False
+
+
+def test_functions_that_a_page_names_are_there():
+    said = {name: re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S) for name, text in PAGES.items()}
+    named = {(page, name) for page, text in said.items() for name in re.findall(OURS, text)}
+    assert len(named) > 50
+    assert {(page, name) for page, name in named if gone(name)} == set()
+    assert gone("ad.periodic_points")
+    assert gone("dynsim.nowhere.simulate")
 
 
 def test_the_readme_is_short():
@@ -154,14 +178,25 @@ def test_commands_alone_run_in_the_process_of_the_page_and_others_in_bash():
     assert file == "cat > f.py <<'END'\ndynsim list\nEND"
     assert page_blocks.plain_command(alone) == ["a", "x|y", "2 > 1", "--b", "$c$"]
     assert page_blocks.plain_command(file) is page_blocks.plain_command(piped) is None
-    for other in ("echo dynsim", "dynsim a || true", "dynsim a $HOME", 'dynsim "$HOME"', "dynsim a > b", "dynsim a &"):
-        assert page_blocks.plain_command(other) is None, other
+    assert page_blocks.piped_command(piped) == (["a"], False, " tail -1")
+    assert page_blocks.piped_command("dynsim a 'x|y' 2>&1 | cat | cat") == (["a", "x|y"], True, " cat | cat")
+    for other in ("echo dynsim", "dynsim a || true", "dynsim a $(ls)", 'dynsim "$HOME"', "dynsim a > b", "dynsim a &"):
+        assert page_blocks.plain_command(other) is page_blocks.piped_command(other) is None, other
+
+
+def test_variables_in_commands_are_those_of_the_environment(monkeypatch):
+    monkeypatch.setenv("PLACE", "a b/$c")
+    assert page_blocks.plain_command("dynsim a $PLACE/d '$PLACE'") == ["a", "a b/$c/d", "$PLACE"]
 
 
 def test_what_a_command_says_is_shown_and_its_error_ends_the_block(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = page_blocks.run_shell("here", "cat > f.txt <<'END'\none\nEND\ncat f.txt\ndynsim --version\n")
     assert re.fullmatch(r"one\ndynsim \S+", shown.text)
+    assert (
+        page_blocks.run_shell("here", "dynsim --version | tr y Y | cut -c1-6\ndynsim simulat 2>&1 | wc -l").text
+        == "dYnsim\n1"
+    )
     with pytest.raises(
         BlockError, match="exit status 2: dynsim: Argument `command` must be one of .* but is `simulat`"
     ):

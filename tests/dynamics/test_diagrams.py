@@ -40,7 +40,7 @@ def pitchfork():
 @pytest.mark.slow
 def test_a_diagram_holds_every_branch_of_a_pitchfork_once(pitchfork):
     assert len(pitchfork.branches) == 2
-    assert str(pitchfork) == "2 branches in a: 2 branch points"
+    assert str(pitchfork) == "2 branches in a: 1 branch point"
     shapes = [np.allclose(one.states[:, 0] ** 2, one.parameters, atol=1e-8) for one in pitchfork.branches]
     flat = [np.allclose(one.states, 0.0, atol=1e-8) for one in pitchfork.branches]
     assert sorted(zip(shapes, flat, strict=True)) == [(False, True), (True, False)]
@@ -205,7 +205,7 @@ def test_a_diagram_without_orbits_is_resumed_with_cycles_and_other_files_are_ref
     file = tmp_path / "well.npz"
     save_diagram(file, pitchfork)
     words = ["continue", "double-well", "--parameter", "a=-0.5:1.2", "--resume", file]
-    assert answer(capsys, *words, "--cycles").startswith("2 branches in a: 2 branch points\n")
+    assert answer(capsys, *words, "--cycles").startswith("2 branches in a: 1 branch point\n")
     assert run(capsys, *words)[0] == 0
     (tmp_path / "none.npz").write_text("none")
     assert "`resume` must be a complete npz file" in refused(capsys, *words[:-1], tmp_path / "none.npz")

@@ -1,17 +1,21 @@
 """Derivatives of hybrid runs: a bouncing ball against the closed form, a moving floor against differences, errors."""
 
+from types import SimpleNamespace
+
+import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics import saltation
 from analysis.dynamics.saltation import _at_once, final_state, fundamental_matrix, saltation_matrix
-from dynsim.integrators import Diffrax, Event
+from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.simulation.hybrid import HybridRecipe, Transition, simulate_hybrid, unchanged
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.parameters import parameter
 
 TIGHT = Diffrax(rtol=1e-11, atol=1e-13)
@@ -155,6 +159,10 @@ def test_bad_runs_are_refused_in_one_sentence():
         saltation_matrix(BALL, bounces(0.7)[0], 0.0, jnp.zeros(2))
     with pytest.raises(ValueError, match="Argument `transition` must be a `Transition`"):
         saltation_matrix(BALL, GROUND, 0.0, jnp.zeros(2))
+    end = lambda x: final_state(run, BALL, x, bounces(0.7))[0]
+    for derivative in (jax.jacfwd(end), jax.hessian(end), jax.jacrev(jax.grad(end))):
+        with pytest.raises(ValueError, match=r"`run` must be differentiated once, in reverse mode \(`jax.grad`"):
+            jax.eval_shape(derivative, jnp.array([0.5, 0.0]))
     late = simulate_hybrid(
         FREE, [0.0, 1.0], [0.0, 1.0], [Transition("one", Event(Floor(1.0)), unchanged)], integrator=TIGHT
     )
@@ -166,3 +174,35 @@ def test_bad_runs_are_refused_in_one_sentence():
 def test_a_solver_that_fails_gives_nan():
     run = simulate_hybrid(BALL, [0.5, 0.0], [0.0, 2.4], bounces(0.5), integrator=TIGHT)
     assert np.all(np.isnan(final_state(run, BALL, jnp.asarray([0.5, 0.0]), bounces(0.5), rtol=1e-30)))
+
+
+def test_phases_are_solved_with_the_breakpoints_and_the_step_limit_of_their_flow(monkeypatch):
+    seen = []
+
+    def solved(field, begin, end, y0, **options):
+        seen.append({name: None if value is None else jnp.shape(value) for name, value in options.items()})
+        return SimpleNamespace(result=dfx.RESULTS.successful, ys=y0[None] + end)
+
+    monkeypatch.setattr(saltation, "solve_within", solved)
+    flow = FunctionFlow(lambda t, x: -x, breaks=(0.3, 0.4, 2.0), fastest_period=0.2)
+    x = jnp.ones(1)
+    assert saltation._moved(flow, flow, x, 0.0, 1.0, jnp.asarray(1e-9)).tolist() == [2.0]
+    saltation._moved(flow, FunctionFlow(lambda t, x: -x), x, 0.0, 1.0, jnp.asarray(1e-9))
+    expected = {"rtol": (), "longest": (), "jumps": (2,), "reverse": ()}
+    assert seen == [expected, expected | {"longest": None, "jumps": (0,)}]
+
+
+@pytest.mark.slow
+def test_the_time_of_a_transition_that_a_reset_causes_is_that_of_the_reset():
+    """The first clock rings at 1 and sets the second beyond its alarm, which halves a third clock."""
+    clock = FunctionFlow(lambda t, x: jnp.stack([1 + 0 * x[0], x[0], x[2]]))
+    first = Transition(
+        "first", Event(lambda t, x: x[0] - 1, 1), lambda flow, t, x: (flow, x.at[0].set(-9).at[1].add(2))
+    )
+    second = Transition("second", Event(lambda t, x: x[1] - 1, 1), lambda flow, t, x: (flow, x.at[2].multiply(x[1])))
+    end = lambda x: simulate_hybrid(clock, x, [0.0, 1.5], [first, second], integrator=Scipy())
+    start = np.array([0.2, -0.5, 1.0])
+    run = end(start)
+    assert [jump.by_reset for jump in run.jumps] == [False, True]
+    moved = [(np.asarray(end(start + h).final) - np.asarray(end(start - h).final)) / 2e-5 for h in 1e-5 * np.eye(3)]
+    np.testing.assert_allclose(fundamental_matrix(run), np.transpose(moved), atol=1e-6)

@@ -21,6 +21,7 @@ from analysis.dynamics.poincare import _is_quick, poincare_section
 from analysis.dynamics.portraits.plane import KEPT, _switched, beside_poles, phase_plane
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.integrators.corners import Corner, _left_on, corner_at, corner_motion, through_corners
 from dynsim.integrators.switched_field import jumps_left_out, switched_field
 from dynsim.keys import random_key
 from dynsim.programs import without_compiling
@@ -90,6 +91,69 @@ def test_a_state_rests_where_two_surfaces_meet_by_the_bilinear_combination_of_fo
     assert rest(0.0, 0.0, 0.19) is rest(0.0, 1e-3, 0.18) is rest(0.3, -0.2, 0.18) is None
 
 
+THREE = FunctionFlow(lambda t, x: -jnp.sign(x) * jnp.array([1.0, 2.0, 1.0]))
+LEAVES = FunctionFlow(
+    lambda t, x: jnp.stack([
+        0.4 - jnp.sign(x[0]), 0.5 * x[2] - jnp.sign(x[1]) + 0.2 * jnp.sign(x[0]),
+        1.0 + 0.5 * jnp.sign(x[0]) * jnp.sign(x[1]),
+    ])
+)  # fmt: skip
+UNTIL = 10 * np.log(12 / 10.16)
+
+
+def leaving(t):
+    """Return the state of `LEAVES` from 0: on x = y = 0 the signs are 0.4 and z / 2 + 0.08 in the mean, up to 1."""
+    z, late = 10.16 * np.expm1(0.1 * t), np.maximum(t - UNTIL, 0.0)
+    return np.stack([0 * t, 0.3 * late**2, np.where(t < UNTIL, z, 1.84 + 1.2 * late)], axis=-1)
+
+
+def test_a_trajectory_slides_along_the_intersection_of_two_surfaces_and_leaves_it_on_one():
+    field = switched_field(LEAVES, np.zeros(3))
+    given = jnp.asarray(1e-10), jnp.asarray(np.inf)
+    through = lambda begin, end, x: through_corners(field, begin, end, jnp.asarray(x), *given)
+    for begin, end in ((0.0, 1.0), (1.0, 5.0), (3.0, 4.0)):
+        found = through(begin, end, leaving(np.array(begin)))
+        assert (found.t, found.failed, found.blocked) == (end, False, False)
+        np.testing.assert_allclose(found.x, leaving(np.array(end)), atol=1e-7)
+    slides = (0.795 - np.sqrt(0.795**2 - 1.2 * (0.15 - 0.8 / 6 + 0.375 / 36))) / 0.6  # on x = 0, to which it takes 1/6
+    begun = 0.25 + 1.2 * slides
+    found = through(0.0, 1.0, [0.1, 0.15, 0.0])
+    z = (begun + 10.16) * np.exp(0.1 * (1 - 1 / 6 - slides)) - 10.16
+    np.testing.assert_allclose(found.x, [0.0, 0.0, z], atol=1e-7)
+    corner = corner_at(field, jnp.zeros(()), jnp.zeros(3))
+    motion = corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.0]), corner)
+    assert bool(motion.holds)
+    np.testing.assert_allclose(motion.velocity, [0.0, 0.0, 1.116], atol=1e-9)
+    assert not bool(corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.9]), corner).holds)
+
+
+@pytest.mark.parametrize(
+    ("shares", "beside"), [((0, 0.3), (0, 2)), ((1, 0.3), (1, 3)), ((0.4, 0), (0, 1)), ((0.4, 1), (2, 3))]
+)
+def test_the_surface_on_which_a_trajectory_stays_is_that_of_the_share_inside(shares, beside):
+    modes = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    found = _left_on(Corner(jnp.asarray(modes), jnp.arange(2), jnp.asarray(True)), np.array(shares))
+    np.testing.assert_array_equal(found, modes[list(beside)])
+
+
+def test_a_corner_is_where_exactly_two_surfaces_meet():
+    field, zero = switched_field(THREE, np.zeros(3)), jnp.zeros(())
+    ones = [bool(corner_at(field, zero, jnp.array(x)).is_one) for x in ([0.0] * 3, [0.0, 0.0, 1.0], [1.0, 0.0, 1.0])]
+    assert ones == [False, True, False]
+
+
+@pytest.mark.slow
+def test_runs_and_dense_output_go_along_intersections():
+    times = np.linspace(0.0, 4.0, 70)  # more than one window
+    path = simulate(LEAVES, np.zeros(3), times, integrator=FEW)
+    np.testing.assert_allclose(path.ys, leaving(times), atol=1e-7)
+    np.testing.assert_allclose(dense_output(path)(np.array([3.3, 0.7])), leaving(np.array([3.3, 0.7])), atol=1e-7)
+    late = np.array([0.0, 0.3, 0.45, 1.0])
+    np.testing.assert_allclose(
+        simulate(BOTH, [0.5, 0.7], late, integrator=FEW).ys[:, 0], [0.5, 0.2, 0.05, 0.0], atol=1e-9
+    )
+
+
 @pytest.mark.slow
 def test_starts_that_slide_on_two_surfaces_to_their_intersection_have_one_attractor():
     found = find_attractors(BOTH, [[0.0, 0.0], [0.5, 0.5], [0.0, 0.2], [0.3, 0.7]])
@@ -99,8 +163,9 @@ def test_starts_that_slide_on_two_surfaces_to_their_intersection_have_one_attrac
 
 @pytest.mark.slow
 def test_what_is_not_followed_is_said_in_a_sentence():
-    with pytest.raises(IntegrationError, match=r"^The trajectory slides on two surfaces at once, of those where"):
-        simulate(BOTH, [0.5, 0.7], [0.0, 1.0], integrator=FEW)
+    said = r"^The trajectory slides on two surfaces at once and meets a third one, of those where .*, after t = 0\.6\.$"
+    with pytest.raises(IntegrationError, match=said):
+        simulate(THREE, [0.5, 0.7, 0.9], [0.0, 0.6, 1.0], integrator=FEW)
     never = Event(lambda t, x: x[0] - 9.0)
     assert simulate_until(FRICTION, [0.2, 0.1], [0.0, 9.0], [never], integrator=FEW).event == -1
 

@@ -3,9 +3,11 @@
 import math
 
 import diffrax as dfx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from scipy.optimize import brentq
 
 from analysis.dynamics.flow_maps.component_sizes import trajectory_units
@@ -32,6 +34,20 @@ def test_andronovs_clock_has_a_zero_exponent_and_its_damping():
     orbit = periodic_orbit(CLOCK, jnp.array([AMPLITUDE, 0.1]), PERIOD)
     np.testing.assert_allclose(orbit.period, PERIOD, rtol=1e-8)
     np.testing.assert_allclose(orbit.multipliers, [RATIO**2], rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_double_scroll_has_the_exponents_of_its_linear_pieces():
+    """Chua's circuit at 9, 100/7, -8/7, -5/7; QR along exact pieces, by matrix exponentials, gives these exponents."""
+
+    def chua(t, x):
+        outside = jnp.where(x[0] > 1, 1.0, jnp.where(x[0] < -1, -1.0, 0.0))
+        h = jnp.where(outside == 0, -8 / 7 * x[0], -5 / 7 * x[0] - 3 / 7 * outside)
+        return jnp.stack([9 * (x[1] - x[0] - h), x[0] - x[1] + x[2], -100 / 7 * x[1]])
+
+    found = lyapunov_spectrum(FunctionFlow(chua), jnp.array([0.1, 0.0, 0.0]), 600.0)
+    np.testing.assert_allclose(found.exponents, [0.326, 0.0, -2.503], atol=4 * np.max(found.errors))
+    np.testing.assert_allclose(found.exponents[:2], [0.326, 0.0], atol=0.05)
 
 
 @pytest.mark.slow
@@ -93,6 +109,46 @@ def test_a_kink_or_jump_at_a_state_gives_no_unit(place):
     for bent in (jnp.abs, jnp.sign):
         flow = FunctionFlow(lambda t, x, bent=bent: jnp.stack([x[1], -x[0] * (1 + bent(x[0] - place)) - x[1]]))
         np.testing.assert_array_equal(trajectory_units(flow, jnp.array([place, 0.3])).scale, 1.0)
+
+
+def _nearest(x, places):
+    return places[np.argmin(np.abs(x[:, None] - places), axis=1)]
+
+
+def test_pieces_have_the_values_on_both_sides_of_the_nearest_jump():
+    """Each operation jumps along its own component; the piece beyond goes on smoothly, from behind the jump."""
+    operations = {
+        "floor": (jnp.floor, np.arange(-4.0, 5.0)), "ceil": (jnp.ceil, np.arange(-4.0, 5.0)),
+        "round": (jnp.round, np.arange(-4.0, 5.0) + 0.5), "sign": (jnp.sign, np.zeros(1)),
+        "rem": (lambda x: lax.rem(x, 1.5), np.array([-4.5, -3.0, -1.5, 1.5, 3.0])),
+        ">": (lambda x: jnp.where(x > 0.4, 2.0, -1.0), np.array([0.4])),
+        "<": (lambda x: jnp.where(x < 0.4, 2.0, -1.0), np.array([0.4])),
+        ">=": (lambda x: jnp.where(x >= -0.4, 2.0, -1.0), np.array([-0.4])),
+        "<=": (lambda x: jnp.where(x <= -0.4, 2.0, -1.0), np.array([-0.4])),
+    }  # fmt: skip
+    n, rhs = len(operations), lambda t, x: jnp.stack([fn(x[k]) for k, (fn, _) in enumerate(operations.values())])
+    field = switched_field(FunctionFlow(rhs), np.zeros(n))
+    assert len(field.surfaces) == n
+    xs = np.array([-2.9, -2.2, -1.7, -0.8, -0.1, 0.2, 0.7, 1.3, 1.8, 2.6])[:, None] * np.ones(n)
+    xs[:, 4] += 0.9 * np.sign(xs[:, 4])  # where the quotient of the remainder changes from 0 to -0 nothing jumps
+
+    @jax.jit
+    def both(xs):
+        here = jax.vmap(lambda x: field.at(jnp.zeros(()), x, None))(xs)
+        return here, jax.vmap(lambda x, modes: field.at(jnp.zeros(()), x, modes))(xs, here[3])
+
+    (values, inside, own, beyond), (others, outside, _, _) = jax.tree.map(np.asarray, both(xs))
+    at = jax.jit(jax.vmap(lambda x: rhs(0.0, x)))
+    places = np.stack([_nearest(xs[:, k], jumps) for k, (_, jumps) in enumerate(operations.values())], axis=1)
+    gaps = np.abs(xs - places)
+    behind = np.asarray(at(places + 1e-9 * np.sign(places - xs)))
+    steady = [name != "rem" for name in operations]
+    np.testing.assert_allclose(values, at(xs), atol=1e-12)
+    np.testing.assert_allclose(others, np.where(steady, behind, behind + xs - places), atol=1e-8)
+    near = gaps / np.where(steady, 1.0, 1.5)
+    np.testing.assert_allclose(inside, near, atol=1e-12)
+    np.testing.assert_allclose(outside, -near, atol=1e-12)
+    assert np.all(own != beyond)
 
 
 def test_only_jumps_that_depend_on_the_state_have_surfaces():

@@ -51,6 +51,13 @@ def test_an_ode_file_is_read():
     assert float(flow.quantity("i_ca", 0.0, [v, w, 0.5, 2.0, 3.0, 1.0])) == pytest.approx(ica)
 
 
+def test_indices_of_arrays_have_factors_and_offsets():
+    flow = ds.system(from_ode("x[1..6]'=0\ny[1..2]'=x[2*j+1]-x[j]+x[3]-x[3*j - 2]\ndone"))
+    x = np.array([1.0, 10.0, 100.0, 1e3, 1e4, 1e5])
+    found = flow.velocity(0.0, jnp.array([*x, 0.0, 0.0]))
+    assert np.asarray(found[6:]).tolist() == [100.0 - 1.0 + 100.0 - 1.0, 1e4 - 10.0 + 100.0 - 1e3]
+
+
 def test_options_become_ranges_and_comments_are_left_out():
     text = "% a comment\npar q=2,r=1\nx'=-q*x\naux x=2*x\naux y=x\naux y=3*x\n@ total=30,t0=5,parmin=-1 parmax=.5\ndone"
     flow = ds.system(from_ode(text))
@@ -59,6 +66,21 @@ def test_options_become_ranges_and_comments_are_left_out():
     assert ds.system(str(flow)).ranges == flow.ranges
     quantities = [float(flow.quantity(name, 0.0, [7.0])) for name in ("x_aux", "y", "y_aux")]
     assert quantities == [14.0, 7.0, 21.0]
+
+
+def test_each_option_is_read_or_named():
+    text = from_ode(
+        "wiener w\npar q=2\nx'=-q*x+w\n@ dt=.05,bounds=100,meth=CVODE,total=30 maxstor=5000\n@ xp=t,xlo=0,xhi=9,yp=x\n"
+        "@ ylo=0,yhi=inf,parmin=1\ndone"
+    )
+    assert text.endswith("\n# not used: maxstor, xp, xlo, xhi, yp, ylo, yhi, parmin")
+    flow = ds.system(text)
+    assert flow.defaults == (("step_size", "0.05"), ("bounds", "100.0"), ("integrator", "stiff"))
+    assert ds.system(str(flow.flow)).defaults == flow.defaults
+    map = ds.system(from_ode("x(t+1)=2*x\n@ dt=-1,bounds=0,total=40,method=euler,xp=x,xlo=0,xhi=2\ndone"))
+    assert (map.defaults, map.ranges) == ((), (("x", 0.0, 2.0), ("t", 0.0, 40.0)))
+    assert ds.system("x' = -x # simulate: bounds=3").defaults == (("bounds", "3"),)
+    assert ds.system("x' = -x\n# simulate: rtol=1, bounds=-, integrator=euler").defaults == ()
 
 
 def test_a_discrete_method_makes_a_map():

@@ -9,6 +9,7 @@ import pytest
 import dynsim as ds
 from dynsim.equations.ode import from_ode
 from dynsim.equations.sbml import from_sbml
+from dynsim.equations.transitions import with_transitions
 
 SCIPY = ds.Scipy(rtol=1e-10, atol=1e-12)
 
@@ -32,6 +33,15 @@ def test_resets_use_the_state_before_them_and_change_parameters():
     # x reaches 1 at 1, where y becomes 2; y reaches 3.25 at 2.25, where x has grown half as fast
     np.testing.assert_allclose(times(run), [1.0, 2.25], rtol=1e-9)
     np.testing.assert_allclose(run.final, [0.625, 3.25], rtol=1e-9)
+
+
+def test_each_comparison_has_its_direction():
+    found = {
+        sign: with_transitions(f"x' = 1; when(x {sign} 2, x = 0)").statements for sign in (">", ">=", "<", "<=", "==")
+    }
+    assert [(sign, one.direction) for sign, (one,) in found.items()] == [
+        (">", 1), (">=", 1), ("<", -1), ("<=", -1), ("==", 0),
+    ]  # fmt: skip
 
 
 def test_global_events_of_an_ode_file_are_transitions(tmp_path):

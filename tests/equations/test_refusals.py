@@ -134,6 +134,7 @@ def test_arguments_are_checked():
         "x' = " + " + ".join(["x"] * 8000), "x' = " + "(" * 12_000 + "x" + ")" * 12_000, "x' = " + "-" * 25_000 + "x",
         "x' = " + "sin(" * 5000 + "x" + ")" * 5000, "x' = " + "if(x > 0, x, " * 2000 + "1" + ")" * 2000,
         "x' = a0\n" + "\n".join(f"a{k} = a{k + 1}" for k in range(2000)) + "\na2000 = x", "'" * 25_000,
+        "\n".join(f"x{k}' = -x{k}" for k in range(6500))[:100_000], "x'=1," * 8_000,
         "x' = f25(x); f0(u) = u;" + ";".join(f"f{k}(u) = f{k - 1}(u)*f{k - 1}(u + 1)" for k in range(1, 26)),
     ],
 )  # fmt: skip

@@ -88,10 +88,11 @@ def test_every_system_of_the_catalogue_has_a_model():
 
 
 def test_ranges_windows_and_order_come_from_the_text_and_from_the_caller():
-    made = model(system(OSCILLATOR + "\nb = -2"), ranges={"b": (-5, 5), "y": (-9, 9)}).described
+    made = model(system(OSCILLATOR + "\nb = -2  # [m/s]"), ranges={"b": (-5, 5), "y": (-9, 9)}).described
     assert [(one["name"], one["range"]) for one in made["parameters"]] == [("mu", [0, 4]), ("b", [-5, 5])]
     assert made["box"] == [[-3, 3], [-9, 9]]
     assert made["units"] == ["m", ""]
+    assert [one["unit"] for one in made["parameters"]] == ["", "m/s"]
     assert made["start"] == [round(a, 2) for a in made["start"]]
     twin = FunctionFlow(lambda t, x, x1: x1 * x, names=("x1", "y"), parameters={"x1": -1.0})
     made = model(twin, [1.0, 2.0], {"x1": (-2.0, 0.5), "x1(0)": (0.0, 7.0)}).described

@@ -13,8 +13,8 @@ from dynsim.systems.named import Components
 from figures import files
 from figures.fitted import fitted
 from figures.panels.basins import boundary
-from figures.portraits import line
 from figures.style import canvas, settings
+from tests.figures.test_own_axes import on_line
 from tests.support.figure_layout import check_layout, outside
 
 NAMES = ("prey_population_density", "predator_population_density")
@@ -90,8 +90,8 @@ def test_axes_with_ticks_of_their_own_or_a_logarithmic_scale_stay_as_they_are():
 
 def test_a_portrait_of_a_line_in_small_units_has_its_powers_of_ten_in_both_labels():
     xs = np.linspace(-1e-9, 1e-9, 9)
-    (ax,) = line(xs, 1e3 * xs, np.zeros(1), ["unstable"], "c (mol/L)").axes
-    assert ax.get_xlabel() == "c ($10^{-9}$ mol/L)"
+    (ax,) = on_line(1e3 * xs, [(0.0, 1e3, "unstable")], name="c", unit="mol/L")._replace(xs=xs).plot().axes
+    assert ax.get_xlabel() == "$c$ ($10^{-9}$ mol/L)"
     assert "10^{-6}" in ax.get_ylabel()
 
 

@@ -17,6 +17,7 @@ from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.diagrams import Diagram
+from analysis.dynamics.equilibria.crossings import Completeness
 from analysis.dynamics.equilibria.newton import Equilibrium
 from analysis.dynamics.linearisation import Spectrum
 from analysis.dynamics.lyapunov import LyapunovSpectrum
@@ -24,7 +25,9 @@ from analysis.dynamics.orbit_diagrams import OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
+from analysis.dynamics.portraits.line import LinePortrait
 from analysis.dynamics.portraits.plane import PhasePlane
+from analysis.dynamics.portraits.simplex import SimplexPortrait
 from dynsim import (
     Ensemble,
     FunctionFlow,
@@ -60,6 +63,21 @@ def phase_plane(velocity: Any = None, **changed: Any) -> PhasePlane:
     whole = PhasePlane(SIDE, SIDE, field, (rest,), np.zeros((1, 2)), (), (CYCLE,), ("stable",), (1.0,), NONE, NONE,
                        CYCLE[None], False, field > 9)  # fmt: skip
     return whole._replace(names=("x", "y_1"), units=changed.get("units", ("", "")))
+
+
+def on_line(velocity: Any, rests: Any = (), **named: Any) -> LinePortrait:
+    """The portrait of x' = velocity for x from -1 to 1, with equilibria at points of these slopes."""
+    found = tuple(
+        Equilibrium(np.array([x]), 0.0, Spectrum(np.array([slope + 0j]), int(slope > 0), int(slope > 0), 1e-9, kind), 1)
+        for x, slope, kind in rests
+    )
+    return LinePortrait(SIDE, velocity, found, (), Completeness(), **named)
+
+
+def on_simplex(names: tuple[str, ...] = ()) -> SimplexPortrait:
+    middle = np.full(3, 1 / 3)
+    rest = Equilibrium(middle, 0.0, Spectrum(np.array([-1.0 + 0j, -1.0]), 0, 0, 1e-9, "stable"), 1)
+    return SimplexPortrait(np.stack([np.eye(3)[0], middle])[None], (rest,), (), names)
 
 
 def branch(**changed: Any) -> Branch:
@@ -118,6 +136,16 @@ CASES = {
         Portrait(CYCLE[:-1] / 0.5, CYCLE[:-1, ::-1], np.eye(2)[:1], ("stable",), np.zeros(64, int)),
         "field equilibria families",
         lambda drawn: (drawn.equilibria[0].get_xydata(), [[1.0, 0.0]]),
+    ),
+    "line": Case(
+        on_line(SIDE, [(0.0, 1.0, "unstable")]),
+        "zero velocity arrows equilibria families",
+        lambda drawn: (drawn.equilibria[0].get_xydata(), [[0.0, 0.0]]),
+    ),
+    "simplex": Case(
+        on_simplex(),
+        "outline trajectories equilibria families",
+        lambda drawn: (drawn.equilibria[0].get_xydata(), [[0.5, 0.75**0.5 / 3]]),
     ),
     "branch": Case(
         branch(), "branches orbits bifurcations", lambda drawn: (drawn.bifurcations[0].get_xydata(), [[0.6, 2.5]])

@@ -32,8 +32,8 @@ from figures.panels.labels import in_lines, of_many, rate_label, slice_label, sy
 from figures.panels.limit_marks import LimitMark, draw_mark
 from figures.panels.phase import circle_portrait, sphere_portrait, streamlines
 from figures.panels.tokens import HIDDEN, View
-from figures.portraits import line, simplex
 from figures.style import canvas, colour, paler, settings
+from tests.figures.test_own_axes import on_line, on_simplex
 from tests.support.figure_layout import check_layout, outside, overlapping
 
 NAME = "concentration_of_predator_biomass_in_the_lake"
@@ -155,10 +155,9 @@ def test_a_value_and_its_unit_stay_on_one_line():
 
 def test_frames_of_a_movie_have_one_scale_of_speeds_and_one_legend():
     xs = np.linspace(-1.0, 1.0, 9)
-    states = [(np.array([0.0]), ["unstable"]), (np.array([]), [])]
+    portraits = on_line(xs, [(0.0, 1.0, "unstable")]), on_line(xs + 3.0)
     made = frames([
-        Computed(lambda k=k, rests=rests, **how: line(xs, xs + k, *rests, "x", **how), "", (k - 1.0, k + 1.0))
-        for k, rests in zip((0.0, 3.0), states, strict=True)
+        Computed(one.plot, "", (k - 1.0, k + 1.0)) for k, one in zip((0.0, 3.0), portraits, strict=True)
     ])  # fmt: skip
     assert [drawn.axes[0].get_ylim() for drawn in made] == [(-1.25, 4.25)] * 2
     assert [[text.get_text() for text in drawn.legends[0].get_texts()] for drawn in made] == [["unstable"]] * 2
@@ -214,7 +213,8 @@ def test_unstable_branches_on_each_other_have_gaps():
 
 def test_no_arrow_on_a_line_lies_on_an_equilibrium():
     xs = np.linspace(-2.0, 2.0, 41)
-    (ax,) = line(xs, xs - xs**3, np.array([-1.0, 0.0, 1.0]), ["stable", "unstable", "stable"], "x").axes
+    rests = [(-1.0, -2.0, "stable"), (0.0, 1.0, "unstable"), (1.0, -2.0, "stable")]
+    (ax,) = on_line(xs - xs**3, rests)._replace(xs=xs).plot().axes
     tips = np.array([note.xy[0] for note in ax.texts])  # pyright: ignore
     assert len(tips) == 8
     assert np.min(np.abs(tips[:, None] - [-1.0, 0.0, 1.0])) > 0.1
@@ -222,7 +222,7 @@ def test_no_arrow_on_a_line_lies_on_an_equilibrium():
 
 def test_the_names_of_states_stand_beside_the_corners_of_a_simplex():
     names = [f"fraction of the population that plays {word}" for word in ("rock", "paper", "scissors")]
-    drawn = simplex(np.full((1, 2, 3), 1 / 3), np.full((1, 3), 1 / 3), ["stable"], names, title="a = 1").figure
+    drawn = on_simplex(tuple(names)).plot(title="a = 1").figure
     assert outside(drawn) == overlapping(drawn) == []
     assert drawn.get_suptitle() == "a = 1"
     assert drawn.axes[0].texts[0].get_text() == "fraction of the\npopulation that\nplays rock"

@@ -14,16 +14,21 @@ from dynsim.simulation.dense import dense_output
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.hybrid import crossings
 from dynsim.simulation.simulate import simulate, simulate_until
+from dynsim.simulation.sweep import sweep
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.oscillators import Pendulum
 
 T = 1.0
 
 
+def flow_of(p):
+    """The flow x' = -p x^2."""
+    return FunctionFlow(lambda t, x, p: -p * x**2, parameters={"p": p})
+
+
 def riccati(p, x, **options):
     """The final state of x' = -p x^2, which is x / (1 + p x T)."""
-    flow = FunctionFlow(lambda t, x, p: -p * x**2, parameters={"p": p})
-    return simulate(flow, x[None], [0.0, T], **options).final[0]
+    return simulate(flow_of(p), x[None], [0.0, T], **options).final[0]
 
 
 def slopes(p, x):
@@ -53,14 +58,48 @@ def test_both_modes_compiled_and_of_many_starts_have_the_closed_form():
     np.testing.assert_allclose(jax.jacfwd(inside, (0, 1))(P, X), exact, rtol=1e-7)
     second = jax.jacfwd(jax.jacfwd(riccati, 1), 1)(P, X)
     np.testing.assert_allclose(second, -4.0 / 2.4**3, rtol=1e-6)
+    direct = lambda x: riccati(P, x, integrator=Diffrax(adjoint=diffrax.DirectAdjoint()))
+    np.testing.assert_allclose(jax.hessian(direct)(X), -4.0 / 2.4**3, rtol=1e-6)
     listed = jax.jit(lambda p: simulate(FunctionFlow(lambda t, x: -p * x**2), [0.7], [0.0, T]).final[0])
     assert listed(P) == pytest.approx(0.7 / 2.4, rel=1e-8)  # a start as a list is an array of the program within `jit`
 
 
+REFUSED = r"`adjoint` must be .* by `jax.hessian` \(`jax.jacfwd\(jax.jacfwd"
+
+
+def test_a_hessian_is_refused_in_one_sentence():
+    with pytest.raises(ArgumentError, match=REFUSED):
+        jax.eval_shape(jax.hessian(riccati, 1), P, X)
+
+
+@pytest.mark.slow
+def test_other_second_derivatives_in_reverse_mode_are_refused_in_one_sentence():
+    forwards = Diffrax(adjoint=diffrax.ForwardMode())
+    of_all = lambda p: ensemble(flow_of(p), X[None, None], [0.0, T], lambda t, x: x[0]).values[0, -1]
+    for derivative in (
+        jax.grad(jax.grad(riccati, 1), 1),
+        jax.grad(jax.jacfwd(riccati, 1), 1),
+        lambda p, x: jax.grad(riccati, 1)(p, x, integrator=forwards),
+    ):
+        with pytest.raises(ArgumentError, match=REFUSED):
+            jax.eval_shape(derivative, P, X)
+    with pytest.raises(ArgumentError, match=REFUSED):
+        jax.hessian(of_all)(P)
+    for adjoint in (diffrax.DirectAdjoint(), diffrax.RecursiveCheckpointAdjoint()):
+        with pytest.raises(
+            ArgumentError, match=f"`adjoint` must be left out, or be .*, but is {type(adjoint).__name__}"
+        ):
+            jax.jacfwd(lambda x, one=Diffrax(adjoint=adjoint): riccati(P, x, integrator=one))(X)
+    with pytest.raises(ArgumentError, match="`function` must depend on known numbers .* but `sweep` runs outside"):
+        jax.grad(lambda p: sweep(lambda a: a * p, {"a": [1.0]})["value"].values[0])(P)
+    of_starts = jax.jit(lambda x: ensemble(flow_of(P), x[None, None], [0.0, T], lambda t, x: x[0]).values)
+    with pytest.raises(ArgumentError, match="`y0s` must be known numbers within `jit`, where `jax.vmap` of"):
+        of_starts(X)
+
+
 @pytest.mark.slow
 def test_ensembles_and_symplectic_runs_have_derivatives():
-    flow = lambda p: FunctionFlow(lambda t, x, p: -p * x**2, parameters={"p": p})
-    of_all = lambda p: ensemble(flow(p), X[None, None], [0.0, T], lambda t, x: x[0]).values[0, -1]
+    of_all = lambda p: ensemble(flow_of(p), X[None, None], [0.0, T], lambda t, x: x[0]).values[0, -1]
     for derivative in (jax.grad, jax.jacfwd):
         np.testing.assert_allclose(derivative(of_all)(P), slopes(2.0, 0.7)[0], rtol=1e-8)
     swing = lambda q: simulate(Pendulum(), jnp.stack([q, 0 * q]), [0.0, T], integrator=Symplectic(0.05)).final[0]
@@ -97,12 +136,15 @@ def test_what_runs_outside_of_jax_refuses_in_one_sentence():
         ],
         "`events` must be left to .* but `simulate_until` runs": [
             lambda p: simulate_until(closed(p), [1.0], [0.0, T], [event]).path.final,
+        ],
+        "`transitions` must be left to .* but `simulate_hybrid` runs": [
             lambda p: crossings(closed(p), [1.0], [0.0, T], [event]).phases[0].final,
+            lambda p: crossings(closed(1.0), p[None], [0.0, T], [event]).phases[0].final,
         ],
     }
     for sentence, functions in runs.items():
         for function in functions:
-            for transformed in (jax.jacfwd, jax.jacrev, jax.jit):
+            for transformed in (jax.jacfwd, jax.jacrev, jax.hessian, jax.jit):
                 with pytest.raises(ArgumentError, match=sentence):
                     transformed(function)(P)
     path = simulate(closed(1.0), [1.0], [0.0, T], integrator=Scipy())

@@ -52,6 +52,14 @@ def test_columns_that_share_no_row_share_a_derivative():
     assert len(sparse_pattern(program, SIZE).seeds) == 3
 
 
+def test_a_choice_depends_on_each_case_and_not_on_its_condition():
+    others = [np.roll(np.arange(SIZE), -k) for k in range(1, 4)]
+    rhs = lambda t, x: jnp.where(x[others[0]] > 0, x[others[1]] ** 2, x[others[2]] ** 3)
+    pattern = sparse_pattern(scalar_program(rhs, (), (SIZE,)), SIZE)
+    used = set(zip(pattern.rows.tolist(), pattern.columns.tolist(), strict=True))
+    assert used == {(row, int(other[row])) for other in others[1:] for row in range(SIZE)}
+
+
 @pytest.mark.parametrize(
     "rhs",
     [

@@ -79,6 +79,7 @@ IN_NUMPY = {
     "a train": (lambda t, x: [5.0 * (t % 20 < 0.5) - float(x[0])], {}, [0.5, 20, 20.5, 40, 40.5]),
     "whole turns": (lambda t, x: [5.0 * ((t - 3) // 7 % 2 == 0) - float(x[0])], {}, 3 + 7 * np.arange(9)),
     "a table": (lambda t, x: np.interp(t, [0, 5, 5.01, 5.02], [0, 0, 5, 0]) - np.asarray(x), {}, [5, 5.01, 5.02]),
+    "the first knot": (lambda t, x: np.interp(t, [3, 3.001, 3.002], [2, 5, 2]) - np.asarray(x), {}, [3, 3.001, 3.002]),
     "an index": (lambda t, x: [(0.0, 3.0, 1.0)[int(t / 30)] - float(x[0])], {}, [30]),
     "many starts": (
         lambda t, x: np.any((t >= STARTS) & (t < STARTS + 0.5)) * 5.0 - np.asarray(x), {},
@@ -89,8 +90,18 @@ IN_NUMPY = {
     "hidden": (
         lambda t, x: [(5.0 if math.sin(t / 10) > 0.99 else 0.1 * t) - float(x[0])], {}, 10 * np.array(HIDDEN)
     ),
+    "hidden in one piece": (
+        lambda t, x: [(5.0 if t < 30 and math.sin(t / 10) > 0.99 else 0.0) - float(x[0])], {},
+        [*10 * np.array(HIDDEN), 30],
+    ),
     "smooth": (lambda t, x: [math.cos(t) + np.sin(t) - float(x[0])], {}, []),
 }  # fmt: skip
+
+
+def test_whole_parts_of_negative_numbers_are_those_of_python():
+    rhs = lambda t, x: [(1.0 if int((t - 30) / 20) == 0 and t >= 25 else 0.0) - float(x[0])]
+    found = breakpoints(FunctionFlow(rhs), np.zeros(1), 0.0, 60.0)
+    assert {25.0, 50.0} <= set(found.tolist())
 
 
 @pytest.mark.parametrize("name", IN_NUMPY)

@@ -118,6 +118,11 @@ def test_a_report_is_that_of_the_file_alone(capsys, folder):
     Path("README.md").write_text("top\n<!-- ledger -->\n<!-- /ledger -->\n")
     words = ("--markdown", "found.md", "--json", "found.json", "--readme", "README.md", "--lines", "kept", "--jobs", 1)
     words += ("--site", "site.json", "--seed", 3)
+    head = {"format": "dynsim ledger", "version": 1, "date": "2000-01-02", "dynsim": "0.1.0"}
+    former = {"id": "mine/theorem-1", "finding": "fails", "claims": []}
+    Path("site.json").write_text(json.dumps(head | {"version": 2}))
+    assert "`site` must have version 1 of the format" in refused(capsys, "report", "mine.py", *words)
+    Path("site.json").write_text(json.dumps(head | {"statements": [former]}))
     out = answer(capsys, "report", "mine.py", *words, "--trials", 1)
     assert "| `mine` | 1 | 0 | 1 | 0 | 1 |" in out
     assert "| `mine` | 1 | 0 | 1 | 0 | 1 |" in Path("README.md").read_text()
@@ -136,6 +141,8 @@ def test_a_report_is_that_of_the_file_alone(capsys, folder):
         ("mine/theorem-2", "fails", 1),
         ("mine/theorem-3", "open", 0),
     ]
+    assert [len(one["history"]) for one in site["statements"]] == [2, 1, 1]
+    assert site["statements"][0]["history"][0] == [0, "fails", ""]
     assert "name Python files or the keys of papers (mine), but `yours`" in refused(
         capsys, "report", "mine.py", "yours"
     )

@@ -1,4 +1,4 @@
-"""Small errors made on purpose in the code that ships, each with the claims that must notice it.
+"""Small errors made on purpose in the code that ships, each with the claims or tests that must notice it.
 
 `python -m tests.quality.mutants [PATTERN ...]` tries those whose names match, or all; `--jobs 2` at a time. The
 tables are in `mutations/` beside this file; a row names a definition and an expression in it, and no file: see
@@ -20,9 +20,10 @@ from tests.quality.source_index import Index, Source, project
 
 @dataclass(frozen=True)
 class Mutant:
-    """An error: in the definition `where`, `old`, which occurs once, becomes `new`; each of `claims` must notice it.
+    """An error: in the definition `where`, `old`, which occurs once, becomes `new`; claims or tests must notice it.
 
-    `where` is a qualified name without a module, `TokenFlow.velocity`. `old` and `new` are Python: expressions, a
+    Each of `claims` must notice it, or one of `tests`, which are addresses of pytest; tests are for code that no claim
+    uses. `where` is a qualified name without a module, `TokenFlow.velocity`. `old` and `new` are Python: expressions, a
     keyword argument or default `name=value`, or statements; an empty `new` takes away. They are compared as syntax
     trees. If `old` occurs in definitions of that name in several modules, `beside` names another definition of the
     module that is meant. `equivalent` says why nothing can notice it, where nothing can. `quick` mutants are tried by
@@ -37,6 +38,7 @@ class Mutant:
     equivalent: str = ""
     quick: bool = False
     beside: str = ""
+    tests: tuple[str, ...] = ()
 
     def changed(self, index: Index | None = None) -> Changed:
         """Make the module with the error; raise `ValueError` unless `old` occurs once and `new` is another thing."""
@@ -87,12 +89,12 @@ def mutants() -> tuple[Mutant, ...]:
 
 
 def attempts(chosen: Iterable[Mutant]) -> list[Attempt]:
-    """Make the modules of mutants that claims must notice."""
-    return [Attempt(m.name, m.changed(), m.claims) for m in chosen if not m.equivalent]
+    """Make the modules of mutants that claims or tests must notice."""
+    return [Attempt(m.name, m.changed(), m.claims, m.tests) for m in chosen if not m.equivalent]
 
 
 def main(words: Sequence[str]) -> int:
-    """Try the chosen mutants, print what each claim said, and return 1 if one survived."""
+    """Try the chosen mutants, print what the claims and tests said, and return 1 if one survived."""
     parser = argparse.ArgumentParser(prog="python -m tests.quality.mutants", description=__doc__)
     parser.add_argument("patterns", nargs="*", help="names of mutants, or shell patterns; all by default")
     parser.add_argument("--jobs", type=int, default=1, help="number of parallel processes")

@@ -8,7 +8,7 @@ import pytest
 from analysis.claims import claims
 from tests.quality.attempts import run
 from tests.quality.mutants import Mutant, attempts, mutants, stale
-from tests.quality.source_index import Index, Source
+from tests.quality.source_index import ROOT, Index, Source
 
 QUICK = [mutant for mutant in mutants() if mutant.quick]
 FLOW = """
@@ -50,9 +50,11 @@ def test_each_row_finds_its_place_and_compiles():
     assert not lines, "\n" + "\n".join(lines)
 
 
-def test_each_row_names_claims_with_controls_or_why_nothing_can_notice_it():
+def test_each_row_names_claims_with_controls_or_tests_or_why_nothing_can_notice_it():
     known = {claim.id: claim for claim in claims()}
-    wrong = [m.name for m in mutants() if bool(m.claims) == bool(m.equivalent)]
+    wrong = [m.name for m in mutants() if [bool(m.claims), bool(m.tests), bool(m.equivalent)].count(True) != 1]
+    for file, name in {(*test.split("[")[0].split("::"), "")[:2] for m in mutants() for test in m.tests}:
+        wrong += [] if f"def {name}" in (ROOT / file).read_text(encoding="utf-8") else [f"{file}: {name}"]
     # a claim without a control may be refuted as it stands, and would then seem to notice every mutant
     wrong += [f"{m.name}: {id}" for m in mutants() for id in m.claims if id not in known or not known[id].control]
     assert not wrong

@@ -15,7 +15,7 @@ import pytest
 
 from dynsim._runtime.cores import cores
 from dynsim.errors import Outcome
-from dynsim.integrators import Diffrax, Scipy, Stats
+from dynsim.integrators import Diffrax, Event, Scipy, Stats
 from dynsim.simulation.ensemble import Ensemble, Work, ensemble
 from dynsim.simulation.run_files import save
 from dynsim.simulation.simulate import simulate
@@ -74,6 +74,13 @@ def test_scipy_gives_the_same_ensemble(whole):
     run = ensemble(FLOW, STARTS, TS, seen, integrator=Scipy())
     assert np.max(np.abs(run.values[0] - whole.values[0])) < 1e-7
     assert np.max(np.abs(run.final - whole.final)) < 1e-7
+
+
+def test_of_events_at_one_time_the_first_one_ends_a_member_that_is_solved_alone():
+    clock = FunctionFlow(lambda t, x: jnp.ones_like(x))
+    event = Event(lambda t, x: x[0] - 0.5)
+    run = ensemble(clock, np.zeros((1, 1)), [0.0, 1.0], first, integrator=Scipy(), events=[event, event])
+    assert (run.stats.event.tolist(), run.stats.last_time.tolist()) == ([0], pytest.approx([0.5]))
 
 
 def test_flows_may_differ_from_member_to_member():

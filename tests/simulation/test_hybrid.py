@@ -162,6 +162,48 @@ def test_a_transition_whose_guard_the_one_before_has_moved_back_does_not_occur(i
     assert names == {0.0: ["first"], 1 - 1e-3: ["first"], 1 - 1e-12: both, 1.0: both, 1 + 1e-12: both, 1.5: both}
 
 
+@rather
+@pytest.mark.parametrize("after", [0.999, 1.0, 1.001])
+def test_a_transition_whose_guard_a_reset_moves_across_zero_occurs_at_the_same_time(integrator, after):
+    """A second clock is set to just before its alarm, on it, and just beyond it, when the first one rings at t = 1."""
+    first = Transition(
+        "first", Event(lambda t, x: x[0] - 1, 1), lambda flow, t, x: (flow, jnp.stack([0 * x[0], after + 0 * x[1]]))
+    )
+    second = Transition("second", Event(lambda t, x: x[1] - 1, 1), lambda flow, t, x: (flow, x.at[1].set(-5.0)))
+    for rules in [[first, second], [second, first]][: 1 + (after > 1)]:
+        run = simulate_hybrid(CLOCK, [0.0, -0.5], [0.0, 1.1], rules, integrator=integrator)
+        assert [jump.name for jump in run.jumps] == ["first", "second"]
+        np.testing.assert_allclose([jump.time for jump in run.jumps], [1.0, 2.0 - min(after, 1.0)], rtol=1e-9)
+        assert [jump.by_reset for jump in run.jumps] == [False, after > 1]
+        assert run.ending is Ending.FINISHED
+
+
+def test_resets_that_move_guards_across_zero_one_after_the_other_are_one_instant():
+    """Each neuron that fires excites the next two; the first one is excited again, but fires once at a time."""
+    jump = np.array([[0.0, 0.6, 0.6, 0.0], [0.0, 0.0, 0.6, 0.6], [0.3, 0.0, 0.0, 0.6], [0.0, 0.0, 0.0, 0.0]])
+
+    def fires(k):
+        return lambda flow, t, x: (flow, x.at[k].set(-9.0) + jump[k])
+
+    rules = [Transition(str(k), Event(lambda t, x, k=k: x[k] - 1, 1), fires(k)) for k in range(4)]
+    flow = FunctionFlow(lambda t, x: jnp.ones_like(x) * jnp.array([1.0, 0.0, 0.0, 0.0]))
+    run = simulate_hybrid(flow, [0.0, 0.5, 0.0, 0.0], [0.0, 2.0], rules, integrator=Scipy())
+    assert [(jump.name, round(jump.time, 9)) for jump in run.jumps] == [(name, 1.0) for name in "0123"]
+    np.testing.assert_allclose(run.final, [-7.7, -9.0, -9.0, -9.0], rtol=1e-9)
+    alone = simulate_hybrid(flow, [0.0, 0.5, 0.0, 0.0], [0.0, 2.0], rules, dwell=0.1, integrator=Scipy())
+    assert [jump.name for jump in alone.jumps] == ["0"]
+
+
+@pytest.mark.slow
+def test_a_reset_moves_a_guard_across_zero_in_its_direction_only():
+    flow = FunctionFlow(lambda t, x: jnp.ones_like(x))
+    down = [Transition("turn", Event(lambda t, x: x[0] - 1, 1), lambda flow, t, x: (flow, x.at[0].set(-1.0)))]
+    for direction, names in ((-1, ["turn", "half"]), (1, ["half", "turn"])):
+        half = Transition("half", Event(lambda t, x: x[0] - 0.5, direction), lambda flow, t, x: (flow, x))
+        once = simulate_hybrid(flow, [0.0], [0.0, 1.5], [half, *down], integrator=Scipy())
+        assert [jump.name for jump in once.jumps] == names
+
+
 PAIR = FunctionFlow(lambda t, x: jnp.stack([x[1], 0 * x[1] - x[4], x[3], 0 * x[3] - x[4], 0 * x[4]]))
 
 

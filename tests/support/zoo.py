@@ -35,6 +35,7 @@ from dynsim.systems.rescaled import RescaledFlow
 from dynsim.systems.schedules import PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import LayerMap, ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.interactions.masks import Causal, Window
+from dynsim.systems.tokens.normalised import NormalisedTokenFlow
 from dynsim.systems.tokens.published import (
     published_ensemble_flow,
     published_gradient_flow,
@@ -121,6 +122,7 @@ FLOWS = {
     "piecewise": (lambda: TokenFlow(PiecewiseConstant(_matrices("layers", 3, 2, D, D), [0.3, 0.5, 0.2])), (N, D)),
     "resampled": (lambda: TokenFlow(Resampled(KEY, (1, D, D), 1.0, 0.7)), (N, D)),
     "projected value": (lambda: ProjectedValueFlow(_matrices("P", 1, D, D), _regular()), (N, D)),
+    "normalised before and after": (lambda: NormalisedTokenFlow(TokenFlow(_matrices("P", 1, D, D)), "peri"), (N, D)),
     "attracted": (lambda: AttractedFlow(np.eye(D)[0], SinusoidalRate(1.0, 0.5, 3.0, 0.2)), (D,)),
     "oja": (lambda: OjaFlow(_symmetric(), SinusoidalRate(1.0, 0.5, 3.0)), (D,)),
     "gradient": (lambda: GradientFlow(lambda x: jnp.sum(x[..., 0] ** 3 + x[..., 1]), Sphere()), (N, D)),

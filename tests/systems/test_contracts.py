@@ -3,6 +3,7 @@
 All solves of a flow save as many times, so that one program serves them.
 """
 
+import contextlib
 import functools
 import inspect
 import pkgutil
@@ -14,15 +15,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from beartype.roar import BeartypeCallHintViolation
 
 import dynsim.systems
 from analysis.dynamics.linearisation import tangent_basis
+from dynsim.errors import ArgumentError
 from dynsim.integrators import RKC2, Diffrax, Scipy
 from dynsim.integrators.base import program_form
 from dynsim.integrators.diffrax_backend import _padded
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import iterate, simulate
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.spaces import AbstractSpace, Euclidean
+from dynsim.systems.base import AbstractFlow, AbstractMap, _explained
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow
 from tests.support.precision import doubles, single, types_of
@@ -54,6 +58,51 @@ def _classes(base):
             if issubclass(thing, base) and not inspect.isabstract(thing) and not name.startswith(("_", "Abstract")):
                 found.add(name)
     return found - OWN
+
+
+@pytest.mark.parametrize("method", ["velocity", "step"])
+def test_what_is_no_state_is_named_in_a_sentence(method):
+    """Without the checks of types in tests, which refuse most of it before."""
+    make, names = (flow_and_start, FLOWS) if method == "velocity" else (map_and_start, MAPS)
+    for system in (make(name)[0] for name in names):
+        owner = next(vars(one)[method] for one in type(system).__mro__ if method in vars(one))
+        called = _explained(inspect.unwrap(owner))
+        for state in (None, {"x": 1.0}, [[1.0, "a"]], np.ones(0)):
+            with contextlib.suppress(ArgumentError, BeartypeCallHintViolation):  # some take arrays of any shape
+                assert isinstance(called(system, 0, state), jax.Array | np.ndarray)
+
+
+class Turn(AbstractFlow):
+    """A rotation."""
+
+    space: AbstractSpace = Euclidean()
+
+    def velocity(self, t, x):
+        """Along the circle."""
+        return jnp.stack([-x[1], x[0]])
+
+
+class Shift(AbstractMap):
+    """A map of two components."""
+
+    space: AbstractSpace = Euclidean()
+
+    def step(self, k, x):
+        """The components in turn."""
+        return jnp.stack([x[1], x[0]])
+
+
+def test_methods_of_own_classes_name_the_state_and_leave_tracing_alone():
+    for method in (Turn().velocity, Turn().vector_field, Shift().step, Shift().image):
+        with pytest.raises(ArgumentError, match=r"^Argument `x` must be an array of numbers, .* but is None\.$"):
+            method(0, None)
+        with pytest.raises(
+            ArgumentError, match=r"`x` must be a state that this \w+ takes, but is float64 of shape \(1,\)"
+        ):
+            method(0, np.ones(1))
+    with pytest.raises(IndexError, match="indices"):
+        jax.eval_shape(lambda x: Turn().velocity(0.0, x), np.ones(()))
+    assert Turn().velocity(0.0, x=np.array([1.0, 2.0])).tolist() == [-2.0, 1.0]
 
 
 def _flat(x):

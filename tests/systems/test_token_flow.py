@@ -21,6 +21,7 @@ from dynsim.systems.tokens.flow import (
 )
 from dynsim.systems.tokens.initial import initial_tokens
 from dynsim.systems.tokens.interactions.masks import Causal, Window
+from dynsim.systems.tokens.normalised import with_norms
 from dynsim.systems.tokens.published import published_hemisphere_flow, published_symmetric_flow
 from dynsim.systems.tokens.scalar_driven import OjaFlow
 
@@ -296,3 +297,37 @@ def test_tokens_of_a_hemisphere_are_uniform_ones_reflected_by_the_first_coordina
 def test_a_cluster_of_initial_tokens_has_the_same_radius_in_every_dimension(dimension):
     x = np.asarray(initial_tokens("cluster", random_key(0, "cluster"), (60, dimension), Euclidean()))
     assert np.sqrt(np.mean(np.sum((x - np.mean(x, axis=0)) ** 2, axis=1))) == pytest.approx(0.1, rel=0.2)
+
+
+def test_the_placement_of_the_normalisation_regulates_the_speed_on_the_sphere():
+    """With r = |x| and m the output, the directions move as on the sphere, slower by r (pre), and by r |m| (peri)."""
+    flow = TokenFlow(_random("P", 1, 3, 3), _random("U", 1, 3, 3), mask=Causal())
+    x = 2.0 * _random("x", 4, 3)
+    radius = np.linalg.norm(x, axis=1, keepdims=True)
+    directions = x / radius
+    size = np.linalg.norm(flow.velocity(0.0, directions), axis=1, keepdims=True)
+    on_sphere = np.asarray(flow.vector_field(0.0, directions))
+    for placement, slower in (("pre", radius), ("peri", radius * size)):
+        made = with_norms(flow, placement)
+        moved = made.space.tangent(x, made.vector_field(0.0, x))
+        turned = (moved - np.sum(moved * directions, axis=1, keepdims=True) * directions) / radius
+        np.testing.assert_allclose(turned * slower, on_sphere, atol=1e-13)
+    np.testing.assert_allclose(np.linalg.norm(made.velocity(0.0, x), axis=1), 1.0, atol=1e-13)
+    assert with_norms(flow, "post") is flow
+    free = with_norms(flow, "none")
+    assert (free.space, free.mask) == (Euclidean(), flow.mask)
+    weights = np.asarray(free.weights(0.0, x))
+    by_hand = weights[0] @ x @ _random("U", 1, 3, 3)[0].T / 3**0.5
+    np.testing.assert_allclose(free.vector_field(0.0, x), by_hand, atol=1e-12)
+
+
+def test_a_normalisation_that_does_not_fit_is_refused_in_a_sentence():
+    flow = TokenFlow(np.eye(2))
+    with pytest.raises(ValueError, match="`placement` must be one of pre, post, peri, none, but is 'before'"):
+        with_norms(flow, "before")
+    with pytest.raises(
+        ValueError, match="`attention` must be a flow on the sphere or an ellipsoid, .*, but is on Eucl"
+    ):
+        with_norms(with_norms(flow, "none"), "pre")
+    with pytest.raises(ValueError, match="`flow` must be a `TokenFlow`"):
+        with_norms(with_norms(flow, "pre"), "none")

@@ -124,6 +124,36 @@ def test_the_distance_of_other_multipliers_from_the_circle():
     assert found.margin == pytest.approx(0.5, abs=1e-12)
 
 
+HENON = "x[n+1] = a - x^2 + 0.3*y; y[n+1] = x"
+TURNED = "x[n+1] = -y; y[n+1] = -y*(a - x^2 - 0.5*y^2)"
+
+
+@pytest.mark.parametrize(
+    ("theorem", "text", "value", "points", "expected"),
+    [
+        # the cycle of period two of Henon's map doubles at a = (1 - b)^2 + (1 + b)^2 / 4, here with b = 0.3
+        (th.flip, HENON, 0.91, [(1.0154, -0.3154), (-0.3154, 1.0154)], {"a": 0.9125}),
+        # minus the map of which a fixed point with 2 x^2 = 1 has a pair on the circle; cubic numbers of two steps add
+        (th.neimark_sacker, TURNED, 1.74, [(0.7, 0.7), (-0.7, -0.7)], {"a": 1.75, "cubic": -3.0}),
+    ],
+)
+def test_a_cycle_of_a_map_gives_the_same_numbers_from_each_of_its_points(theorem, text, value, points, expected):
+    parameter = ds.Parameter(ds.system(text, a=value), "a", -5.0, 5.0)
+    first, second = (theorem(parameter, value, near, period=2) for near in points)
+    assert failing(first) == failing(second) == []
+    assert first.conclusion.endswith("leaves the cycle of period 2")
+    assert first.numbers == pytest.approx(second.numbers, abs=1e-12)
+    for name, number in expected.items():
+        assert first.numbers[name] == pytest.approx(number, abs=1e-12)
+
+
+def test_a_fixed_point_is_no_cycle_of_three():
+    found = th.flip(ds.Parameter(ds.system("x[n+1] = r*x*(1 - x)", r=3.0), "r", 2.0, 4.0), 3.0, [0.667], period=3)
+    assert [(one.words, one.status) for one in found.hypotheses if one.status != "holds"] == [
+        ("the least period is 3", "fails")
+    ]
+
+
 def test_bad_input_is_named():
     one, other = (ds.Parameter(ds.system("x' = a + b*x - x^3", a=0.1, b=0.1), name, -1, 1) for name in "ab")
     with pytest.raises(ValueError, match="`parameters` must be different parameters of one system"):
@@ -132,5 +162,7 @@ def test_bad_input_is_named():
         th.cusp((one,), [0.0, 0.0], [0.0])
     with pytest.raises(ValueError, match="`system` must be a map"):
         th.flip(one, 0.0, [0.0])
+    with pytest.raises(ValueError, match="`period` must be"):
+        th.flip(ds.Parameter(ds.system(MAP + "a*x", a=1.0), "a", -2, 2), -1.0, [0.0], period=0)
     with pytest.raises(ValueError, match="complex pair of multipliers"):
         check(th.neimark_sacker, MAP + "a*x; y[n+1] = y/2", [0.0, 0.0])

@@ -10,8 +10,9 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.boundary import bounded
-from analysis.theorems.conditions import Conditions, Hypothesis, together
+from analysis.theorems.conditions import Conditions, Hypothesis, decided, together
 from analysis.theorems.maps.periods import point_of_period
+from analysis.theorems.matrices import leading_minors
 from analysis.theorems.subdivision import positive
 
 LINE, SQUARE = [(-1.0, 1.0)], [(-1.0, 1.0), (-1.0, 1.0)]
@@ -285,6 +286,8 @@ def test_coefficients_are_those_of_null_vectors_of_length_one():
     margins = {one.words: one.margin for one in found.hypotheses}
     assert margins["the quadratic coefficient is not zero"] == pytest.approx(1 / np.sqrt(5), rel=1e-9)
     assert margins["the parameter unfolds the point"] == pytest.approx(3 * np.sqrt(5), rel=1e-9)
+    found = th.flip(parameter("x[n+1] = -(1 + a)*x + x^3; y[n+1] = -2*x + y/2"), 0.1, [0.0, 0.0])  # q = (3, 4) / 5
+    assert found.numbers == pytest.approx({"a": 0.0, "cubic": 0.36, "speed": -1.0}, abs=1e-12)
 
 
 # Maps
@@ -378,3 +381,56 @@ def test_holes_and_poles_are_seen():
     assert not th.positivity(flow("x' = y/(1 - y); y' = 1"), [(0.0, 2.0)] * 2, budget=500).applies
     with pytest.raises(ValueError, match="be a box that begins at 0 in each component"):
         th.positivity(flow("x' = y; y' = x"), [(0.0, 1.0), (0.5, 1.0)])
+
+
+def test_the_level_is_that_of_the_nearest_face():
+    found = th.lyapunov(flow("x' = -x"), SQUARES, [(-1.0, 2.0)], [0.0])
+    assert found.numbers["c"] == pytest.approx(1, rel=0.02)
+
+
+def test_what_is_zero_is_not_negative():
+    """The bounds on [0, 1] are -1 and 0, and the value is 0 everywhere."""
+    found = positive(lambda x: jnp.minimum(jnp.abs(x[0]) - x[0], 0.0), th.box([(0.0, 1.0)]), strictly=False, budget=9)
+    assert found.status != "fails"
+
+
+def test_a_box_beside_the_region_is_no_witness():
+    """The ellipse ends at x = 1.1547, which its bounds on the box from 1.2 to 2.4 do not show."""
+    ellipse = th.where([(-2.4, 2.4)] * 2, lambda s: 1 - s[0] ** 2 + s[0] * s[1] - s[1] ** 2, bounds=False)
+    assert positive(lambda s: 1.2 - s[0], ellipse).status == "holds"
+
+
+def test_a_saddle_of_v_inside_of_the_core_is_seen():
+    dented = lambda x: x[0] ** 2 - 1e-4 * x[1] ** 2 + x[1] ** 4
+    found = th.lyapunov(flow("x' = -x; y' = -y"), dented, SQUARE, [0.0, 0.0])
+    assert ("V is larger elsewhere", "fails") in not_holding(found)
+
+
+def test_a_first_step_of_newton_that_is_too_long():
+    """For 2 - x^2 the product of step and curvature at the start x is |2 - x^2| / (2 x^2)."""
+    found = th.newton_kantorovich(flow("x' = 2 - x^2"), [0.9], reach=2.0)
+    assert not_holding(found) == [("the first step is short against the curvature", "fails")]
+    assert found.numbers["h"] == pytest.approx(1.19 / 1.62)
+
+
+def test_a_row_takes_over_all_that_intervals_decided():
+    line = th.box(LINE)
+    held, missed = (decided("a", "b", positive(lambda x, c=c: x[0] + c, line)) for c in (2.0, -2.0))
+    assert (held.status, held.margin, held.error, held.boxes, held.decided) == ("holds", 1.0, 0.0, 1, "intervals")
+    assert (held.left.shape, held.witness, len(held.signs)) == ((0, 1, 2), None, 1)
+    assert (missed.status, missed.error) == ("fails", 0.0)
+    assert missed.margin <= -1
+    assert missed.witness is not None
+    nowhere = decided("a", "b", positive(lambda x: x[0], th.where(LINE, lambda x: -1.0 - x[0] ** 2, bounds=False)))
+    assert nowhere.status == "undecided"
+    assert np.isnan(nowhere.margin)
+    open_ = decided("a", "b", positive(lambda x: x[0], th.box([(0.0, 1.0)]), budget=3))
+    assert (open_.status, len(open_.left) > 0) == ("undecided", True)
+    assert np.isfinite(open_.margin)
+
+
+def test_determinants_and_minors_of_matrices_of_functions():
+    A = np.array([[2.0, -1.0, 0.5, 3.0], [0.0, 1.5, 1.0, -2.0], [4.0, 1.0, -1.0, 0.25], [1.0, 2.0, 3.0, 5.0]])
+    matrix = lambda x: x[0] * jnp.asarray(A)
+    minors = [float(minor(jnp.ones(1))) for minor in leading_minors(matrix, 4)]
+    assert minors == pytest.approx([np.linalg.det(A[:k, :k]) for k in range(1, 5)])

@@ -28,13 +28,6 @@ def failing(found):
     return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
-@pytest.mark.slow
-def test_solutions_of_the_double_well_tend_to_its_equilibria():
-    found = th.lasalle(WELL, energy, BELOW, THREE)
-    assert failing(found) == []
-    assert found.is_certified
-
-
 PENDULUM_ENERGY = lambda s: s[1] ** 2 / 2 - jnp.cos(s[0])
 
 
@@ -87,3 +80,26 @@ def test_a_near_miss_names_the_condition(system, equilibrium, expected):
 def test_balls_about_equilibria_must_not_meet():
     with pytest.raises(ValueError, match="`cut` must be less than half the least distance of two equilibria, 1"):
         th.lasalle(WELL, energy, BELOW, THREE, cut=0.5)
+
+
+@pytest.mark.slow
+def test_a_function_that_rests_on_a_line_leads_to_the_equilibrium_if_solutions_leave_the_line():
+    V = lambda s: (s[0] ** 2 + s[1] ** 2) / 2
+    inside = th.where([(-1.1, 1.1), (-1.1, 1.1)], lambda s: 0.5 - V(s), bounds=False)
+    check = lambda text, along=(1.0, 0.0): th.lasalle(ds.system(text), V, inside, [0.0, 0.0], rests_along=along)
+    damped = check("x' = y; y' = -x - y")
+    assert [one.words for one in damped.hypotheses if one.status != "holds"] == []
+    assert damped.is_certified
+    still = check("x' = 0*x; y' = -y")
+    assert [(one.words, one.status) for one in still.hypotheses if one.status != "holds"] == [
+        ("no other solution stays on the line", "undecided")
+    ]
+    with pytest.raises(ValueError, match="`rests_along` must be a direction"):
+        check("x' = y; y' = -x - y", (0.0, 0.0))
+
+
+def test_squares_and_signs_beside_a_face_are_decided_about_the_equilibrium():
+    """V' = -(x - 1)^2 - y on y >= 0: a square, and a term that is zero on a face."""
+    V = lambda s: (s[0] - 1) ** 2 / 2 + s[1]
+    found = th.lasalle(ds.system("x' = 1 - x; y' = -y"), V, [(0.5, 1.5), (0.0, 1.0)], [1.0, 0.0])
+    assert [one.words for one in found.hypotheses if one.status != "holds"] == []

@@ -169,6 +169,34 @@ def test_one_set_covers_itself_or_not(a, b, height, status):
     assert {one.words: one.status for one in found.hypotheses}["set 1 covers set 1"] == status
 
 
+def test_the_entropy_of_a_power_is_shared_by_its_steps():
+    both = [[[2.52, 0.0], [0.26, 0.0], [0.0, 1.0]], [[1.25, 0.0], [-0.95, 0.0], [0.0, -1.0]]]
+    found = th.horseshoe(flow("x[n+1] = 5 - x^2; y[n+1] = y/4"), both, iterates=2)
+    assert found.applies
+    assert found.numbers["entropy"] == pytest.approx(np.log(2) / 2, rel=1e-12)
+
+
+def test_what_is_left_of_a_set_lies_in_it():
+    one = np.array([[-2.0, 0.0], [1.0, -4.0], [-1.6, 3.0]])
+    found = th.horseshoe(henon(5.25, 0.25), [one], budget=8)
+    left = next(row.left for row in found.hypotheses if row.words == "set 1 covers set 1")
+    reach = np.abs(one[1]) + np.abs(one[2])
+    assert len(left)
+    assert np.all(left[..., 0] < left[..., 1])
+    assert np.all(np.abs(left - one[0][:, None]) <= reach[:, None] + 1e-12)
+
+
+def test_a_cycle_whose_period_is_a_divisor_is_none_of_the_whole_period():
+    step = lambda x: 3.3 * x * (1 - x)  # a fixed point and a cycle of period two, 2 of the divisors 3 and 2 of 6
+    assert point_of_period(step, th.box([(0.0, 1.0)]), 6, 10_000).status == "fails"
+
+
+def test_the_oddness_of_a_twist_map_counts_in_a_range_about_zero():
+    odd = flow("p = y + 0.5*sin(x); x[n+1] = x + p; y[n+1] = p")
+    rows = [th.twist(odd, [(low, low + 2 * np.pi)], budget=4000).hypotheses[-1] for low in (-np.pi, 0.5)]
+    assert [(row.status, row.decided) for row in rows] == [("holds", "algebra"), ("undecided", "intervals")]
+
+
 def test_periodic_points_are_looked_for_in_the_interval_only_and_beside_fixed_points():
     step = lambda r: lambda x: r * x * (1 - x)
     assert point_of_period(step(3.2), th.box([(0.5131, 0.7994)]), 2, 10_000).status == "fails"  # 0.51304 and 0.79946
@@ -179,6 +207,8 @@ def test_other_equilibria_are_no_saddle_foci():
     saddle = th.shilnikov(flow("x' = -x; y' = -4*y; z' = 2*z"), [0, 0, 0])
     assert "the eigenvalues are a real one and a complex pair" in [one.words for one in saddle.failing]
     assert [one.words for one in saddle_focus(1, 2).failing] == ["the pair attracts"]
+    turned = th.shilnikov(flow("x' = 0.1*x - 3*y; y' = 3*x + 0.1*y; z' = -2*z"), [0, 0, 0])
+    assert turned.numbers == pytest.approx({"c": -2.0, "r": 0.1, "speed": 3.0})
 
 
 def test_eigenvalues_that_differ_by_less_than_rounding_are_told_apart():
@@ -237,3 +267,13 @@ def test_the_order_of_sharkovskii_is_written(period, said):
 def test_bad_input_is_named(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_the_witness_of_a_set_that_is_not_covered_is_a_point_of_an_edge():
+    """The right edge of set 1 is at x = -1, and its image has to lie beyond x = 3, the right side of set 2."""
+    (row,) = th.horseshoe(henon(4.8), SETS, covers=[(0, 0), (0, 1), (1, 0)]).failing
+    assert row.witness is not None
+    x, y = row.witness
+    assert x == -1
+    assert -3 <= y <= 3
+    assert 4.8 - x**2 + 0.3 * y < 3

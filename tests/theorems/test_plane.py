@@ -161,10 +161,6 @@ def test_real_parts_below_rounding_errors_are_told_from_zero():
     assert "a stable focus" in found.conclusion
 
 
-def test_functions_that_are_no_polynomials_stay_undecided():
-    assert lienard("x'' = (1 - x^2)*x' - sin(x)").status == "undecided"
-
-
 def test_bad_input_is_named():
     centre = flow("x' = y; y' = -x")
     with pytest.raises(ValueError, match="`R` must be a matrix"):

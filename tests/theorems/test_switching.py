@@ -93,6 +93,19 @@ def test_a_near_miss_names_the_one_condition(modes, expected):
     assert not_holding(th.dwell_time(modes)) == [expected]
 
 
+def test_a_function_with_a_slope_at_the_equilibrium_is_no_lyapunov_function():
+    """Its Hessian is definite near the equilibrium, and it is larger farther off, but not beside it."""
+    modes = [flow("x' = -x + 0*u", u=0.0), flow("x' = -2*x")]
+    V = lambda x: x[0] + 1000 * x[0] ** 2
+    assert ("V is stationary there", "fails") in not_holding(
+        th.common_lyapunov(modes, [0.0], V=V, region=[(-1.0, 1.0)])
+    )
+    driven = ds.Parameter(modes[0], "u", -0.1, 0.1)
+    assert ("V is stationary there", "fails") in not_holding(
+        th.input_to_state(driven, V, [(-1.0, 1.0)], [0.0], rate=0.5, gain=1.0)
+    )
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [

@@ -167,3 +167,16 @@ def test_averages_are_enclosed():
 def test_bad_input_is_named(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+@pytest.mark.parametrize("time", [1.0, 5.0])
+def test_a_jump_at_any_time_of_the_period_is_seen(time):
+    with arithmetic(100, 1):
+        assert Average(lambda z: jnp.stack([jnp.where(z[1] > time, z[0], 0.0)]), 1, TURN).may_jump(balls([0.5]))
+        assert not Average(lambda z: jnp.stack([z[0] * jnp.sin(z[1])]), 1, TURN).may_jump(balls([0.5]))
+
+
+def test_a_critical_manifold_that_opens_the_other_way_is_regular():
+    mirrored = flow("x' = -(y + x^2)/0.01; y' = 1.2*x + z; z' = -0.1")
+    found = th.folded_singularity(mirrored, [0.01, 0.0, 0.0])
+    assert [row.words for row in found.hypotheses if row.status != "holds"] == []

@@ -175,7 +175,8 @@ def _rows(curve: CriticalCurve) -> np.ndarray:
 class StabilityMap(NamedTuple):
     """Numbers of equilibria found, of stable ones, and of undecided ones, on a grid of two parameters, (second, first).
 
-    Where an equilibrium is undecided, the number of stable ones is a lower bound. `names` are those of the parameters.
+    Where an equilibrium is undecided, the number of stable ones is a lower bound. `names` and `units` are those of the
+    parameters.
     """
 
     first: Float[np.ndarray, " columns"]
@@ -184,6 +185,7 @@ class StabilityMap(NamedTuple):
     stable: np.ndarray
     undecided: np.ndarray
     names: tuple[str, str] = ("", "")
+    units: tuple[str, str] = ("", "")
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -254,7 +256,9 @@ def stability_map(
         grid = np.stack(np.meshgrid(ps / units.parameters[0], qs / units.parameters[1]), axis=-1)
         sheets = _Sheets(units.varied, [units.rescaled(start) for start in states], grid, radius)
         counts = sheets.counts()
-    return StabilityMap(ps, qs, *counts, names=(parameters[0].name, parameters[1].name))
+    first, second = parameters
+    units = (dict(first.units).get(first.name, ""), dict(second.units).get(second.name, ""))
+    return StabilityMap(ps, qs, *counts, names=(first.name, second.name), units=units)
 
 
 class _Sheets:

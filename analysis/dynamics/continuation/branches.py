@@ -16,6 +16,7 @@ from analysis.dynamics.scaling.units import Units
 from dynsim._core.printing import one_line, printed, size_of
 from dynsim._core.types import State
 from dynsim._runtime.blas import in_one_thread
+from dynsim.errors import counted
 from dynsim.notebook import picture, plot
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Branch(NamedTuple):
         said += f"; undetermined between {gaps}" if gaps else ""
         said += "".join(f"; {note}" for note in self.notes)
         marks = "".join(f", {mark.sized(size)}" for mark in self.marks)
-        points = f"{len(self.kinds)} points, parameter {printed(low, size)} to {printed(high, size)}"
+        points = f"{counted(len(self.kinds), 'point')}, parameter {printed(low, size)} to {printed(high, size)}"
         return f"{points}: {', '.join(found) or 'no bifurcation'}{marks}; ends: {said}"
 
 

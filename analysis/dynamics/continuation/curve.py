@@ -468,9 +468,12 @@ def paired(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def typical_rows(curve: AbstractCurve, state: State, parameters: Sequence[float]) -> np.ndarray:
-    """Compute typical sizes of the equations at a state: medians over values of the parameter, of 1 if they vanish."""
+    """Compute typical sizes of the equations at a state: medians over values of the parameter, or 1 if they vanish.
+
+    A value that is given twice, as the end at which a branch starts, counts once.
+    """
     basis, sizes = curve.basis(state), []
-    for value in parameters:
+    for value in dict.fromkeys(parameters):
         at = curve.equations(state, value, basis)
         rows = np.fmax(row_sizes(at.J), np.abs(at.slope))
         sizes += [rows] if np.all(np.isfinite(rows)) else []

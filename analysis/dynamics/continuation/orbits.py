@@ -166,7 +166,12 @@ def orbits_from_hopf(
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
     """
-    return families_from_hopf(parameter, at, (segments, steps, max_period, (rtol, atol), method))[0]
+    found = families_from_hopf(parameter, at, (segments, steps, max_period, (rtol, atol), method))
+    if not found:
+        raise ArgumentError(
+            "at", "be a Hopf point whose orbits lie in the range of the parameter", "has them beyond it"
+        )
+    return found[0]
 
 
 def families_from_hopf(
@@ -174,6 +179,7 @@ def families_from_hopf(
 ) -> tuple[Branch, ...]:
     """Continue the orbits from a Hopf point, and other directions of a family that crosses a vertical one.
 
+    There is no family if the point is at an end of the range and its orbits lie beyond.
     `options` are the segments, the steps, the longest period, the tolerances and the method of `orbits_from_hopf`.
     """
     segments, steps, max_period, (rtol, atol), method = options
@@ -188,6 +194,8 @@ def families_from_hopf(
     curve.at_crossings = True
     within = steps.limits(curve.parameter, POINTS, curve.unit)
     parts, end = follow_on_meshes(curve, begin, begin.tangent, within)
+    if not parts and end == "bounds":
+        return ()
     if not parts:
         raise ArgumentError(
             "at", "be a Hopf point from which orbits can be continued", "leads to none: try another `step`"

@@ -134,14 +134,16 @@ def follow(
 
 
 def _ended(curve: AbstractCurve, here: CurvePoint, found: CurvePoint, within: Limits) -> tuple[CurvePoint | None, str]:
-    """Find the last point before a bound of the parameter or a stop in a step, and which of them it is; "" if none."""
+    """Find the last point before a bound of the parameter or a stop in a step, and which of them it is; "" if none.
+
+    There is no such point in a step from a point at the bound, which rounding may have put beyond it.
+    """
     (low, high), last = within.bounds, found
     outside = not low <= found.parameter <= high
     if outside:
         edge = low if found.parameter < low else high
-        if (here.parameter - edge) * (found.parameter - edge) >= 0:  # the first point of a new mesh, by rounding
-            return None, "bounds"
-        last, _ = located(curve, here, found, lambda point: point.parameter - edge)
+        inside = (here.parameter - edge) * (found.parameter - edge) < 0
+        last = located(curve, here, found, lambda point: point.parameter - edge)[0] if inside else None
     stop = stopped(curve, here, last, within.stops) if within.stops and last is not None else None
     return stop or (last, "bounds" if outside else "")
 

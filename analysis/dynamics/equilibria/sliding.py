@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from analysis.dynamics.linearisation import kind
 from dynsim._core.host import filled, room_for
 from dynsim._core.printing import one_line
-from dynsim.integrators.corners import corner_at, corner_velocity, rests_in_corner
+from dynsim.integrators.corners import corner_at, corner_motion, rests_in_corner
 from dynsim.integrators.switched_field import SwitchedField
 from dynsim.integrators.switched_solver import sliding
 
@@ -148,7 +148,7 @@ def rest_in_corner(
 @eqx.filter_jit
 def _in_corner(field: SwitchedField, t: Array, x: Array) -> tuple[Array, Array, Array]:
     corner = corner_at(field, t, x)
-    J = jax.jacfwd(lambda z: corner_velocity(field, t, z, corner)[0])(x)
+    J = jax.jacfwd(lambda z: corner_motion(field, t, z, corner).velocity)(x)
     normals = jax.jacfwd(lambda z: field.at(t, z, corner.modes[0])[1][corner.which])(x)
     return rests_in_corner(field, t, x), J, normals
 

@@ -1,6 +1,6 @@
 """Compute phase portraits on the circle and the sphere: field, equilibria, and the limit of each grid point."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -195,3 +195,9 @@ def _limits(
             cycles.append(PortraitCycle(numbers[-1], limit.stability, np.asarray(limit.states)))
     kinds = {number: a.kind for number, a in zip(numbers, found.attractors, strict=True) if number >= len(rests)}
     return np.array([*numbers, -1])[np.maximum(found.labels, -1)], tuple(cycles), kinds
+
+
+def listed_rests(points: np.ndarray, kinds: Sequence[str], families: Sequence[Family]) -> str:
+    """List equilibria with their types and states, and curves of equilibria."""
+    rows = [f"{k} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})" for p, k in zip(points, kinds, strict=True)]
+    return "; ".join([*rows, *map(str, families)]) or "no equilibrium"

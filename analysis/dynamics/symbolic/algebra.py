@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
+from analysis.dynamics.symbolic.effort import GREVLEX, LEX
 from dynsim.errors import ArgumentError
 
 
@@ -23,7 +24,7 @@ class Budget(NamedTuple):
 
 
 NUMBERS = Budget(36, 400)
-"""Limits for equations with numbers; dense ones in the plane take 4 s at the limit, in five unknowns two minutes."""
+"""Limits for equations with numbers; dense ones in the plane take 2 s at the limit."""
 SYMBOLS = Budget(16, 120)
 """Limits for equations with parameters, whose coefficients are rational functions."""
 
@@ -60,7 +61,8 @@ def solve_polynomials(equations: Sequence[Any], nonzero: Sequence[Any], unknowns
     u, w = sp.Dummy("u", real=True), sp.Dummy("w")
     every = [e for e in equations if e != 0]
     others = set().union(*(e.free_symbols for e in [*every, *nonzero])) - set(unknowns)
-    domain = sp.QQ.frac_field(*sorted(others, key=str)) if others else sp.QQ
+    symbols = sorted(others, key=str)
+    plain, domain = (sp.QQ.frac_field(*symbols, order=order) if others else sp.QQ for order in (sp.lex, LEX))
     _check_size(every, nonzero, unknowns, SYMBOLS if others else NUMBERS)
     variables = tuple(unknowns)
     if nonzero:  # Rabinowitsch: 1 - w q = 0 has a solution w where q does not vanish, and only there
@@ -68,7 +70,7 @@ def solve_polynomials(equations: Sequence[Any], nonzero: Sequence[Any], unknowns
         every = [*every, 1 - w * sp.prod(nonzero)]
     if len(every) < len(variables):
         raise _not_isolated(every)
-    ring = sp.ring(variables, domain, order="grevlex")[0]
+    ring = sp.ring(variables, domain, order=GREVLEX)[0]
     quotient = _Quotient(ring, [ring.from_expr(sp.expand(e)) for e in every])
     count = len(quotient.monomials)
     squarefree = []
@@ -87,7 +89,7 @@ def solve_polynomials(equations: Sequence[Any], nonzero: Sequence[Any], unknowns
             break
     else:
         raise AssertionError("no separating form was found")
-    minimal, *coordinates = quotient.expressed(powers, chosen, u)
+    minimal, *coordinates = (e.set_domain(plain) for e in quotient.expressed(powers, chosen, u))
     return Solutions(form.as_expr(), minimal, tuple(coordinates), count)
 
 
@@ -139,7 +141,7 @@ class _Quotient:
     def __init__(self, ring: Any, generators: Sequence[Any]):
         import sympy as sp
 
-        found = sp.groebner([g.as_expr() for g in generators], *ring.symbols, order="grevlex", domain=ring.domain)
+        found = sp.groebner([g.as_expr() for g in generators], *ring.symbols, order=GREVLEX, domain=ring.domain)
         if not found.is_zero_dimensional and list(found.exprs) != [1]:
             raise _not_isolated(found.exprs)
         self.ring = ring

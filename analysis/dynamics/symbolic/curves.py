@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from analysis.dynamics.symbolic.effort import LEX, bounded_effort
 from analysis.dynamics.symbolic.equilibria import EquilibriumFormula, formulas
 from analysis.dynamics.symbolic.expressions import factors_with, simplified, solved_for, tidied
 from analysis.dynamics.symbolic.fields import SymbolicField, aligned, symbolic_field, text
@@ -108,6 +109,7 @@ class CriticalFormulas(NamedTuple):
         return np.where(exists[..., None], found.real, np.nan)
 
 
+@bounded_effort()
 def hopf_formulas(flow: AbstractFlow, parameters: Sequence[str], *, state: Any = None) -> CriticalFormulas:
     """Derive the curve of Hopf points of equilibria in two parameters as formulas.
 
@@ -139,6 +141,7 @@ def hopf_formulas(flow: AbstractFlow, parameters: Sequence[str], *, state: Any =
     return CriticalFormulas("Hopf", chosen, _parts(field, chosen, critical, squared), field.values)
 
 
+@bounded_effort()
 def fold_formulas(flow: AbstractFlow, parameters: Sequence[str], *, state: Any = None) -> CriticalFormulas:
     """Derive the curve of folds of equilibria in two parameters as formulas.
 
@@ -215,7 +218,7 @@ def _of_family(
                     others = {**{p: one[p] for p in chosen if p is not along}, **moved}
                     yield along, {s: e for s, e in others.items() if s is not along}, None
                 return
-        equation = sp.resultant(equation, family.polynomial, family.root)
+        equation = _resultant(equation, family.polynomial, family.root)
     for factor in factors_with(equation, set(chosen)):
         solved, p = next(((s, p) for p, q in (chosen, chosen[::-1]) if (s := solved_for(factor, q))), ([], None))
         if not solved:
@@ -224,6 +227,15 @@ def _of_family(
             moved = {s: tidied(simplified(x.subs(q, e))) for s, x in state.items() if family.root not in x.free_symbols}
             if not any(x.has(sp.zoo, sp.nan) for x in moved.values()):
                 yield p, {q: e, **_others(moved, p)}, None
+
+
+def _resultant(one: Any, other: Any, root: Any) -> Any:
+    """The resultant of two polynomials in a root, which vanishes where they have one in common."""
+    import sympy as sp
+
+    symbols = sorted((one.free_symbols | other.free_symbols) - {root}, key=str)
+    domain = sp.QQ.frac_field(*symbols, order=LEX) if symbols else sp.QQ
+    return sp.fraction(sp.together(sp.Poly(one, root, domain=domain).resultant(sp.Poly(other, root, domain=domain))))[0]
 
 
 def _others(state: Mapping[Any, Any], along: Any) -> dict[Any, Any]:

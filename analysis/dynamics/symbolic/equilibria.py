@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.symbolic.algebra import Solutions, solve_polynomials
+from analysis.dynamics.symbolic.effort import bounded_effort, check_size
 from analysis.dynamics.symbolic.expressions import root_of, tidied
 from analysis.dynamics.symbolic.fields import SymbolicField, aligned, symbolic_field, text
 from analysis.dynamics.validated.ball_operations import flint
@@ -83,6 +84,7 @@ class ExactEquilibria(NamedTuple):
         return aligned([f"p_{{{k + 1}}}" for k in range(len(shown))], shown)
 
 
+@bounded_effort()
 def exact_equilibria(system: AbstractFlow | AbstractMap, *, state: Any = None) -> ExactEquilibria:
     """Compute all equilibria of a rational flow, or all fixed points of a rational map, with proof.
 
@@ -126,6 +128,7 @@ def exact_equilibria(system: AbstractFlow | AbstractMap, *, state: Any = None) -
 
 def _factors(solved: Solutions) -> list[Any]:
     """Irreducible factors of the minimal polynomial, with the same domain."""
+    check_size(solved.minimal.as_expr())
     return [factor for factor, _ in solved.minimal.factor_list()[1]]
 
 
@@ -335,6 +338,7 @@ def with_parameters(field: SymbolicField, kept: Sequence[str] | None) -> Symboli
     return field.at(kept=[str(symbol) for symbol in field.values] if kept is None else kept)
 
 
+@bounded_effort()
 def formulas(field: SymbolicField) -> EquilibriumFormulas:
     """Solve for the equilibria of a field."""
     above, below = field.numerators("equilibria")

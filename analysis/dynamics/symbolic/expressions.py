@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from analysis.dynamics.symbolic.effort import LEX, check_size
+
 
 def factors_with(e: Any, states: set[Any]) -> list[Any]:
     """Factors of an expression that depend on some symbols and may vanish."""
     import sympy as sp
 
-    above = sp.fraction(sp.together(e))[0]
+    above = check_size(sp.fraction(sp.together(e))[0])
     return [factor for factor, _ in sp.factor_list(above)[1] if factor.free_symbols & states and not factor.is_nonzero]
 
 
@@ -34,6 +36,7 @@ def tidied(e: Any) -> Any:
     """The shorter one of an expression and of its simplifications."""
     import sympy as sp
 
+    check_size(e)
     quick = [sp.expand(e), sp.factor(e), sp.cancel(e)] if e.is_rational_function() else [e, sp.factor(e)]
     return min(quick, key=sp.count_ops)
 
@@ -42,7 +45,7 @@ def simplified(e: Any) -> Any:
     """Cancel common factors; functions count as symbols."""
     import sympy as sp
 
-    return sp.cancel(sp.together(e))
+    return sp.cancel(sp.together(check_size(sp.sympify(e))), order=LEX)
 
 
 def root_of(e: Any) -> Any:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from analysis.dynamics.symbolic.effort import LEX, bounded_effort
 from analysis.dynamics.symbolic.equilibria import free_parameters, with_parameters
 from analysis.dynamics.symbolic.fields import SymbolicField, aligned, symbolic_field, text
 from dynsim._core.printing import one_line
@@ -40,6 +41,7 @@ class ConservedPolynomials(NamedTuple):
         return aligned([f"H_{{{k + 1}}}" for k in range(len(self.found))], self.found)
 
 
+@bounded_effort()
 def conserved_polynomials(
     system: AbstractFlow | AbstractMap,
     degree: int = 4,
@@ -86,7 +88,7 @@ def _conserved(field: SymbolicField, degree: int) -> list[Any]:
     parameters = sorted(free_parameters(field), key=str)
     special = {p: sp.Rational(101 + 37 * k, 53 + 10 * k) for k, p in enumerate(parameters)}
     fixed = field._replace(right=tuple(e.subs(special) for e in field.right))
-    domain = sp.QQ.frac_field(*parameters) if parameters else sp.QQ
+    domain = sp.QQ.frac_field(*parameters, order=LEX) if parameters else sp.QQ
     for d in range(1, degree + 1):
         powers = [m for m in itertools.product(range(d + 1), repeat=len(field.states)) if 0 < sum(m) <= d]
         powers.sort(key=lambda m: (sum(m), m))

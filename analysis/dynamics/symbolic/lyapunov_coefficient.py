@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from analysis.dynamics.symbolic.effort import bounded_effort
 from analysis.dynamics.symbolic.expressions import simplified, tidied
 from analysis.dynamics.symbolic.fields import SymbolicField, symbolic_field, text
 from dynsim._core.printing import one_line
@@ -82,6 +83,7 @@ def first_lyapunov_coefficient(flow: AbstractFlow, at: Sequence[Any] | None = No
     return coefficient(field, at)
 
 
+@bounded_effort()
 def coefficient(field: SymbolicField, at: Sequence[Any] | None = None) -> LyapunovFormula:
     """Derive the coefficient of a planar field at a state."""
     import sympy as sp

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from analysis.dynamics.symbolic.effort import bounded_effort
 from analysis.dynamics.symbolic.expressions import factors_with, solved_for
 from analysis.dynamics.symbolic.fields import SymbolicField, aligned, symbolic_field, text
 from dynsim._core.printing import one_line
@@ -72,6 +73,7 @@ def nullcline_formulas(flow: AbstractFlow) -> Nullclines:
     return Nullclines(nullclines(field))
 
 
+@bounded_effort()
 def nullclines(field: SymbolicField) -> tuple[Nullcline, ...]:
     """The parts of the nullclines of a planar field."""
     x, y = field.states

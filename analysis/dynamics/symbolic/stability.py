@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from analysis.dynamics.symbolic.effort import bounded_effort
 from analysis.dynamics.symbolic.expressions import tidied
 from analysis.dynamics.symbolic.fields import SymbolicField, aligned, symbolic_field, text
 from dynsim._core.printing import one_line
@@ -45,6 +46,7 @@ class StabilityConditions(NamedTuple):
         return f"{first}\n{aligned([latex(e) for e in self.conditions], [Integer(0)] * len(self.conditions), '>')}"
 
 
+@bounded_effort()
 def routh_hurwitz_conditions(
     system: AbstractFlow | AbstractMap, at: Sequence[Any] | None = None, *, state: Any = None
 ) -> StabilityConditions:

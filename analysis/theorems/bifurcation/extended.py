@@ -21,8 +21,10 @@ BITS, TERMS = 256, 8
 """Precision of the balls, in which sums and products of a few binary fractions are exact, and terms of their series."""
 
 
-def forms_of(parameters: Sequence[Parameter], dimension: int, theorem: str, *, is_map: bool = False) -> Forms:
-    """The derivatives of the field of a flow, or the step of a map, as a function of the state and the parameters.
+def forms_of(
+    parameters: Sequence[Parameter], dimension: int, theorem: str, *, is_map: bool = False, steps: int = 1
+) -> Forms:
+    """The derivatives of the field of a flow, or of steps of a map, as a function of the state and the parameters.
 
     Raises:
         ValueError: for a system of another kind, naming the theorem, or parameters that are not of one system.
@@ -37,8 +39,11 @@ def forms_of(parameters: Sequence[Parameter], dimension: int, theorem: str, *, i
         x, system = z[:dimension], first.at(z[dimension])
         for k, one in enumerate(parameters[1:], dimension + 1):
             system = with_parameter(one.take, system, z[k])
-        value = system.step(jnp.zeros((), int), x) if is_map else system.vector_field(jnp.zeros(()), x)
-        return jnp.reshape(value, (dimension,))
+        if not is_map:
+            return jnp.reshape(system.vector_field(jnp.zeros(()), x), (dimension,))
+        for _ in range(steps):
+            x = jnp.reshape(system.step(jnp.zeros((), int), x), (dimension,))
+        return x
 
     return Forms(field, dimension + len(parameters))
 

@@ -5,12 +5,12 @@ import numpy as np
 from analysis.dynamics.validated.balls import balls
 from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
+from analysis.theorems.bifurcation.cycles import CycleForms
 from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, inner, real_parts, shifted, solved
 from analysis.theorems.bifurcation.extended import (
     BITS,
     TERMS,
     ExtendedSystem,
-    forms_of,
     largest,
     located,
     no_zero,
@@ -35,16 +35,19 @@ OTHERWISE = "the point is no generic flip"
 
 @checked
 @arithmetic(BITS, TERMS)
-def flip(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
+def flip(parameter: Parameter, value: float, near: ArrayLike, *, period: int = 1) -> Conditions:
     """Check the conditions of a period doubling (flip) of a map near a point: multiplier -1, speed, cubic coefficient.
 
-    The point is certified as a regular zero of f = x, A q = -q for the state, the parameter and the eigenvector. On the
-    centre manifold the map is u to -u + cubic u^3 + ..., for |q| = <p, q> = 1.
+    The point is certified as a regular zero of f = x, A q = -q for the state, the parameter and the eigenvector, and
+    for a cycle of the same equations with the iterate f^period. On the centre manifold the iterate is u to
+    -u + cubic u^3 + ..., for <p, q> = 1 and |q|^2 with the mean 1 along the cycle, so that the number is the same at
+    all of its points.
 
     Args:
         parameter: a map with the parameter.
         value: the parameter near the bifurcation.
-        near: the fixed point near the bifurcation, (n,).
+        near: the fixed point, or a point of the cycle, near the bifurcation, (n,).
+        period: the number of points of the cycle.
 
     Raises:
         ValueError: for bad input, or a map that balls cannot enclose.
@@ -62,7 +65,8 @@ def flip(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     """
     at, start = point("near", near), float(real("value", value))
     n = len(at)
-    forms = forms_of((parameter,), n, "the theorem on period doubling", is_map=True)
+    cycle = CycleForms(parameter, n, "the theorem on period doubling", period)
+    forms = cycle.forms
     A = numbers(forms.jacobian(balls([*at, start])))[:, :n]
     q = np.linalg.svd(A + np.eye(n))[2][-1]
     k = largest(q)
@@ -72,20 +76,24 @@ def flip(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
         return joined(along(forms, x) - x[:n], along(forms, x, q) + q, q[k : k + 1] - 1.0)
 
     z = zero_near(ExtendedSystem(forms, equations), np.concatenate([at, [start], q / q[k]]))
-    words, sense = "a simple multiplier is -1", "f = x, A q = -q"
-    follows, found = "a cycle of period two leaves the fixed point", {}
+    words, sense = "a simple multiplier is -1", f"{cycle.equation}, A q = -q"
+    follows, found = f"a cycle of twice the period leaves the {cycle.object}", {}
     if z is None:
         return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
     x, q = z[: n + 1], z[n + 1 :]
     A, where = forms.jacobian(x), numbers(x)
     null = NullSpace(shifted(A[:, :n], -1), q)
     place = located(sense, where, [parameter])
-    rows = [different_from_zero(words, place, null.determinant), others(A[:, :n], [1], is_map=True)]
+    rows = [
+        *cycle.least_period(x),
+        different_from_zero(words, place, null.determinant),
+        others(A[:, :n], [1], is_map=True),
+    ]
     try:
         M = A - balls(np.eye(n, n + 1))
         speed = rate(forms, x, M, null).real
         h = real_parts(solved(complexes(M[:, :n]), forms(x, q, q)))
-        cubic = inner(null.p, forms(x, q, q, q) / 6 - forms(x, q, h) / 2).real / null.size
+        cubic = inner(null.p, forms(x, q, q, q) / 6 - forms(x, q, h) / 2).real / cycle.mean_square(x, null.q)
         rows += [
             different_from_zero("the multiplier crosses -1", "d mu / da != 0", speed),
             different_from_zero(
@@ -94,7 +102,9 @@ def flip(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
         ]
         found = {parameter.name: float(where[n]), "cubic": float(cubic.mid()), "speed": float(speed.mid())}
         side, kind = ("supercritical", "stable") if bool(cubic > 0) else ("subcritical", "unstable")
-        follows = f"a {side} flip: a cycle of period two, {kind} on the centre manifold, leaves the fixed point"
+        twice = "two" if cycle.period == 1 else 2 * cycle.period
+        doubled = f"a cycle of period {twice}, {kind} on the centre manifold"
+        follows = f"a {side} flip: {doubled}, leaves the {cycle.object}"
     except ZeroDivisionError:
         rows += undefined(rows)
     return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

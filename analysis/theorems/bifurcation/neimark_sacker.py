@@ -8,12 +8,12 @@ from analysis.dynamics.validated.balls import balls
 from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.centre_manifold import centre_manifold
+from analysis.theorems.bifurcation.cycles import CycleForms
 from analysis.theorems.bifurcation.eigenspaces import NullSpace, complexes, imaginary_unit, shifted
 from analysis.theorems.bifurcation.extended import (
     BITS,
     TERMS,
     ExtendedSystem,
-    forms_of,
     located,
     no_zero,
     numbers,
@@ -37,17 +37,19 @@ OTHERWISE = "the point is no generic Neimark-Sacker point"
 
 @checked
 @arithmetic(BITS, TERMS)
-def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
+def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike, *, period: int = 1) -> Conditions:
     """Check the conditions of a Neimark-Sacker bifurcation of a map: an invariant circle leaves a fixed point.
 
     The point is certified as a regular zero of f = x, A q = mu q, |mu| = 1 for the state, the parameter, the
-    eigenvector and the multiplier. On the centre manifold the map is w to mu w (1 + d |w|^2) + ..., for
-    |q| = <p, q> = 1, and the number `cubic` is the real part of d.
+    eigenvector and the multiplier, and for a cycle of the same equations with the iterate f^period. On the centre
+    manifold the iterate is w to mu w (1 + d |w|^2) + ..., for <p, q> = 1 and |q|^2 with the mean 1 along the cycle, so
+    that the number `cubic`, the real part of d, is the same at all of its points.
 
     Args:
         parameter: a map of at least two components with the parameter.
         value: the parameter near the bifurcation.
-        near: the fixed point near the bifurcation, (n,).
+        near: the fixed point, or a point of the cycle, near the bifurcation, (n,).
+        period: the number of points of the cycle.
 
     Raises:
         ValueError: for bad input, no complex pair of multipliers nearby, or a map that balls cannot enclose.
@@ -65,7 +67,8 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Condi
     """
     at, start = point("near", near), float(real("value", value))
     n = len(at)
-    forms = forms_of((parameter,), n, NAME, is_map=True)
+    cycle = CycleForms(parameter, n, NAME, period)
+    forms = cycle.forms
     pair, q, k = nearest_pair(numbers(forms.jacobian(balls([*at, start])))[:, :n], is_map=True)
 
     def equations(z: Varying) -> Varying:
@@ -75,8 +78,9 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Condi
 
     guess = np.concatenate([at, [start], np.real(q), np.imag(q), [pair.real, pair.imag]])
     z = zero_near(ExtendedSystem(forms, equations), guess)
-    words, sense = "a simple pair of multipliers is on the unit circle", "f = x, A q = mu q, |mu| = 1"
-    follows, found = "an invariant circle leaves the fixed point", {}
+    words, sense = "a simple pair of multipliers is on the unit circle", f"{cycle.equation}, A q = mu q, |mu| = 1"
+    circles = "an invariant circle" if cycle.period == 1 else f"a cycle of {cycle.period} circles"
+    follows, found = f"{circles} leaves the {cycle.object}", {}
     if z is None:
         return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
     x, i = z[: n + 1], imaginary_unit()
@@ -86,6 +90,7 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Condi
     place = f"{located(sense, where, [parameter])}, mu = exp({turn:.8g} i)"
     gap = functools.reduce(lambda a, b: a.min(b), [abs(mu**power - 1) for power in range(1, 5)])
     rows = [
+        *cycle.least_period(x),
         different_from_zero(words, place, null.determinant * z[-1]),
         others(A[:, :n], [-2 * z[-2], 1], is_map=True),
         different_from_zero("no strong resonance", "mu^k != 1 for k = 1, 2, 3, 4", gap),
@@ -93,7 +98,7 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Condi
     try:
         value_of = lambda j, k: mu**j * mu.conjugate() ** k
         c1 = centre_manifold(forms, x, A[:, :n], null, value_of, 3)[1][0]
-        cubic = (mu.conjugate() * c1).real / null.size
+        cubic = (mu.conjugate() * c1).real / cycle.mean_square(x, null.q)
         speed = (mu.conjugate() * rate(forms, x, A - balls(np.eye(n, n + 1)), null)).real
         rows += [
             different_from_zero("the pair crosses the unit circle", "d |mu| / da != 0", speed),
@@ -101,8 +106,8 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike) -> Condi
         ]
         found = {parameter.name: float(where[n]), "cubic": float(cubic.mid()), "speed": float(speed.mid())}
         side, kind = ("supercritical", "stable") if bool(cubic < 0) else ("subcritical", "unstable")
-        circle = f"an invariant circle, {kind} on the centre manifold, leaves the fixed point"
-        follows = f"a {side} Neimark-Sacker bifurcation: {circle}"
+        born = f"{circles}, {kind} on the centre manifold, leaves the {cycle.object}"
+        follows = f"a {side} Neimark-Sacker bifurcation: {born}"
     except ZeroDivisionError:
         rows += undefined(rows)
     return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

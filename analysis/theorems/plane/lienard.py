@@ -6,8 +6,11 @@ import numpy as np
 
 from analysis.theorems.algebra import rational
 from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known
-from analysis.theorems.fields import field_of
+from analysis.theorems.fields import field_of, smooth
+from analysis.theorems.plane.smooth_oscillator import conditions_of, oscillator_of
+from analysis.theorems.subdivision import BUDGET
 from dynsim._core.checked import checked
+from dynsim._core.validation import number
 from dynsim.systems.base import AbstractFlow
 
 NAME = "Lienard's theorem"
@@ -18,18 +21,21 @@ SOURCE = (
 
 
 @checked
-def lienard(flow: AbstractFlow) -> Conditions:
+def lienard(flow: AbstractFlow, *, reach: float | None = None, budget: int = BUDGET) -> Conditions:
     """Check whether Lienard's theorem gives exactly one periodic orbit, which attracts, of x'' + f(x) x' + g(x) = 0.
 
-    The flow has two components, either x' = y, y' = -f(x) y - g(x), or x' = c y - F(x), y' = -g(x) / c with the
+    The flow has two components, either x' = c y, y' = -f(x) y - g(x) / c, or x' = c y - F(x), y' = -g(x) / c with the
     integral F of f and c > 0. For polynomials f and g all conditions are decided exactly on the whole line, by counting
-    roots with Sturm's theorem; other functions stay undecided.
+    roots with Sturm's theorem. Other smooth functions are enclosed by intervals up to a reach; beyond it signs follow
+    from enclosures on [reach, oo], in 1/x, or of derivatives, and stay undecided if none of these decides.
 
     Args:
         flow: a flow of two components, autonomous, such as `ds.system("x'' = mu*(1 - x^2)*x' - x", mu=1.0)`.
+        reach: the largest |x| that counts as near, for functions that are no polynomials; by default several are tried.
+        budget: largest number of boxes for each condition that is decided by intervals.
 
     Raises:
-        ValueError: for a map, a curved space, or a field that depends on time.
+        ValueError: for a map, a curved space, a field that depends on time, or one that intervals cannot enclose.
 
     Source: S. Strogatz, Nonlinear Dynamics and Chaos, Westview 2015, section 7.4; L. Perko, Differential Equations and
     Dynamical Systems, Springer 2001, section 3.8, theorem 1.
@@ -40,11 +46,22 @@ def lienard(flow: AbstractFlow) -> Conditions:
         >>> found = lienard(ds.system("x'' = mu*(1 - x^2)*x' - x", mu=5.0))
         >>> found.applies, round(found.numbers["a"], 6)
         (True, 1.732051)
+        >>> lienard(ds.system("x'' = (1 - x^2)*x' - sinh(x)")).applies
+        True
     """
     field = field_of(flow, 2, NAME)
+    far = None if reach is None else number("reach", reach)
     form, F, g = _lienard_form(rational(field, 2))
-    words, sense = "the flow is a Lienard system", "x'' + f(x) x' + g(x) = 0 with polynomials f and g"
-    rows, numbers = [known(words, sense, form)], {}
+    numbers: dict[str, float] = {}
+    if form is None:
+        row, found = oscillator_of(field)
+        rows = [row]
+        if row.status != FAILS:
+            more, numbers = conditions_of(found, far, budget)
+            rows += [smooth(field, 2), *more]
+    else:
+        words, sense = "the flow is a Lienard system", "x'' + f(x) x' + g(x) = 0 with polynomials f and g"
+        rows = [known(words, sense, form)]
     if form:
         positive, zero = _one_positive_zero(F)
         rows += [

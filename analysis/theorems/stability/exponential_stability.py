@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.theorems.boundary import kept_in_box
 from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known, together
-from analysis.theorems.definite import above, core_of, definite, largest_level, without_box
+from analysis.theorems.definite import above, core_of, definite, largest_level, stationary, without_box
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.regions import Region, as_region, point
@@ -77,7 +77,7 @@ def exponential_stability(
         smooth_both(field, height, n),
         *kept_in_box(where, budget),
         vanishes("the point is an equilibrium", "f(x*) = 0", field, at),
-        vanishes("V is stationary there", "grad V(x*) = 0", jax.grad(height), at),
+        stationary(height, at),
         *(row for row, _ in bounds),
     )
     numbers = {}

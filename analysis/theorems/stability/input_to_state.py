@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.theorems.boundary import kept_in_box
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, together
-from analysis.theorems.definite import BESIDE, above, core_of, definite, largest_level
+from analysis.theorems.definite import BESIDE, above, core_of, definite, largest_level, stationary
 from analysis.theorems.driven import driven_field, lengthened
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import smooth
@@ -88,6 +88,7 @@ def input_to_state(
         smooth(lambda z: jnp.append(field(z), V_of(z)), n + 1, "the field with V"),
         *kept_in_box(where, budget),
         vanishes("the point is an equilibrium without input", "f(x*, 0) = 0", field, still),
+        stationary(height, at),
         together("V is larger elsewhere", "V(x) > V(x*)", definite(height, where, near, budget)),
         together("V falls unless the input is large", f"V' <= -{falling:g} V + {factor:g} u^2", falls),
         Hypothesis("the input does not drive states out of the region", "gain / rate max u^2 < c",

@@ -1,21 +1,26 @@
 """LaSalle's theorem: a function that does not grow leads all solutions to the largest invariant set where it rests."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.theorems.algebra import is_zero
 from analysis.theorems.boundary import bounded, pointing_inwards
 from analysis.theorems.conditions import UNDECIDED, Conditions, Hypothesis, decided, known, together
+from analysis.theorems.definite import BESIDE
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth
 from analysis.theorems.matrices import leading_minors
 from analysis.theorems.quadratic import lyapunov_matrix
-from analysis.theorems.regions import Region, as_region, box, point, written
-from analysis.theorems.subdivision import BUDGET, positive
+from analysis.theorems.regions import Condition, Region, as_region, box, point, written
+from analysis.theorems.stability.rest_lines import RestLine
+from analysis.theorems.subdivision import BUDGET, Decision, positive
 from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function, integer, number
@@ -23,6 +28,8 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 SOURCE = "H. Khalil, Nonlinear Systems, Prentice Hall 2002, theorem 4.4"
+FOLLOWS = "every solution from the region tends to one of the equilibria given"
+OTHERWISE = "solutions from the region need not tend to the equilibria given"
 
 
 @checked
@@ -34,6 +41,7 @@ def lasalle(
     *,
     derivatives: int = 2,
     cut: float | None = None,
+    rests_along: ArrayLike | None = None,
     budget: int = BUDGET,
 ) -> Conditions:
     """Check whether all solutions from a region tend to given equilibria, by LaSalle's theorem.
@@ -49,6 +57,8 @@ def lasalle(
         derivatives: number of further derivatives of V' along solutions that are used.
         cut: radius of the balls about the equilibria in which the quadratic function is used; by default an
             eightieth of the region's least side.
+        rests_along: the direction of a line through the only equilibrium on which V' is zero, (n,), if there is one.
+            Then V' is shown to be negative beside the line, and solutions to leave it.
         budget: largest number of boxes for each condition.
 
     Raises:
@@ -79,9 +89,10 @@ def lasalle(
     rates = [_along(height, field)]
     for _ in range(integer("derivatives", derivatives, least=0)):
         rates.append(_along(rates[-1], field))
+    if rests_along is not None:
+        return _with_line(flow, field, height, where, rest, rests_along, budget)
     away = functools.reduce(lambda part, at: part.without(at, size), rest, where)
     moves = positive(lambda x: jnp.stack([s * rate(x) for rate in rates for s in (1.0, -1.0)]), away, budget=budget)
-    falls = positive(lambda x: -rates[0](x), where, strictly=False, budget=budget)
     return Conditions(
         "LaSalle's theorem",
         SOURCE,
@@ -89,14 +100,56 @@ def lasalle(
             smooth(lambda x: jnp.append(field(x), height(x)), n, "the field with V"),
             *bounded(where, budget),
             pointing_inwards(field, where, strictly=False, budget=budget),
-            decided("V does not grow along solutions", "grad V . f <= 0", falls),
+            decided("V does not grow along solutions", "grad V . f <= 0", _not_growing(rates[0], where, rest, budget)),
             decided("no solution stays where V rests, away from the equilibria", "V', V'', ... are not all 0", moves),
             *(row for at in rest for row in _alone(field, at, size, budget)),
         ),
-        "every solution from the region tends to one of the equilibria given",
-        "solutions from the region need not tend to the equilibria given",
-        where, flow,
+        FOLLOWS, OTHERWISE, where, flow,
     )  # fmt: skip
+
+
+def _with_line(
+    flow: AbstractFlow, field: Field, height: Condition, where: Region, rest: list[np.ndarray], given: Any, budget: int
+) -> Conditions:
+    """The conditions if V rests on a line through the only equilibrium."""
+    n, direction = where.dimension, point("rests_along", given, where.dimension)
+    if len(rest) != 1 or not np.any(direction):
+        raise ArgumentError("rests_along", "be a direction through the only equilibrium", f"is {direction.tolist()}")
+    line = RestLine(rest[0], direction, where)
+    levels = [is_zero(lambda x, g=g: jax.grad(lambda y: jnp.reshape(g(y), ()) + height(y))(x), n) for g in where.inside]
+    if all(levels) and levels and not where.has_faces:
+        inwards = known("the field points into the region on its boundary", "the region is a sublevel set of V", True)
+    else:
+        inwards = pointing_inwards(field, where, strictly=False, budget=budget)
+    rows = (
+        smooth(lambda x: jnp.append(field(x), height(x)), n, "the field with V"), *bounded(where, budget), inwards,
+        vanishes("the point is an equilibrium", "f(x*) = 0", field, rest[0]),
+        *line.falls(_along(height, field), budget), line.is_left(field, budget),
+    )  # fmt: skip
+    return Conditions("LaSalle's theorem", SOURCE, rows, FOLLOWS, OTHERWISE, where, flow)
+
+
+def _not_growing(rate: Condition, where: Region, rest: list[np.ndarray], budget: int) -> Decision:
+    """Decide whether V does not grow, also in coordinates about each equilibrium, in which squares cancel exactly."""
+    found = positive(lambda x: -rate(x), where, strictly=False, budget=min(budget, BESIDE))
+    for at in rest:
+        if found.status == "undecided":
+            inside = tuple(lambda u, g=g, at=at: g(at + u) for g in where.inside)
+            moved = dataclasses.replace(where, sides=_moved(where.sides, at), inside=inside)
+            other = positive(lambda u, at=at: -rate(at + u), moved, strictly=False, budget=budget)
+            if other.status != "undecided":
+                witness = None if other.witness is None else other.witness + at
+                found = other._replace(witness=witness, sign_of=(lambda x: -rate(x), where))
+    return found
+
+
+def _moved(sides: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Sides of a box relative to a point, rounded outwards unless they are exact."""
+    found = sides - at[:, None]
+    for (k, end), value in np.ndenumerate(found):
+        if Fraction(float(sides[k, end])) - Fraction(float(at[k])) != Fraction(float(value)):
+            found[k, end] = np.nextafter(value, np.inf if end else -np.inf)
+    return found
 
 
 def _along(value: Callable[[Any], Any], field: Field) -> Callable[[Any], Any]:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from analysis.theorems.boundary import kept_in_box
 from analysis.theorems.conditions import Conditions, together
-from analysis.theorems.definite import above, core_of, definite, largest_level
+from analysis.theorems.definite import above, core_of, definite, largest_level, stationary
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import field_of, smooth_both
 from analysis.theorems.regions import Region, as_region, point
@@ -76,7 +76,7 @@ def lyapunov(
         smooth_both(field, height, n),
         *kept_in_box(where, budget),
         vanishes("the point is an equilibrium", "f(x*) = 0", field, at),
-        vanishes("V is stationary there", "grad V(x*) = 0", jax.grad(height), at),
+        stationary(height, at),
         together("V is larger elsewhere", "V(x) > V(x*)", grows),
         together(f"V {'does not grow' if semidefinite else 'falls'} along solutions",
                  f"grad V . f {'<=' if semidefinite else '<'} 0 off x*", falls),

@@ -88,7 +88,7 @@ def lyapunov_quadratic(
     row, core = _core(turning, P, at)
     # If the second row holds and P is not positive definite, an eigenvalue has a positive real part.
     rows += [known(POSITIVE, "pivots of P > 0", is_definite(P) or (False if core else None)), row]
-    if core is None or shift or not is_definite(P):
+    if core is None or not is_definite(P):  # it is not with a shift
         return _conditions(flow, rows, None, {})
     slope = lambda x: 2 * (P @ (x - at)) @ field(x)
     most = max(float(far**2 / np.max(np.diag(np.linalg.inv(P)))), core)

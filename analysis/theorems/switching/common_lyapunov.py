@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.theorems.boundary import kept_in_box
 from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known, together
-from analysis.theorems.definite import above, core_of, definite, largest_level
+from analysis.theorems.definite import above, core_of, definite, largest_level, stationary
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.linear import linear_part
@@ -94,7 +95,7 @@ def common_lyapunov(
         rows += _by_squares(height, parts, at)
     else:
         near = core_of(where, at, None)
-        rows += [smooth_both(f, height, n) for f in fields]
+        rows += [*(smooth_both(f, height, n) for f in fields), *kept_in_box(where, budget), stationary(height, at)]
         rows.append(together(UP, "V(x) > V(x*)", definite(height, where, near, budget)))
         for k, f in enumerate(fields, 1):
             fall = lambda x, f=f: -jnp.dot(jax.grad(height)(x), f(x))

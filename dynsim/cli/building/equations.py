@@ -1,5 +1,6 @@
 """Build the system of a command whose name is a text of equations, or a file with one."""
 
+import contextlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,11 @@ ENDINGS = (".ode", ".toml", ".txt", ".xml", ".sbml")
 def is_equations(word: str) -> bool:
     """Whether the name of a system is a text of equations, or a file with one."""
     return word.endswith(ENDINGS) or "=" in word and re.search(r"\.py:\w+$", word) is None
+
+
+def is_code(word: str) -> bool:
+    """Whether the name of a system is that of code, `file.py:name` or `module:name`."""
+    return ":" in word and not is_equations(word)
 
 
 def title(word: str) -> str:
@@ -39,16 +45,23 @@ def has_value(word: str, name: str) -> bool:
     return re.search(rf"(?:^|[\n;,])\s*{re.escape(name)}\s*=", text_of(word)) is not None
 
 
+def unused_options(word: str) -> str:
+    """Names of the options `@` of an `.ode` file that have no effect here, or ""."""
+    from dynsim.equations.files import text_of
+    from dynsim.equations.ode_options import UNUSED
+
+    last = text_of(word).rpartition("\n")[2] if word.endswith(".ode") else ""
+    return last.removeprefix(UNUSED) if last.startswith(UNUSED) else ""
+
+
 def first_value(options: Any, name: str) -> float | None:
-    """The first value of a parameter that an option varies, as in `--parameter mu=0:2`; None if none does."""
+    """The first value of a parameter in an option, as in `--parameter mu=0:2` or `mu=0`; None if no option has one."""
     for value in vars(options).values():
         for word in value if isinstance(value, tuple) else (value,):
-            found = re.match(rf"{re.escape(name)}=([^:,]+)[:,]", word) if isinstance(word, str) else None
+            found = re.match(rf"{re.escape(name)}=([^:,]+)(?:[:,]|$)", word) if isinstance(word, str) else None
             if found:
-                try:
+                with contextlib.suppress(ValueError):
                     return float(found[1])
-                except ValueError:
-                    return None
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from dynsim.cli.parsing.system import SystemOptions
 
+STEP = 0.01  # default step of methods with fixed steps
 DIMENSION = 3  # default dimension of a token, as on the sphere of the papers
 
 
@@ -53,9 +54,10 @@ class Simulate(SystemOptions):
     a map, the number of steps"""
     frames: int = 201
     """number of output times, evenly spaced"""
-    integrator: Literal["diffrax", "scipy", "rkc2", "stiff", "symplectic"] = "diffrax"
-    """the integrator; stiff (implicit) for stiff flows, rkc2 for stiff gradient flows at an rtol of 1e-3 to 1e-6,
-    symplectic (order 4, with `--step-size`) for a Hamiltonian H = T(p) + V(q) with state (q, p)"""
+    integrator: Literal["diffrax", "scipy", "rkc2", "stiff", "symplectic"] | None = None
+    """the integrator, diffrax unless an .ode file has a stiff method; stiff (implicit) for stiff flows, rkc2 for stiff
+    gradient flows at an rtol of 1e-3 to 1e-6, symplectic (order 4, with `--step-size`) for a Hamiltonian
+    H = T(p) + V(q) with state (q, p)"""
     max_steps: int | None = None
     """largest number of steps; by default 100,000 for diffrax and rkc2, 1,000,000 for scipy and stiff"""
     rtol: float | None = None
@@ -67,8 +69,10 @@ class Simulate(SystemOptions):
     calculus: Literal["ito", "stratonovich"] | None = None
     """interpretation of the noise: ito (Euler-Maruyama; the default for terms such as dW1 in equations) or
     stratonovich (Euler-Heun; the default for `--noise`)"""
-    step_size: float = 0.01
-    """largest step with noise, and of the symplectic integrator"""
+    step_size: float | None = None
+    """largest step with noise, and of the symplectic integrator; by default 0.01, or `dt` of an .ode file"""
+    bounds: float | None = None
+    """end the run where a component exceeds this size; by default what `bounds` of an .ode file says, or none"""
     precision: Literal["float64", "float32"] = "float64"
     """floating-point type of the state"""
     density: int | None = None
@@ -105,15 +109,28 @@ class Simulate(SystemOptions):
         return 0.0 if self.begin is None else self.begin, 20.0 if self.end is None else self.end
 
     @property
+    def method(self) -> str:
+        """The integrator as given, or its default."""
+        return self.integrator or "diffrax"
+
+    @property
+    def step(self) -> float:
+        """The step of methods with fixed steps as given, or its default."""
+        return STEP if self.step_size is None else self.step_size
+
+    @property
     def token_dimension(self) -> int:
         """Dimension of a token as given, or its default."""
         return DIMENSION if self.dimension is None else self.dimension
 
 
-def with_times(o: Simulate, system: Any) -> Simulate:
-    """Fill in the times that are not given by those of equations, if these give some."""
+def with_defaults(o: Simulate, system: Any) -> Simulate:
+    """Fill in options that are not given by those that equations give, if these give some."""
     begin, end = {name: ends for name, *ends in getattr(system, "ranges", ())}.get("t", o.times)
-    return dataclasses.replace(o, begin=begin if o.begin is None else o.begin, end=end if o.end is None else o.end)
+    own = dict(getattr(system, "defaults", ()))
+    known: dict[str, Any] = {"begin": begin, "end": end, "integrator": own.get("integrator")}
+    known |= {name: float(own[name]) for name in ("step_size", "bounds") if name in own}
+    return dataclasses.replace(o, **{name: value for name, value in known.items() if getattr(o, name) is None})
 
 
 def with_dimension(o: Simulate) -> Simulate:

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim.cli.building.equations import is_code
 from dynsim.cli.building.flow_options import DIMENSION, Simulate
 from dynsim.cli.parsing.options import typed_as
 from dynsim.cli.parsing.tables import matrix
@@ -45,13 +46,13 @@ def start(o: Simulate, flow: AbstractFlow, member: int) -> jax.Array:
 
 def has_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> bool:
     """Test whether an initial state, the system's declaration or a paper fixes the dimension of the state."""
-    said = bool(o.start) or o.initial.endswith((".npy", ".csv")) or ":" not in o.system
+    said = bool(o.start) or o.initial.endswith((".npy", ".csv")) or not is_code(o.system)
     return said or own_dimension(o, system) is not None
 
 
 def own_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> int | None:
     """Get the state dimension that a user's system declares, or None."""
-    if ":" not in o.system:
+    if not is_code(o.system):
         return None
     if isinstance(system, TokenFlow):
         return system.query_key.shape[-1]

@@ -34,7 +34,7 @@ NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "
 OF_FUNCTIONS = ("names", "units", "space", "map", "breaks", "longest_step")  # options that describe a user's function
 ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
-WITH_TRANSITIONS = ("simulate", "export")  # commands that take hybrid systems
+WITH_TRANSITIONS = ("simulate", "export", "theorem")  # commands that take hybrid systems
 STARTED = ("prototypes", "fast-slow", "master-equation")  # the papers' flows that have options of their own
 
 

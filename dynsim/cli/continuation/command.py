@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dynsim.systems.parameter import Parameter
 
 
+INSIDE = (0.5, 0.25, 0.75)  # where in its range a parameter is tried if neither its own value nor the ends give a start
 SAME = 1e-6  # distance, in units of the map, below which two fixed points are the same; Newton errors are far smaller
 
 
@@ -166,7 +167,7 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
         return diagram_of_limit(o, made, parameter)
     if not o.varied.low <= parameter.value <= o.varied.high:
         parameter = parameter.of(parameter.at(o.varied.low))
-    starts = _starts(o, made._replace(system=parameter.system), parameter, symmetries)
+    parameter, starts = _starts(o, made, parameter, symmetries)
     if isinstance(parameter.system, AbstractFlow):
         check_autonomous("system", parameter, starts[0])
     diagram = bifurcation_diagram(parameter, starts, levels=o.levels, steps=steps, symmetries=symmetries)
@@ -175,42 +176,55 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
     return diagram
 
 
-def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> list[Any]:
-    """Find equilibria or fixed points at the system's own parameter value; raise `ValueError` if there are none."""
-    import jax
+def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> tuple["Parameter", list[Any]]:
+    """Find equilibria or fixed points at the parameter's value, or else at the ends of its range and inside.
+
+    Returns:
+        The parameter, at the value where some were found, and the states.
+
+    Raises:
+        ArgumentError: if there are none at all, or only pseudo-equilibria.
+    """
+    from dynsim.systems.base import AbstractFlow
+
+    if o.start and not o.box:
+        return parameter, [made.begun()]
+    low, high = o.varied.bounds
+    tried = dict.fromkeys((parameter.value, low, high, *(low + (high - low) * part for part in INSIDE)))
+    is_flow = isinstance(parameter.system, AbstractFlow)
+    for value in tried:
+        one = parameter if value == parameter.value else parameter.of(parameter.at(value))
+        at = made._replace(system=one.system)
+        if states := _equilibria(o, at, one, symmetries) if is_flow else _fixed_points(o, at, one):
+            if value != parameter.value:
+                say(f"starts at {parameter.name} = {value:g}")
+            return one, states
+    point = "an equilibrium" if is_flow else "a fixed point"
+    where = "in the box" if o.box else "in the window of the system" if made.box else "on the space"
+    but = f"is not, and none was found {where} at {parameter.name} = {', '.join(f'{v:g}' for v in tried)}"
+    raise ArgumentError("start", f"be given near {point}", but)
+
+
+def _equilibria(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> list[Any]:
+    """Find the equilibria of a flow in the box, or on its space; raise `ValueError` for pseudo-equilibria alone."""
     import jax.numpy as jnp
     import numpy as np
 
     from analysis.dynamics.equilibria.search import find_equilibria
     from dynsim.keys import random_key
-    from dynsim.systems.base import AbstractFlow
 
-    key, alone = random_key(o.seed, "continue"), o.start and not o.box
     box = _box(o, made) if o.box or (made.box and not o.start) else None
-    if isinstance(made.system, AbstractFlow) and not alone:
-        shape = None if box is not None else np.shape(made.begun())
-        gram: Any = (lambda x: jnp.sort((x @ x.T).ravel())) if symmetries else None
-        found = find_equilibria(
-            made.system, key, box=box, shape=shape, num_starts=o.num_starts, symmetries=symmetries, invariant=gram,
-        )  # fmt: skip
-        say(str(found))
-        if not found.found and found.pseudo:
-            must = "have an equilibrium where the field is smooth at the first parameter"
-            raise ArgumentError("system", must, "has only pseudo-equilibria, where trajectories slide: not continued")
-        if not found.found:
-            where = "in the box" if o.box else "in the window of the system" if box is not None else "on the space"
-            raise ArgumentError(
-                "start", "be given near an equilibrium", f"is not, and no isolated equilibrium was found {where}"
-            )
-        return [e.state for e in found.found]
-    if alone:
-        return [made.begun()]
-    keys = jax.random.split(key, o.num_starts)
-    if box is None:
-        shape = np.shape(made.begun())
-        return _fixed_points(parameter, [made.begun(), *(made.system.space.sample(k, shape) for k in keys)])
-    low, high = jnp.asarray(box).T
-    return _fixed_points(parameter, [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys])
+    shape = None if box is not None else np.shape(made.begun())
+    gram: Any = (lambda x: jnp.sort((x @ x.T).ravel())) if symmetries else None
+    found = find_equilibria(
+        parameter.system, random_key(o.seed, "continue"), box=box, shape=shape, num_starts=o.num_starts,
+        symmetries=symmetries, invariant=gram,
+    )  # fmt: skip
+    say(str(found))
+    if not found.found and found.pseudo:
+        must = "have an equilibrium where the field is smooth at the first parameter"
+        raise ArgumentError("system", must, "has only pseudo-equilibria, where trajectories slide: not continued")
+    return [e.state for e in found.found]
 
 
 def _box(o: Continue, made: "Found") -> "np.ndarray":
@@ -226,20 +240,27 @@ def _box(o: Continue, made: "Found") -> "np.ndarray":
     return ends
 
 
-def _fixed_points(parameter: "Parameter", starts: list[Any]) -> list[Any]:
-    """Find the distinct fixed points of a map by Newton's method from given starting points."""
+def _fixed_points(o: Continue, made: "Found", parameter: "Parameter") -> list[Any]:
+    """Find the distinct fixed points of a map by Newton's method from starts in the box, or on its space."""
+    import jax
+    import jax.numpy as jnp
     import numpy as np
 
     from analysis.dynamics.continuation.equilibria import equilibrium_curve
+    from dynsim.keys import random_key
 
+    keys = jax.random.split(random_key(o.seed, "continue"), o.num_starts)
+    if o.box or (made.box and not o.start):
+        low, high = jnp.asarray(_box(o, made)).T
+        starts = [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys]
+    else:
+        starts = [made.begun(), *(made.system.space.sample(k, np.shape(made.begun())) for k in keys)]
     curve = equilibrium_curve(parameter, starts[0])
     found: list[Any] = []
     for start in starts:
         point = curve.at(curve.own(start), curve.value)
         if point is not None and all(np.max(np.abs(np.asarray(point.state) - x)) > SAME for x in found):
             found.append(np.asarray(point.state))
-    if not found:
-        raise ArgumentError("start", "be given near a fixed point", "is not, and no fixed point was found")
     return found if curve.units is None else [curve.units.restored(x) for x in found]
 
 

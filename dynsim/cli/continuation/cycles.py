@@ -40,6 +40,7 @@ def as_in_run(o: Continue, made: "Found") -> "Found":
     Raises:
         ValueError: for a file that holds no run of one trajectory of this system.
     """
+    from dynsim.cli.building.equations import is_code
     from dynsim.cli.building.systems import by_name
     from dynsim.simulation.run_files import load
     from dynsim.simulation.trajectory import Trajectory
@@ -49,7 +50,7 @@ def as_in_run(o: Continue, made: "Found") -> "Found":
 
     try:
         with typed_as(path="from"):
-            run: Any = load(str(o.from_), trust=(o.system,) if ":" in o.system else ())
+            run: Any = load(str(o.from_), trust=(o.system,) if is_code(o.system) else ())
     except ArgumentError as error:
         if "trust" not in error.names:
             raise

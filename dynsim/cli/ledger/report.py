@@ -43,7 +43,8 @@ class Report:
     trials_out: Path | None = None
     """a file to write, with one JSON line per trial: its measurements with verdicts, and its witness"""
     site: Path | None = None
-    """a file to write, with the findings as data for the pages of the documentation (JSON)"""
+    """a file to write, with the findings as data for the pages of the documentation (JSON); the history
+    of findings in a file that is there is continued"""
     readme: Path | None = None
     """a file whose summary between two markers is replaced"""
     force: bool = False
@@ -54,7 +55,7 @@ def main(words: Sequence[str]) -> int:
     """Check the claims that have no kept result, and write the ledger."""
     o = parse(Report, words, "report")
     from analysis.experiments import use_results
-    from analysis.findings_file import findings_json
+    from analysis.findings_file import findings_json, former_findings
     from analysis.json_types import json_rows
     from analysis.report import (
         check_readme,
@@ -78,6 +79,7 @@ def main(words: Sequence[str]) -> int:
     use_results(o.results)
     check_work(o.trials, o.jobs)
     check_outputs(o.force, json=o.json, markdown=o.markdown, trials_out=o.trials_out, site=o.site)
+    former = None if o.site is None else former_findings(o.site, "site")
     if o.readme is not None:
         check_readme(o.readme)
     use_one_thread()
@@ -108,7 +110,7 @@ def main(words: Sequence[str]) -> int:
     if o.markdown is not None:
         write_atomically(o.markdown, markdown(ledger, lines))
     if o.site is not None:
-        write_atomically(o.site, findings_json(ledger, lines, today, o.seed))
+        write_atomically(o.site, findings_json(ledger, lines, today, o.seed, former))
     if o.readme is not None:
         update_readme(o.readme, text)
     if o.trials_out is not None:

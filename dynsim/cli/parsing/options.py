@@ -19,6 +19,25 @@ Options = TypeVar("Options")
 
 OUT_ENDINGS = (".npz", ".csv", ".parquet")
 """Endings of the file of `--out` where the result can also be written as a table."""
+SAME_MEANING = (
+    ("end", "duration", "longest", "time", "horizon", "t-end", "tend", "t-max", "tmax", "t-final", "tf", "until"),
+    ("begin", "t-start", "t-begin", "t0", "t-min"),
+    ("start", "x0", "y0", "u0", "ic", "init", "initial", "initial-state", "initial-condition"),
+    ("figure", "fig", "plot", "image", "output", "save", "pdf", "png", "svg"),
+    ("out", "output", "save", "csv", "table", "export", "data"),
+    ("box", "bounds", "limits", "lim", "region", "domain", "xlim", "ylim", "range"),
+    ("shape", "grid", "resolution", "n", "size"),
+    ("frames", "points", "samples", "n-points", "num", "num-points", "n"),
+    ("count", "returns", "members", "iterations", "iterates", "crossings", "n-points", "num"),
+    ("integrator", "solver", "scheme", "algorithm", "method"),
+    ("step-size", "longest-step", "step", "dt", "max-step", "h"),
+    ("transient", "burn-in", "burnin", "discard", "skip", "settle", "warmup"),
+    ("rtol", "reltol", "rel-tol", "relative-tolerance", "tol", "tolerance", "eps"),
+    ("atol", "abstol", "abs-tol", "absolute-tolerance"),
+    ("parameter", "against", "vary", "param", "par", "free"),
+    ("angle", "periodic", "wrap", "wrapped", "mod", "torus"),
+)
+"""Words that mean the same: for an unknown option, the first word of its row that the command knows is advised."""
 SEEDS = 2**63  # seeds are below this, because random keys take 63 bits
 
 
@@ -137,9 +156,10 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
 
 
 def nearest_option(word: str, names: Iterable[str]) -> str:
-    """Build a hint with the option or parameter whose name is closest to `word`, spelled with two dashes."""
-    dashed = {name.replace("_", "-") for name in names}
-    return nearest(word.lstrip("-").replace("_", "-"), dashed, prefix="--")
+    """Build a hint with the option that means the same as `word`, or whose name is closest, spelled with two dashes."""
+    dashed, bare = {name.replace("_", "-") for name in names}, word.lstrip("-").replace("_", "-")
+    alike = next((k for words in SAME_MEANING if bare.lower() in words for k in words if k in dashed), None)
+    return f", did you mean `--{alike}`?" if alike else nearest(bare, dashed, prefix="--")
 
 
 def refuse_unused(options: Any, unused: Iterable[str], where: str) -> None:

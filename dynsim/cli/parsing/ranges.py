@@ -1,5 +1,6 @@
 """Parse parameter ranges of the command line: NAME=LOW:HIGH, or NAME=LOW:HIGH:COUNT for values on a grid."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,3 +75,12 @@ def parameter_values(word: str, count: int, system: Any, argument: str) -> tuple
     if np.ndim(leaf):
         raise ArgumentError(argument, "name a parameter that is one number", f"`{name}` has shape {np.shape(leaf)}")
     return name, values
+
+
+def check_times(begin: float, end: float) -> None:
+    """Raise `ValueError` for times that are not finite, or are the same."""
+    for name, time in (("begin", begin), ("end", end)):
+        if not math.isfinite(time):
+            raise ArgumentError(name, "be a finite number", f"is {time}")
+    if end == begin:
+        raise ArgumentError("end", f"differ from the initial time, {begin:g}", f"is {end:g}")

@@ -95,9 +95,9 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
 def _integrator(o: Simulate) -> AbstractIntegrator:
     """Build the integrator; large tolerances use a third-order solver, which holds half as many states."""
     rtol = RTOL if o.rtol is None else o.rtol
-    if o.integrator == "diffrax" and rtol >= LOW_ORDER:
+    if o.method == "diffrax" and rtol >= LOW_ORDER:
         return dataclasses.replace(integrator("diffrax", rtol, o.max_steps, o.atol), solver=dfx.Bosh3())
-    return integrator(o.integrator, rtol, o.max_steps, o.atol)
+    return integrator(o.method, rtol, o.max_steps, o.atol)
 
 
 def told(masses: np.ndarray, t: float) -> str:

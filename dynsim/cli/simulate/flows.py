@@ -1,7 +1,6 @@
 """`dynsim simulate SYSTEM`: simulate one trajectory or an ensemble of a flow, or iterate a map."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dynsim.cli.building.equations import is_equations, title
-from dynsim.cli.building.flow_options import Simulate, with_dimension, with_times
+from dynsim.cli.building.equations import is_code, is_equations, title, unused_options
+from dynsim.cli.building.flow_options import Simulate, with_defaults, with_dimension
 from dynsim.cli.building.own_code import check_function
 from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
 from dynsim.cli.building.systems import found, warn_below_zero
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as, warn
 from dynsim.cli.parsing.outputs import write_out
+from dynsim.cli.parsing.ranges import check_times
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
+from dynsim.cli.simulate.bounds import NAME, Bounded, check_bounds, first_beyond, tell_bounds, times_within
 from dynsim.cli.simulate.ensembles import many, measurements
 from dynsim.cli.simulate.events import MOST as MOST_EVENTS
 from dynsim.cli.simulate.events import event_table, events_of, tell_events, tell_times
@@ -72,7 +73,9 @@ def main(words: Sequence[str]) -> int:
     check_sizes(o)
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie, events_out=o.events_out)
     flow, given, hybrid = named(o, asked)
-    o = with_times(o, flow)
+    o = with_defaults(o, flow)
+    if is_equations(o.system) and (without := unused_options(o.system)):
+        say(f"options of the file that are not used: {without}")
     if asked.dimension is None:
         o = dataclasses.replace(o, dimension=own_dimension(o, flow) or o.dimension)
     refuse_unused(asked, unused(o, flow), f"for `{o.system}` with these options, on which it has no effect")
@@ -80,12 +83,14 @@ def main(words: Sequence[str]) -> int:
         refuse_unused(o, WITHOUT_TRANSITIONS, "for equations with transitions `when(...)`")
     if isinstance(flow, AbstractMap):
         refuse_unused(asked, ("begin",), "for a map")
-    check_times(o)
+    check_times(*o.times)
     check_direction(o, flow, hybrid)
-    check_noise(o, flow, density=densities.wanted(o))
+    check_noise(asked, flow, density=densities.wanted(o))
+    if o.members > 1 or densities.wanted(o):
+        refuse_unused(asked, ("bounds",), "for an ensemble, or where the density is kept")
     if isinstance(flow, AbstractMap):
         assert given is not None  # a map has a start, or is refused
-        return steps(o, flow, given)
+        return steps(asked, o, flow, given)
     if told := factor(o, flow):
         say(told)
     x = start(o, flow, 0) if given is None else given
@@ -96,13 +101,14 @@ def main(words: Sequence[str]) -> int:
         del x  # of a million tokens one copy less
         return densities.density_run(o, tokens, starts, ts)
     refuse_unused(o, ("tolerance",), "unless the density is kept")
-    if ":" in o.system:
+    if is_code(o.system):
         other, by_names = " (`--integrator scipy` takes NumPy too)", given is None and bool(o.names)
         check_function(flow, x, traced=o.integrator != "scipy", other=other, by_names=by_names)
     components(flow, x)
     if not o.start:
         warn_below_zero(o.system, "initial", x)
     check_start("start" if o.start else "initial", flow, x)
+    check_bounds(o, x)
     if hybrid is not None:
         return with_transitions(o, flow, hybrid, ts, x)
     return one(o, flow, ts, x) if o.members == 1 else many(o, flow, ts, given)
@@ -133,8 +139,11 @@ def named(o: Simulate, asked: Simulate) -> tuple[Any, jax.Array | None, HybridSy
     return made.system, jnp.asarray(made.begun(o.dimension), jnp.dtype(o.precision)), made.hybrid
 
 
-def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
-    """Iterate a map `end` times, print its first and last states, and write the requested files."""
+def steps(asked: Simulate, o: Simulate, system: AbstractMap, x: jax.Array) -> int:
+    """Iterate a map `end` times, print its first and last states, and write the requested files.
+
+    `asked` has the options as they are given, and `o` with defaults in place of those that are not.
+    """
     only = (
         *EVENTS,
         "members",
@@ -146,12 +155,17 @@ def steps(o: Simulate, system: AbstractMap, x: jax.Array) -> int:
         "tokens",
         "frames",
     )
-    refuse_unused(o, only, "for a map")
+    refuse_unused(asked, only, "for a map")
+    check_bounds(o, x)
     check_at_least(1, end=o.times[1])
     if not o.times[1].is_integer():
         raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.times[1]:g}")
     check_memory(lambda end: COPIES * FLOAT * (end + 1) * max(1, x.size), end=round(o.times[1]))
     path = iterate(system, x, round(o.times[1]))
+    beyond = first_beyond(o.bounds, path)
+    if beyond is not None:
+        path = iterate(system, x, beyond)
+        tell_bounds(o.bounds, path, f"step {beyond}")
     left = "" if bool(path.stats.succeeded) else "; the orbit escapes to infinity"
     say(f"{len(path.ts) - 1} steps, from {_shown(path.initial)} to {_shown(path.final)}{left}")
     write(o, path, escape(distances(path)))
@@ -205,15 +219,6 @@ def check_sizes(o: Simulate) -> None:
     )
 
 
-def check_times(o: Simulate) -> None:
-    """Raise `ValueError` for times that are not finite, or are the same."""
-    for name, time in (("begin", o.times[0]), ("end", o.times[1])):
-        if not math.isfinite(time):
-            raise ArgumentError(name, "be a finite number", f"is {time}")
-    if o.times[1] == o.times[0]:
-        raise ArgumentError("end", f"differ from the initial time, {o.times[0]:g}", f"is {o.times[1]:g}")
-
-
 def check_direction(o: Simulate, flow: Any, hybrid: HybridSystem | None) -> None:
     """Raise `ValueError` for a run backwards in time where there is none: with noise, events, or many members."""
     if isinstance(flow, AbstractMap) or o.times[1] > o.times[0]:
@@ -237,18 +242,27 @@ def one(o: Simulate, flow: AbstractFlow, ts: np.ndarray, x: jax.Array) -> int:
         tell_theorems(flow, x)
     system, options = solved(o, flow)
     with typed_as(flow="system", y0="start"):
+        path, failed = None, None
         try:
             path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
         except IntegrationError as error:
-            warn([str(error)])
-            return partial(o, part_before(error.reached, system, x, ts, options))
+            failed = error
+        within = times_within(o.bounds, path, system, x, ts, options)
+        if within is not None:
+            ts = within
+            path = simulate(system, x, ts, error_estimate=o.error_estimate, **options)
+            tell_bounds(o.bounds, path, f"t = {ts[-1]:.6g}")
+        if path is None:
+            assert failed is not None
+            warn([str(failed)])
+            return partial(o, part_before(failed.reached, system, x, ts, options))
     say(str(path.stats))
     say(f"states {tuple(path.ys.shape)}, largest defect {float(path.stats.max_defect):.2g}")
     if path.ys.ndim == 2 and path.ys.shape[1] <= MOST:
-        say(f"from {_shown(path.initial)} at t = {o.times[0]:g} to {_shown(path.final)} at t = {o.times[1]:g}")
+        say(f"from {_shown(path.initial)} at t = {o.times[0]:g} to {_shown(path.final)} at t = {ts[-1]:g}")
     if path.ys.ndim == 3:
         first, last = (float(measurements(x)[0]) for x in (path.initial, path.final))
-        say(f"diameter {first:.6g} at t = {o.times[0]:g}, {last:.6g} at t = {o.times[1]:g}")
+        say(f"diameter {first:.6g} at t = {o.times[0]:g}, {last:.6g} at t = {ts[-1]:g}")
     if events:
         tell_events(o, flow, x, ts, events, options["integrator"])
     write(o, path)
@@ -260,6 +274,10 @@ def with_transitions(o: Simulate, flow: AbstractFlow, hybrid: HybridSystem, ts: 
     from dynsim.simulation.run_files import save
 
     _, options = solved(o, flow)
+    if o.bounds is not None:
+        conditions = (*hybrid.conditions, f"a component exceeds {o.bounds:g} (`--bounds`)")
+        bounded: Any = Bounded(hybrid.transitions, o.bounds)
+        hybrid = hybrid._replace(transitions=bounded, names=(*hybrid.names, NAME), conditions=conditions)
     run = simulate_hybrid(
         flow, x, ts, hybrid.transitions, max_transitions=MOST_EVENTS, error_estimate=o.error_estimate, **options
     )

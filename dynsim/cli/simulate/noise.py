@@ -39,9 +39,9 @@ def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any
     if isinstance(flow, NoisyFlow):
         return flow, _with_noise(o, flow)
     if o.noise is None and o.integrator == "symplectic":
-        return flow, {"integrator": Symplectic(o.step_size)}
+        return flow, {"integrator": Symplectic(o.step)}
     if o.noise is None:
-        return flow, {"integrator": integrator(o.integrator, RTOL if o.rtol is None else o.rtol, o.max_steps, o.atol)}
+        return flow, {"integrator": integrator(o.method, RTOL if o.rtol is None else o.rtol, o.max_steps, o.atol)}
     if isinstance(o.noise, str) and ":" not in o.noise:
         raise ArgumentError("noise", "be a number, or `file.py:name` of a function", f"is `{o.noise}`")
     noise = imported(o.noise, "noise", beside=o.system) if isinstance(o.noise, str) else o.noise
@@ -52,4 +52,4 @@ def solved(o: Simulate, flow: AbstractFlow) -> tuple[AbstractFlow, dict[str, Any
 def _with_noise(o: Simulate, flow: NoisyFlow) -> dict[str, Any]:
     """Integrator and random key of a flow with noise."""
     scheme = EulerMaruyama if flow.calculus == "ito" else EulerHeun
-    return {"integrator": scheme(o.step_size), "key": random_key(o.seed, "noise")}
+    return {"integrator": scheme(o.step), "key": random_key(o.seed, "noise")}

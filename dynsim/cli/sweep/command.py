@@ -20,7 +20,7 @@ from dynsim.cli.parsing.options import (
     typed_as,
 )
 from dynsim.cli.parsing.outputs import write_out
-from dynsim.cli.parsing.ranges import MOST
+from dynsim.cli.parsing.ranges import MOST, check_times
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.cli.sweep.figure import check_figure, check_shown, draw
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from dynsim.systems.named import Components
 
-OF_FLOWS = ("frames", "rtol", "atol", "max_steps")
-OF_RUNS = ("end", "start", "names", "space", "map", "breaks", "longest_step", "seed", *OF_FLOWS)
+OF_FLOWS = ("begin", "frames", "rtol", "atol", "max_steps")
+OF_RUNS = ("end", "start", "names", "space", "map", "breaks", "longest_step", "seed", "angle", "reduced", *OF_FLOWS)
 VALUES = 11  # default number of values of a parameter given by its range
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 COPIES = 8  # copies of the output times, and of each component there, that exist at the same time
@@ -50,7 +50,7 @@ def main(words: Sequence[str]) -> int:
         raise ArgumentError("system", must, f"is `{o.system}`" if o.system else "is missing")
     check_outputs(o.force, out=o.out, figure=o.figure, out_endings=(".nc", *OUT_ENDINGS))
     check_at_least(0, seeds=o.seeds)
-    check_positive(end=o.end)
+    check_times(o.begin, o.end)
     check_memory(lambda frames: FLOAT * COPIES * frames, frames=o.frames)
     grid, units = _grid(o.parameters), _units(o)
     from dynsim._runtime.executors import cluster
@@ -243,20 +243,17 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
 
 def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str, Any]], Components, dict[str, str]]":
     """Build the function that measures a run of the system, name its quantities, and list units of parameters."""
+    import numpy as np
+
+    from dynsim.cli.building.equations import is_code
     from dynsim.cli.building.systems import found
-    from dynsim.cli.parsing.solvers import integrator
-    from dynsim.cli.sweep.measures import RunMeasures, quantities
+    from dynsim.cli.sweep.measures import Run, RunMeasures, quantities
     from dynsim.systems.base import AbstractMap
     from dynsim.systems.named import changed
 
-    solver = (
-        o.rtol,
-        o.max_steps,
-        o.atol,
-    )  # plain numbers in the closure, by which saved parts of sweeps are told apart
     given = {field.name: getattr(o, field.name) for field in dataclasses.fields(SystemOptions)}
     given["units"] = tuple(word for word in o.units if "=" not in word)
-    options, run = SystemOptions(**given), (o.end, o.frames, *solver)
+    options, run = SystemOptions(**given), Run(*(getattr(o, name) for name in Run._fields))
     switches = tuple(f"{name}=" for name, value in first.items() if value is None)
 
     def named(values: dict[str, Any]) -> Any:
@@ -272,10 +269,13 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
         refuse_unused(o, OF_FLOWS, "for a map")
         if not o.end.is_integer():
             raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
-    integrator("diffrax", *solver)  # raises here for options that would fail at every point
+        check_positive(end=o.end)
+    run.solver  # noqa: B018  (raises here for options that would fail at every point)
+    if o.reduced and not np.isfinite(run.periods(made.system, made.begun())).any():
+        raise ArgumentError("reduced", "be left out for a system without angles (`--angle`)", "is given")
 
     def system(values: dict[str, Any]) -> Any:
-        return made._replace(system=changed(made.system, values)) if ":" in o.system else named(values)
+        return made._replace(system=changed(made.system, values)) if is_code(o.system) else named(values)
 
     units = {name: unit for name, unit in getattr(made.system, "parameter_units", ()) if name in first}
     return RunMeasures(system, run), quantities(made.system, made.begun()), units
@@ -283,10 +283,11 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
 
 def _refuse_parameters_alone(o: Sweep, first: dict[str, Any]) -> None:
     """Raise `ValueError` for a user's function whose first argument is a parameter of the grid, not the time."""
+    from dynsim.cli.building.equations import is_code
     from dynsim.cli.building.own_code import imported
     from dynsim.systems.base import AbstractFlow, AbstractMap
 
-    made = imported(o.system) if ":" in o.system else None
+    made = imported(o.system) if is_code(o.system) else None
     if not callable(made) or isinstance(made, type | AbstractFlow | AbstractMap):
         return
     try:

@@ -1,14 +1,49 @@
 """What `dynsim sweep` measures of a system: final value, mean and range of every component, in lanes where it can."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from dynsim.systems.named import Components
 
 KINDS = ("final", "mean", "least", "largest")  # numbers that are kept of each component of a run
 IN_LANES = "in lanes"  # how runs are solved that are solved together
-Run = tuple[float, int, float, int | None, float | None]  # end, frames, rtol, max_steps, atol
+
+
+class Run(NamedTuple):
+    """Options of a run: plain numbers, by which saved parts of sweeps are told apart."""
+
+    begin: float
+    end: float
+    frames: int
+    rtol: float
+    max_steps: int | None
+    atol: float | None
+    reduced: bool
+
+    @property
+    def ts(self) -> "np.ndarray":
+        """The times at which states are measured."""
+        import numpy as np
+
+        return np.linspace(self.begin, self.end, self.frames)
+
+    @property
+    def solver(self) -> Any:
+        """The integrator; raise `ValueError` for options that would fail at every point."""
+        from dynsim.cli.parsing.solvers import integrator
+
+        return integrator("diffrax", self.rtol, self.max_steps, self.atol)
+
+    def periods(self, system: Any, start: Any) -> "np.ndarray":
+        """The periods by which values of components are reduced; infinite for those that are not."""
+        import numpy as np
+
+        from analysis.dynamics.scaling.flat import flat_state
+
+        return flat_state(system.space.periods(start)) if self.reduced else np.full(1, np.inf)
 
 
 class RunMeasures:
@@ -23,7 +58,7 @@ class RunMeasures:
         from dynsim.cli.parsing.solvers import advising_options
 
         with advising_options("sweep"):  # also in another process
-            return run_measures(self.system(values), key, *self.run)
+            return run_measures(self.system(values), key, self.run)
 
     def together(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """Measure the runs at many points in lanes; None where a run fails, or if lanes do not serve.
@@ -39,28 +74,19 @@ class RunMeasures:
         made, starts = self._starts(rows)
         if not made or self._why_not(made, starts):
             return [None] * len(rows)
-        end, frames, *_ = self.run
         begun = jax.tree.map(lambda *y: np.stack(y), *starts)
         flows = [one.system for one in made]
-        found = ensemble(
-            flows, begun, np.linspace(0.0, end, frames), _state, integrator=self._solver(), shown=False
-        )  # fmt: skip
+        found = ensemble(flows, begun, self.run.ts, _state, integrator=self.run.solver, shown=False)
         whole, values = np.asarray(found.stats.succeeded), jax.tree.map(np.asarray, found.values)
         states = lambda k: flat_states(jax.tree.map(lambda y: y[k], values))
-        names = quantities(flows[0], starts[0]).names
-        return [measures(names, states(k)) if whole[k] else None for k in range(len(rows))]
+        names, periods = quantities(flows[0], starts[0]).names, self.run.periods(flows[0], starts[0])
+        return [measures(names, states(k), periods) if whole[k] else None for k in range(len(rows))]
 
     def explain(self, values: dict[str, Any]) -> str:
         """Say how runs at points such as this one are solved together."""
         made, starts = self._starts([values] * 2)
         why = self._why_not(made, starts) if made else "the system cannot be built"
         return f"not in lanes, because {why}" if why else IN_LANES
-
-    def _solver(self) -> Any:
-        from dynsim.cli.parsing.solvers import integrator
-
-        _, _, rtol, max_steps, atol = self.run
-        return integrator("diffrax", rtol, max_steps, atol)
 
     def _starts(self, rows: Sequence[dict[str, Any]]) -> tuple[list[Any], list[Any]]:
         """Build the systems at points, and their starts; none if one of them is refused."""
@@ -88,9 +114,10 @@ class RunMeasures:
             return "the state consists of tokens"
         if len(flows) == 1 or not alike(flows):
             return "the systems differ in more than numbers"
-        end, frames, *_ = self.run
+        if self.run.end < self.run.begin:
+            return "they run backwards in time"
         begun = jax.tree.map(lambda y: np.asarray(y)[None], starts[0])
-        found = self._solver().lanes(flows, begun, np.linspace(0.0, end, frames))
+        found = self.run.solver.lanes(flows, begun, self.run.ts)
         return "" if isinstance(found, Ways) else found
 
 
@@ -124,33 +151,42 @@ def _of_tokens(leaves: Sequence[Any]) -> bool:
     return len(leaves) == 1 and np.ndim(leaves[0]) == 2
 
 
-def run_measures(
-    made: Any, key: Any, end: float, frames: int, rtol: float, max_steps: int | None, atol: float | None
-) -> dict[str, Any]:
+def run_measures(made: Any, key: Any, run: Run) -> dict[str, Any]:
     """Simulate a system, and measure each component's final value and its mean and range over the second half."""
     import jax
     import numpy as np
 
     from analysis.dynamics.scaling.flat import flat_states
-    from dynsim.cli.parsing.solvers import integrator
     from dynsim.cli.simulate.ensembles import measurements
     from dynsim.simulation.simulate import iterate, simulate
     from dynsim.systems.base import AbstractMap
 
     start = begin(made, key)
     if isinstance(made.system, AbstractMap):
-        path = iterate(made.system, start, round(end))
+        path = iterate(made.system, start, round(run.end))
     else:
-        solver = integrator("diffrax", rtol, max_steps, atol)
-        path = simulate(made.system, start, np.linspace(0.0, end, frames), integrator=solver)
-    tokens = _of_tokens(jax.tree.leaves(start))
-    values = np.asarray(path.along(measurements)) if tokens else flat_states(path.ys)
-    return measures(quantities(made.system, start).names, values)
+        path = simulate(made.system, start, run.ts, integrator=run.solver)
+    names = quantities(made.system, start).names
+    if _of_tokens(jax.tree.leaves(start)):
+        return measures(names, np.asarray(path.along(measurements)))
+    return measures(names, flat_states(path.ys), run.periods(made.system, start))
 
 
-def measures(names: Sequence[str], values: Any) -> dict[str, Any]:
-    """Compute final value, mean and range over the second half of each quantity, from its values (frames, names)."""
-    late = values[len(values) // 2 :]
-    rows = values[-1], late.mean(axis=0), late.min(axis=0), late.max(axis=0)
+def measures(names: Sequence[str], values: Any, periods: Any = float("inf")) -> dict[str, Any]:
+    """Compute final value, mean and range over the second half of each quantity, from its values (frames, names).
+
+    Those with a finite period are angles: their mean is that on the circle, between minus half a period and half a
+    period, and their range lies around it; an angle that turns round covers a whole period.
+    """
+    import numpy as np
+
+    from dynsim.spaces.base import nearest
+
+    periods = np.asarray(periods)
+    late, turning = values[len(values) // 2 :], np.isfinite(periods)
+    unit = 2 * np.pi / np.where(turning, periods, 1.0)
+    means = np.where(turning, np.angle(np.exp(1j * unit * late).mean(axis=0)) / unit, late.mean(axis=0))
+    late = np.where(turning, means + nearest(late - means, periods), late)
+    rows = nearest(values[-1], periods), means, late.min(axis=0), late.max(axis=0)
     kinds = dict(zip(KINDS, rows, strict=True))
     return {f"{name}_{kind}": row[k] for k, name in enumerate(names) for kind, row in kinds.items()}

@@ -35,8 +35,10 @@ class Sweep(SystemOptions):
     """number of points that are evaluated and saved together"""
     units: tuple[str, ...] = ()
     """units of the components, for a function of yours, and of parameters and results as NAME=UNIT"""
+    begin: float = 0.0
+    """initial time"""
     end: float = 100.0
-    """final time, from t = 0; for a map, the number of steps"""
+    """final time; one before the initial time integrates backwards. For a map, the number of steps"""
     frames: int = 401
     """number of output times, evenly spaced"""
     rtol: float = 1e-9
@@ -45,6 +47,8 @@ class Sweep(SystemOptions):
     """absolute tolerance; by default a hundredth of the relative one"""
     max_steps: int | None = None
     """largest number of integrator steps in a run, by default 100,000"""
+    reduced: bool = False
+    """measure angles modulo their periods: the mean on the circle, and the range around it"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: curves if one parameter has several values, maps if two have"""
     show: tuple[str, ...] = ()

@@ -32,7 +32,12 @@ def main(words: Sequence[str]) -> int:
         check_output("out", o.out, force=o.force)
     from dynsim.cli.building.systems import found
 
-    found_ = entry.call(o, TheoremInput(o, found(o, "theorem")))
+    made = found(o, "theorem")
+    if made.hybrid is not None and not entry.hybrid:
+        raise ArgumentError("system", f"be without transitions `when(...)` for {name}", "has some")
+    if made.hybrid is None and entry.hybrid:
+        raise ArgumentError("system", f"be equations with transitions `when(...)` for {name}", "has none")
+    found_ = entry.call(o, TheoremInput(o, made))
     say(str(found_))
     if o.out is not None:
         from dynsim.io.whole_files import whole_file

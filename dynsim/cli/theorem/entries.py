@@ -16,6 +16,7 @@ class TheoremEntry(NamedTuple):
     call: Callable[[Theorem, TheoremInput], "Conditions"]
     options: tuple[str, ...]
     says: str
+    hybrid: bool = False
 
 
 def _checked(name: str) -> Callable[..., Any]:
@@ -37,12 +38,16 @@ ENTRIES: dict[str, TheoremEntry] = {
         ),
         (*REGION, "function"), "a divergence of one sign excludes periodic orbits in the plane",
     ),
+    "dulac-function": TheoremEntry(
+        lambda o, g: _checked("dulac_function")(g.system, g.region(), budget=o.boxes), REGION,
+        "a Dulac function is found that excludes periodic orbits in the plane",
+    ),
     "poincare-bendixson": TheoremEntry(
         lambda o, g: _checked("poincare_bendixson")(g.system, g.region(), backwards=o.backwards, budget=o.boxes),
         (*REGION, "backwards"), "a trapping region of the plane without equilibria has a periodic orbit",
     ),
     "lienard": TheoremEntry(
-        lambda o, g: _checked("lienard")(g.system), (),
+        lambda o, g: _checked("lienard")(g.system, reach=o.reach, budget=o.boxes), ("reach",),
         "odd forces and even damping give exactly one periodic orbit in the plane",
     ),
     "index-theory": TheoremEntry(
@@ -68,6 +73,10 @@ ENTRIES: dict[str, TheoremEntry] = {
     "nagumo": TheoremEntry(
         lambda o, g: _checked("nagumo")(g.system, g.region(), strictly=o.strictly, budget=o.boxes),
         (*REGION, "strictly"), "a region whose boundary the field does not leave is invariant",
+    ),
+    "trapping-polygon": TheoremEntry(
+        lambda o, g: _checked("trapping_polygon")(g.system, g.sides(), strictly=o.strictly, budget=o.boxes),
+        ("box", "strictly"), "a polygon in a box of the plane is found that no solution leaves",
     ),
     "miranda": TheoremEntry(
         lambda o, g: _checked("miranda")(g.system, g.sides(), budget=o.boxes), ("box",),
@@ -98,8 +107,10 @@ ENTRIES: dict[str, TheoremEntry] = {
         (*REGION, "function", "near", "semidefinite"), "a function that falls along solutions shows stability",
     ),
     "lasalle": TheoremEntry(
-        lambda o, g: _checked("lasalle")(g.system, g.function(), g.region(), g.points(), budget=o.boxes),
-        (*REGION, "function", "near"), "a function that does not grow leads all solutions to equilibria",
+        lambda o, g: _checked("lasalle")(
+            g.system, g.function(), g.region(), g.points(), rests_along=o.along or None, budget=o.boxes
+        ),
+        (*REGION, "function", "near", "along"), "a function that does not grow leads all solutions to equilibria",
     ),
     "lyapunov-quadratic": TheoremEntry(
         lambda o, g: _checked("lyapunov_quadratic")(
@@ -146,6 +157,20 @@ ENTRIES: dict[str, TheoremEntry] = {
         lambda o, g: _checked("dwell_time")(g.modes(), time=o.time), ("modes", "time"),
         "slow switching between stable linear modes is stable",
     ),
+    "multiple-lyapunov": TheoremEntry(
+        lambda o, g: _checked("multiple_lyapunov")(
+            **g.hybrid_parts(), rate=o.rate, dwell=o.time or 0.0, budget=o.boxes
+        ),
+        (*REGION, "function", "near", "rate", "time"),
+        "a function for each mode, which is no larger after a switch, shows stability of a hybrid system", hybrid=True,
+    ),
+    "order-conditions": TheoremEntry(
+        lambda o, g: _checked("order_conditions")(
+            o.method, g.system, g.region() if o.box or o.ball or o.annulus else None, strong=o.strong, weak=o.weak,
+            dimension=len(g.names),
+        ),
+        (*REGION, "method", "strong", "weak"), "an integrator of an equation with noise has a strong or a weak order",
+    ),
     "perron-frobenius": TheoremEntry(
         lambda o, g: _checked("perron_frobenius")(g.system, primitive=o.primitive), ("primitive",),
         "an irreducible matrix without negative entries has one dominant eigenvalue",
@@ -168,9 +193,17 @@ ENTRIES: dict[str, TheoremEntry] = {
         ),
         (*REGION, "norm", "rate", "weights"), "a negative matrix measure of the Jacobian brings solutions together",
     ),
+    "contraction-norm": TheoremEntry(
+        lambda o, g: _checked("contraction_norm")(g.system, g.region(), rate=o.rate, budget=o.boxes),
+        (*REGION, "rate"), "a norm is found in which solutions approach each other",
+    ),
     "cooperative": TheoremEntry(
         lambda o, g: _checked("cooperative")(g.system, g.region(), competitive=o.competitive, budget=o.boxes),
         (*REGION, "competitive"), "interactions of one sign keep the order of solutions",
+    ),
+    "monotone": TheoremEntry(
+        lambda o, g: _checked("monotone")(g.system, g.region(), competitive=o.competitive, budget=o.boxes),
+        (*REGION, "competitive"), "an order is found that solutions keep",
     ),
     "conserved": TheoremEntry(
         lambda o, g: _checked("conserved")(g.system, g.function(), g.region()), (*REGION, "function"),
@@ -209,12 +242,12 @@ ENTRIES: dict[str, TheoremEntry] = {
         "periodic orbits leave an equilibrium",
     ),
     "flip": TheoremEntry(
-        lambda o, g: _checked("flip")(*g.parameter(), g.near()), ("parameter", "near"),
-        "a cycle of period two leaves a fixed point of a map",
+        lambda o, g: _checked("flip")(*g.parameter(), g.near(), period=g.steps(1)), ("parameter", "near", "period"),
+        "a cycle of twice the period leaves a fixed point or a cycle of a map",
     ),
     "neimark-sacker": TheoremEntry(
-        lambda o, g: _checked("neimark_sacker")(*g.parameter(), g.near()), ("parameter", "near"),
-        "an invariant circle leaves a fixed point of a map",
+        lambda o, g: _checked("neimark_sacker")(*g.parameter(), g.near(), period=g.steps(1)),
+        ("parameter", "near", "period"), "an invariant circle leaves a fixed point of a map, or circles leave a cycle",
     ),
     "cusp": TheoremEntry(
         lambda o, g: _checked("cusp")(*g.parameters(), g.near()), ("parameter", "near"),
@@ -253,7 +286,7 @@ ENTRIES: dict[str, TheoremEntry] = {
         "a point of period three gives points of all periods, and chaos",
     ),
     "sharkovskii": TheoremEntry(
-        lambda o, g: _checked("sharkovskii")(g.system, g.sides(), period=g.steps(), budget=o.boxes), ("box", "period"),
+        lambda o, g: _checked("sharkovskii")(g.system, g.sides(), period=g.steps(3), budget=o.boxes), ("box", "period"),
         "a point of one period gives points of all later ones in Sharkovskii's order",
     ),
     "horseshoe": TheoremEntry(

@@ -14,7 +14,7 @@ class TheoremInput:
     """The system, the region and the functions that the options name."""
 
     def __init__(self, o: Theorem, made: Any):
-        self.o, self.system = o, made.system
+        self.o, self.system, self._made = o, made.system, made
         self._start = made.state()
 
     @property
@@ -39,6 +39,10 @@ class TheoremInput:
         Raises:
             ValueError: if there is none or more than one, or numbers are missing.
         """
+        return self._region(self.o.where)
+
+    def _region(self, inside: tuple[str, ...]) -> Any:
+        """The box, ball or annulus, with these inequalities."""
         from analysis.theorems.regions import annulus, ball, box, where
 
         o = self.o
@@ -46,14 +50,14 @@ class TheoremInput:
         if len(given) != 1:
             said = " and ".join(f"`--{name}`" for name in given) or "none"
             raise ArgumentError("region", "be given by one of `--box`, `--ball` and `--annulus`", f"has {said}")
-        if o.where and not o.box:
+        if inside and not o.box:
             raise ArgumentError("where", "come with bounds in `--box`", "does not")
         if o.ball:
             return ball(list(self._numbers("ball", 1)[:-1]), o.ball[-1])
         if o.annulus:
             return annulus(list(self._numbers("annulus", 2)[:-2]), *o.annulus[-2:])
         sides = self.sides()
-        return where(sides, *map(self.text, o.where), label=" and ".join(f"{one} >= 0" for one in o.where)) if o.where \
+        return where(sides, *map(self.text, inside), label=" and ".join(f"{one} >= 0" for one in inside)) if inside \
             else box(sides)  # fmt: skip
 
     def _numbers(self, name: str, more: int) -> tuple[float, ...]:
@@ -120,6 +124,18 @@ class TheoremInput:
             raise ArgumentError("modes", "hold two or more different values", f"is `{self.o.modes}`")
         parameter = Parameter(self.system, name, min(found), max(found))
         return [parameter.at(value) for value in found]
+
+    def hybrid_parts(self) -> dict[str, Any]:
+        """The modes of a hybrid system, with the functions and the domains of each, whose texts may name parameters."""
+        from analysis.theorems.switching.hybrid_modes import hybrid_modes
+
+        flows, switches = hybrid_modes(self._made.hybrid)
+        modes = [TheoremInput(self.o, self._made._replace(system=flow)) for flow in flows]
+        return {
+            "modes": flows, "V": [one.function() for one in modes], "region": self._region(()),
+            "equilibrium": self.near(), "switches": switches,
+            "domains": [[one.text(text) for text in self.o.where] for one in modes],
+        }  # fmt: skip
 
     def jumps(self) -> tuple[list[list[int]], Callable[[Any], Any]]:
         """The changes of `--jump` and their rates as a function of the state."""
@@ -192,15 +208,15 @@ class TheoremInput:
 
     def period(self, default: float | None = None) -> float:
         """The number of `--period`."""
-        if not self.o.period:
+        if self.o.period is None:
             if default is None:
                 raise ArgumentError("period", "be given", "is missing")
             return default
         return self.o.period
 
-    def steps(self) -> int:
+    def steps(self, default: int) -> int:
         """The number of `--period` as a number of steps."""
-        value = self.period(3)
+        value = self.period(default)
         if value != int(value):
             raise ArgumentError("period", "be a number of steps", f"is {value:g}")
         return int(value)

@@ -26,12 +26,16 @@ class Theorem(SystemOptions):
     annulus: tuple[float, ...] = ()
     """an annulus as the region: the components of its centre and the inner and the outer radius"""
     where: tuple[str, ...] = ()
-    """inequalities as the region: functions that are at least 0 in it, such as '4 - x^2 - y^2'"""
+    """inequalities as the region: functions that are at least 0 in it, such as '4 - x^2 - y^2'; for multiple-lyapunov,
+    where a mode is active, and they may name the parameters that transitions set"""
     function: str = ""
-    """the Lyapunov function, the Dulac function or the first integral, as a text"""
+    """the Lyapunov function, the Dulac function or the first integral, as a text; for multiple-lyapunov, it may name
+    the parameters that transitions set"""
     near: tuple[float, ...] = ()
     """the equilibrium, or a point near it, and for lasalle several one after the other; for Picard and Lindeloef,
     Newton's method and Tikhonov, the start"""
+    along: tuple[float, ...] = ()
+    """the direction of a line through the equilibrium on which the function of lasalle rests"""
     parameter: tuple[str, ...] = ()
     """the parameter of a bifurcation with its value nearby: NAME=VALUE; two of them for a cusp and the like"""
     norm: Literal["1", "2", "inf"] = "2"
@@ -41,7 +45,7 @@ class Theorem(SystemOptions):
     the mean drift (foster, 1 if it is left out)"""
     reach: float | None = None
     """half the side of the box around the start of Newton's method, by default 0.1; for lyapunov-quadratic and
-    lyapunov-polynomial, the largest distance from the equilibrium"""
+    lyapunov-polynomial, the largest distance from the equilibrium; for lienard, the largest |x| that counts as near"""
     degree: int = 2
     """the degree of a polynomial Lyapunov function that is looked for"""
     weights: tuple[float, ...] = ()
@@ -53,11 +57,20 @@ class Theorem(SystemOptions):
     gain: float = 1.0
     """the factor of the squared input in input-to-state stability"""
     period: float | None = None
-    """the time after which the field repeats itself, or the least period for Sharkovskii's theorem, by default 3"""
+    """the time after which the field repeats itself; the least period for Sharkovskii's theorem, by default 3; or the
+    number of points of a cycle of a map (flip, neimark-sacker), by default 1"""
     modes: str = ""
     """the modes of a switched system, as values of a parameter: NAME=VALUE,VALUE"""
     time: float | None = None
-    """the mean time between switches, or the final time of the reduced problem of Tikhonov's theorem"""
+    """the mean time between switches, the least time in each mode (multiple-lyapunov), or the final time of the reduced
+    problem of Tikhonov's theorem"""
+    method: str = "euler-maruyama"
+    """the integrator for equations with noise: euler-maruyama, milstein, euler-heun, stochastic-heun, sra1, sriw1 or
+    platen-weak-2"""
+    strong: float | None = None
+    """the strong order that is asked for: 0.5, 1 or 1.5"""
+    weak: int | None = None
+    """the weak order that is asked for: 1 or 2"""
     jump: tuple[str, ...] = ()
     """the jumps of a chain, each as RATE:CHANGES, such as 'k:1,0' 'g*x:-1,0'"""
     beyond: int = 1
@@ -97,7 +110,8 @@ class Theorem(SystemOptions):
 
 
 OWN = (
-    "box", "ball", "annulus", "where", "function", "near", "parameter", "norm", "rate", "reach", "degree", "weights",
-    "drive", "supply", "gain", "period", "modes", "time", "jump", "beyond", "primitive", "fast", "turned", "backwards",
-    "strictly", "semidefinite", "conservative", "competitive", "sets", "covers", "iterates", "homoclinic",
+    "box", "ball", "annulus", "where", "function", "near", "along", "parameter", "norm", "rate", "reach", "degree",
+    "weights", "drive", "supply", "gain", "period", "modes", "time", "method", "strong", "weak", "jump", "beyond",
+    "primitive", "fast", "turned", "backwards", "strictly", "semidefinite", "conservative", "competitive", "sets",
+    "covers", "iterates", "homoclinic",
 )  # fmt: skip

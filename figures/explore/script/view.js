@@ -113,15 +113,20 @@ function texts() {
   document.getElementById("python").value = python(state);
 }
 
+function titled(label, unit) {
+  return unit ? `${label} (${unit})` : label;
+}
+
 function labels() {
-  const title = k => MODEL.labels[k] + (MODEL.units[k] ? ` (${MODEL.units[k]})` : "");
-  const [i, j] = state.axes, time = MODEL.isMap ? "step" : `time${MODEL.timeUnit ? ` (${MODEL.timeUnit})` : ""}`;
+  const title = k => titled(MODEL.labels[k], MODEL.units[k]);
+  const [i, j] = state.axes, time = MODEL.isMap ? "step" : titled("time", MODEL.timeUnit);
   if (SIZE > 1) plots.main.label(title(i), title(j));
   else plots.main.label(title(0), MODEL.isMap ? `next ${title(0)}` : `velocity of ${title(0)}`);
   plots.series.label(time, "");
   if (plots.potential) plots.potential.label(title(0), "potential");
   if (plots.section) plots.section.label(title(i), SIZE > 1 ? title(j) : title(i));
-  plots.diagram?.label(MODEL.parameters[state.swept].label, title(i));
+  const swept = MODEL.parameters[state.swept];
+  if (swept) plots.diagram?.label(titled(swept.label, swept.unit), title(i));
 }
 
 // Where a point of the main plot lies in the space of states.
@@ -252,8 +257,8 @@ function buildControls() {
     document.getElementById(id).append(one.row);
     shows.push(one.show);
   });
-  MODEL.parameters.forEach(({name, label}, k) => {
-    put("parameters", slider(name, label, () => [state.values[k], ...state.ranges[k]], (value, ends) => setValue(k, value, ends)));
+  MODEL.parameters.forEach(({name, label, unit}, k) => {
+    put("parameters", slider(name, titled(label, unit), () => [state.values[k], ...state.ranges[k]], (value, ends) => setValue(k, value, ends)));
   });
   if (MODEL.forced && !MODEL.isMap) {
     const end = () => Math.max(forcingPeriod(state) < Infinity ? forcingPeriod(state) : 10, state.time);

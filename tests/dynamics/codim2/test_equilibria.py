@@ -12,6 +12,8 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
 from analysis.dynamics.normal_forms.flows import crossing_pair, cusp_coefficient, fold_hopf_coefficients, turns
+from analysis.tables import table
+from dynsim.equations.system import system
 from dynsim.programs import without_compiling
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -396,6 +398,14 @@ def test_a_stability_map_counts_equilibria_on_both_sides_of_the_folds():
     )
     assert found.found.tolist() == [[1, 1, 1], [1, 3, 3]]
     assert found.stable.tolist() == [[1, 1, 1], [1, 2, 2]]
+
+
+def test_units_of_parameters_are_on_the_axes_and_in_the_table_of_a_stability_map():
+    flow = system("x' = I - g*x; I = 1 # [mA]\ng = 2 # [mS]")
+    found = stability_map((Parameter(flow, "I", 0.0, 1.0), Parameter(flow, "g", 1.0, 2.0)), [], shape=(2, 2))
+    axes = found.plot().axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("$I$ (mA)", "$g$ (mS)")
+    assert table(found).units == {"first": "mA", "second": "mS"}
 
 
 def budworm(t, x, r=0.5, k=20.0):

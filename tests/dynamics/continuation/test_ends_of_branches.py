@@ -6,7 +6,10 @@ import pytest
 
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
-from dynsim import FunctionFlow
+from analysis.dynamics.continuation.orbits import orbits_from_hopf
+from analysis.dynamics.diagrams import bifurcation_diagram, with_orbits
+from dynsim import FunctionFlow, FunctionMap
+from dynsim.errors import ArgumentError
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.parameter import Parameter
@@ -80,3 +83,37 @@ def test_a_bifurcation_at_the_end_is_not_repeated_when_the_branch_is_extended():
     longer = extend(branch, Parameter(flow, "p", -0.2, 0.8))
     assert [(b.kind, b.parameter) for b in longer.bifurcations] == [("Hopf point", pytest.approx(0.3, abs=1e-12))]
     assert longer.ends == ("bounds", "bounds")
+
+
+def test_cycles_that_lie_beyond_the_end_of_the_range_are_left_out():
+    steps = lambda t, x, p: p + x - x**2
+    map_ = Parameter(FunctionMap(steps, parameters={"p": 1.0}), "p", 0.0, 1.0)
+    diagram = bifurcation_diagram(map_, [[1.0]])
+    assert [(b.kind, round(b.parameter, 9)) for one in diagram.branches for b in one.bifurcations] == [
+        ("fold", 0.0),
+        ("period doubling", 1.0),
+    ]
+    flow = Parameter(FunctionFlow(turning, parameters={"p": 0.0}), "p", -1.0, 0.3)
+    diagram = bifurcation_diagram(flow, [[0.0, 0.0]])
+    assert with_orbits(diagram, flow, segments=3).orbits == ()
+    with pytest.raises(
+        ArgumentError, match="Hopf point whose orbits lie in the range of the parameter, but has them b"
+    ):
+        orbits_from_hopf(flow, diagram.branches[0].bifurcations[0], segments=3)
+
+
+def test_a_start_that_is_a_branch_point_up_to_rounding_is_no_fold():
+    for start in (0.0, -8.1e-19, 1e-17):
+        parameter = Parameter(FunctionFlow(pitchfork, parameters={"p": 0.3}), "p", 0.3, 1.0)
+        diagram = bifurcation_diagram(parameter, [[start]])
+        assert str(diagram) == "3 branches in p: 1 branch point"
+
+
+def test_a_branch_point_of_two_given_branches_counts_once():
+    parameter = Parameter(FunctionFlow(pitchfork, parameters={"p": 1.0}), "p", -1.0, 1.0)
+    diagram = bifurcation_diagram(parameter, [[0.0], [0.7**0.5]])
+    assert [len(one.bifurcations) for one in diagram.branches] == [1, 1]
+    assert str(diagram) == "2 branches in p: 1 branch point"
+    two = FunctionFlow(lambda t, x, p=1.0: x * (p - x) * (p - 0.5 + x), parameters={"p": 1.0})
+    diagram = bifurcation_diagram(Parameter(two, "p", -1.0, 2.0), [[0.0], [1.0]])
+    assert str(diagram).endswith("in p: 3 branch points")

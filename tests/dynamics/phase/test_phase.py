@@ -69,10 +69,12 @@ def test_an_unstable_orbit_has_the_response_of_its_reversed_flow(clock):
 
 
 def test_asymptotic_phases_are_those_of_spirals(clock):
-    states = np.array([[0.3, 0.4], [-2.0, 1.0], [0.0, -0.01], [0.0, 0.0]])
+    late = -2 * np.pi * 1e-10  # a phase of nearly 1 is 0
+    states = np.array([[0.3, 0.4], [-2.0, 1.0], [0.0, -0.01], [1.03, 0.02], [np.cos(late), np.sin(late)], [0.0, 0.0]])
     found = asymptotic_phase(*clock, states)
-    assert apart(found[:3], phase_of(states[:3])) < 1e-7
-    assert np.isnan(found[3])  # the unstable equilibrium has none
+    assert apart(found[:5], phase_of(states[:5])) < 1e-7
+    assert found[4] == 0.0
+    assert np.isnan(found[5])  # the unstable equilibrium has none
 
 
 def test_isochrons_are_spirals_up_to_the_edges_of_the_window(clock):

@@ -1,0 +1,1 @@
+"""Theorems about integrators of stochastic differential equations."""

@@ -1,0 +1,1 @@
+"""Search for the functions, regions, norms and orders that theorems ask for."""
