@@ -326,7 +326,7 @@ def with_orbits(
     max_period: float | None = None,
     rtol: float = RTOL,
     atol: float | None = None,
-    method: str = "shooting",
+    method: str = "auto",
 ) -> Diagram:
     """Add the branches of periodic orbits that start at the Hopf points of a diagram; see `orbits_from_hopf`.
 
@@ -340,7 +340,7 @@ def with_orbits(
         max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
         atol: the absolute tolerance of the solver; see `continue_orbits`.
-        method: `shooting` or `collocation`; see `continue_orbits`.
+        method: `auto`, `shooting` or `collocation`; see `continue_orbits`.
 
     Example:
         >>> import jax.numpy as jnp

@@ -25,7 +25,7 @@ from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.locating import JUMP, between, hidden_sign, located
 from analysis.dynamics.continuation.orbit_curve import Cycle, moved_states
-from analysis.dynamics.continuation.orbits import RTOL, check_forcing, curve_of_orbits, forcing_in
+from analysis.dynamics.continuation.orbits import RTOL, at_equal_times, check_forcing, curve_of_orbits, forcing_in
 from analysis.dynamics.continuation.scaling import curve_units, orbit_units
 from analysis.dynamics.continuation.stepping import can_go_on, follow
 from analysis.dynamics.continuation.steps import Limits, Steps
@@ -113,8 +113,6 @@ def kinds_of(flow: Any, state: Any) -> tuple[str, ...]:
 def check_kind(flow: Any, at: Bifurcation) -> None:
     """Raise `ValueError` for a bifurcation that cannot be continued in two parameters."""
     kinds = kinds_of(flow, at.state)
-    if isinstance(at.state, Cycle) and at.state.times is not None:
-        raise ArgumentError("at", 'be found by shooting, with `method="shooting"`', "is one by collocation")
     if at.kind not in kinds:
         raise ArgumentError("at", f"be a {', a '.join(kinds[:-1])} or a {kinds[-1]}", f"is a {at.kind}")
 
@@ -264,7 +262,8 @@ def critical_curve(
         parameters: two parameters of one flow or map, with their ranges: that in which `at` was found, and another one,
             whose own value is that of `at`.
         at: a bifurcation of one of these kinds, on a branch of equilibria, fixed points or periodic orbits; or a
-            codimension-two point of equilibria on a curve in these parameters, from which a curve goes on.
+            codimension-two point of equilibria on a curve in these parameters, from which a curve goes on. Periodic
+            orbits are followed by shooting, also from one by collocation.
         kind: of a curve through a codimension-two point: `fold` or `Hopf point`, by default the latter where there are
             both.
         frequency: of the Hopf points on a curve through a double Hopf point; by default the higher one.
@@ -303,6 +302,7 @@ def critical_curve(
         )
     else:
         check_kind(inner.system, at)
+        at = at_equal_times(inner, at) if isinstance(at.state, Cycle) else at
     double = isinstance(at, Degeneracy)
     kind = kind or at.kind
     returning = _returning(inner.system, at.state, iterate, forcing, max_period, rtol)

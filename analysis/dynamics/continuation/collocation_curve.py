@@ -30,6 +30,8 @@ NODES = 12
 NEWTON = 4
 # Shift of an orbit, relative to the period, below which its phase counts as found.
 SAME = 1e-10
+# Numbers of segments of an orbit that are tried in turn for normal forms, and the largest derivative of a segment.
+SEGMENTS, STRETCHED = (6, 12, 24, 48), 1e3
 # Number of times that the errors of multipliers exceed that of the one along the orbit.
 SAFETY = 10
 
@@ -196,11 +198,28 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
             at = at - steps
         return bool(np.any((apart(at - nodes) <= NEAR) & (apart(steps) <= NEAR / 100)))
 
-    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Give no normal form coefficient: those of orbits are computed by multiple shooting only."""
-        del name, point, frequency
-        return UNKNOWN
+    def by_shooting(self, state: Any, parameter: float) -> tuple[OrbitCurve, Cycle]:
+        """Build the curve of the same orbits by shooting, and an orbit on it.
 
-    def unknown(self, name: str, point: CurvePoint) -> str:
-        """Explain that normal form coefficients are not computed by collocation."""
-        return super().unknown(name, point) or ("no coefficient by collocation" if name in OF_RETURNS else "")
+        It has as many segments as keep the derivative of each one small.
+        """
+        maps = self._shot(state, parameter).maps
+        middles = (self.mesh[:-1] + self.mesh[1:]) / 2
+        for count in SEGMENTS:
+            factors = [np.eye(maps.shape[1])] * count
+            for share, factor in zip(middles, maps, strict=True):
+                k = int(share * count)
+                factors[k] = factor @ factors[k]
+            if max(float(np.linalg.norm(factor)) for factor in factors) <= STRETCHED:
+                break
+        given, like = self._given_to_all, self._like
+        curve = OrbitCurve(self.parameter, like, count, *given[2:])
+        rows = self.states_at(state, parameter, np.arange(count) / count)
+        return curve, curve.cycle(rows, float(state.period))
+
+    def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
+        """Compute a normal form coefficient from the maps between equidistant states; see `OrbitCurve.coefficient`."""
+        if name not in ("cusp", *OF_RETURNS) or self.unknown(name, point):
+            return UNKNOWN
+        curve, state = self.by_shooting(point.state, point.parameter)
+        return curve.coefficient(name, curve.measured(state, point.parameter), frequency)

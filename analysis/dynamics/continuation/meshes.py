@@ -9,8 +9,10 @@ import numpy as np
 from analysis.dynamics.collocation.intervals import refined_mesh
 from analysis.dynamics.collocation.solver import MOST
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
+from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.marks import Watched
+from analysis.dynamics.continuation.method_change import CHANGES, on_intervals_of, without_change
 from analysis.dynamics.continuation.on_mesh import CurveOnMesh
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.stepping import begun_inside, follow
@@ -57,7 +59,10 @@ def remeshed(curve: CurveOnMesh, point: CurvePoint, direction: np.ndarray) -> tu
 def follow_on_meshes(
     curve: AbstractCurve, first: CurvePoint, direction: np.ndarray, within: Limits
 ) -> tuple[list[Part], str]:
-    """Continue a curve from a point in one direction; give its parts, which share their ends, and why it ends."""
+    """Continue a curve from a point in one direction; give its parts, which share their ends, and why it ends.
+
+    Meshes are replaced where the error grows, and shooting by collocation where it ends, if the curve says so.
+    """
     parts: list[Part] = []
     here, size, left, home = first, None, within.points, first._replace(tangent=direction)
     while True:
@@ -66,6 +71,11 @@ def follow_on_meshes(
         if points:
             parts.append(Part(curve, [begin, *points]))
         left -= len(points)
+        if end in CHANGES and isinstance(curve, OrbitCurve) and curve.changes:
+            count = curve.segments
+            curve, here, home = _changed(curve, points[-1] if points else begin, home)
+            direction, size = here.tangent, within.step * (curve.segments / count) ** 0.5
+            continue
         if end != "mesh" or not isinstance(curve, CurveOnMesh):
             return parts, end
         if left <= 0:
@@ -87,6 +97,19 @@ def follow_on_meshes(
         curve, here = found
         size, home = size * ratio, here if back is None else back
         direction = here.tangent
+
+
+def _changed(curve: OrbitCurve, last: CurvePoint, home: CurvePoint) -> tuple[Any, CurvePoint, CurvePoint]:
+    """Find the last orbit by shooting again by collocation, or leave the method; `home` is where the curve began."""
+    found = on_intervals_of(curve, last)
+    found = None if found is None else remeshed(*found, found[1].tangent)
+    if found is None or not isinstance(found[0], CollocationCurve):
+        return without_change(curve), last, home
+    other, here = found
+    rows = curve.states_at(home.state, home.parameter, other.mesh[:-1])
+    first = other.measured(other.cycle(rows, float(home.state.period)), home.parameter)
+    sign = 1.0 if first.tangent[-1] * home.tangent[-1] >= 0 else -1.0
+    return other, here, first._replace(tangent=sign * first.tangent)
 
 
 @in_one_thread
@@ -130,33 +153,57 @@ def on_intervals(parts: list[Part], found: Branch, count: int) -> Branch:
     """
     made = []
     for k, part in enumerate(parts):
-        curve: Any = part.curve
         points = part.points[int(k > 0) :]
-        shares, rows = zip(*(_sampled(curve, point, count) for point in points), strict=True)
-        nodes = states_like(jax.tree.map(np.asarray, curve._like), np.concatenate(rows))
-        nodes = jax.tree.map(lambda a, size=len(points): a.reshape(size, count, *a.shape[1:]), nodes)
-        made.append((nodes if curve.units is None else curve.units.moved(nodes, 1), np.stack(shares)))
+        sampled = (_sampled(part.curve, point.state, point.parameter, count) for point in points)
+        made.append(_stacked(part.curve, [*sampled]))
     nodes, times = jax.tree.map(lambda *a: np.concatenate(a), *made)
     states: Any = found.states
     return found._replace(states=Cycle(nodes, states.period, times))
 
 
-def _sampled(curve: Any, point: CurvePoint, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Divide the intervals or segments of an orbit into `count`; give their beginnings, and the states there."""
-    if isinstance(curve, CurveOnMesh):
-        shares = refined_mesh(curve.mesh, count)[:-1]
-        return shares, curve.states_at(point.state, point.parameter, shares)
-    nodes, period = (
-        curve.nodes(point.state),
-        float(curve.with_periods(point.state, point.parameter * curve.unit).period),
+def on_one_mesh(curve: AbstractCurve, found: list[tuple[list[Part], Branch]]) -> list[Branch]:
+    """Give orbits of several branches, with the parts that they consist of, equal numbers of nodes if there are meshes.
+
+    A branch without parts is known from before; its orbits are those of the curve, on meshes of their own.
+    """
+    cycles: list[Any] = [made.states for _, made in found]
+    if not isinstance(curve, OrbitCurve) or all(cycle.times is None for cycle in cycles):
+        return [made for _, made in found]
+    most = max(jax.tree.leaves(cycle.nodes)[0].shape[1] for cycle in cycles)
+    return [on_intervals(parts, made, most) if parts else _again(curve, made, most) for parts, made in found]
+
+
+def _again(curve: Any, known: Branch, count: int) -> Branch:
+    """Give the orbits of a known branch at the beginnings of `count` intervals."""
+    states, sampled = known.states, []
+    for k, value in enumerate(known.parameters):
+        cycle: Any = jax.tree.map(lambda a, k=k: a[k], states)
+        here = curve if cycle.times is None else curve.on(np.append(cycle.times, 1.0))
+        sampled.append(_sampled(here, curve.own(cycle), float(value) / curve.unit, count))
+    return known._replace(
+        states=states._replace(**dict(zip(("nodes", "times"), _stacked(curve, sampled), strict=True)))
     )
-    m = len(nodes)
-    shares = refined_mesh(np.arange(m + 1) / m, count)[:-1]
-    segments = np.minimum(np.floor(m * shares + 1 / (2 * count)).astype(int), m - 1)
-    inside = np.flatnonzero(shares * m - segments > 1 / (2 * count))
-    rows, own = nodes[segments], segments[inside]
-    rows[inside], _ = curve.moved(rows[inside], point.parameter, period * own / m, period * (shares[inside] - own / m))
-    return shares, rows
+
+
+def _stacked(curve: Any, sampled: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Any, np.ndarray]:
+    """Stack the nodes of orbits, in the units of the given system, and their times."""
+    shares, rows = zip(*sampled, strict=True)
+    nodes = states_like(jax.tree.map(np.asarray, curve._like), np.concatenate(rows))
+    nodes = jax.tree.map(lambda a: a.reshape(len(rows), len(rows[0]), *a.shape[1:]), nodes)
+    return nodes if curve.units is None else curve.units.moved(nodes, 1), np.stack(shares)
+
+
+def _sampled(curve: Any, state: Any, parameter: float, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Divide the intervals or segments of an orbit into `count`; give their beginnings, and the states there."""
+    m = curve.segments
+    mesh = curve.mesh if isinstance(curve, CurveOnMesh) else np.arange(m + 1) / m
+    shares = refined_mesh(mesh, count)[:-1]
+    return shares, curve.states_at(state, parameter, shares)
+
+
+def backwards(parts: list[Part]) -> list[Part]:
+    """Turn the parts of a curve round."""
+    return [Part(one.curve, [p._replace(tangent=-p.tangent) for p in one.points[::-1]]) for one in parts[::-1]]
 
 
 @in_one_thread
@@ -179,7 +226,7 @@ def both_ways_on_meshes(
     if end == "closed":
         return collected(forward, ("closed", "closed"))
     backward, begin = follow_on_meshes(curve, first, -first.tangent, within)
-    turned = [Part(one.curve, [p._replace(tangent=-p.tangent) for p in one.points[::-1]]) for one in backward[::-1]]
+    turned = backwards(backward)
     if not turned or not forward:
         parts = [*turned, *forward] or [Part(curve, [first])]
     elif turned[-1].curve is forward[0].curve:

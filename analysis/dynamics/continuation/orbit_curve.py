@@ -14,7 +14,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, turned
+from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, is_confirmed, turned
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.parameter_flow import ParameterFlow, WithParameter
 from analysis.dynamics.continuation.phases import Rows, beside
@@ -22,6 +22,7 @@ from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.normal_forms.branch_points import BranchForm, branch_form
 from analysis.dynamics.normal_forms.cycles import Sections, cycle_cusp, cycle_flip, cycle_fold, cycle_neimark_sacker
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
@@ -40,56 +41,30 @@ from dynsim.systems.rescaled import is_flat
 
 # Factor of the solver's tolerance with which orbits are confirmed.
 STRICTER = 0.1
-
-
-# Largest change of an orbit under the stricter solver, relative to the last Newton step allowed.
-CONFIRMED = 10
-
-
 # Distance of a node from an equilibrium, relative to the ranges of components, below which an orbit is close to it.
 NEAR = 0.05
-
-
-def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
-    """Test whether a Newton step with the equations of a stricter solver leaves a point in place.
-
-    Args:
-        point: the point.
-        at: its equations with the stricter solver.
-        nodes: nodes of the orbit, whose size sets the scale.
-        tolerance: tolerance of the last Newton step.
-    """
-    matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
-    if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
-        return False
-    change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
-    return bool(np.max(np.abs(change)) <= CONFIRMED * tolerance * (1 + float(np.max(np.abs(nodes)))))
-
-
 # Largest distance of a multiplier from the critical value at which the coefficient of a bifurcation is known.
 CRITICAL = 1e-4
 # Largest change of multipliers under the stricter solver, relative to the largest one or to one; canards exceed it.
 AGREED = 0.1
 # Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
 SMALL = 1e-4
-# Largest step of the nodes, relative to their distances from their mean, if the largest step is a default.
-LONGER = 0.1
-# Largest step of the period, relative to it.
-STRETCH = 0.1
+# Largest step of the nodes, relative to their distances from their mean, if the largest step is a default; and of the
+# period, relative to it.
+LONGER, STRETCH = 0.1, 0.1
 # Number of its errors that the slope of the parameter must exceed for its sign to count.
 RESOLVED = 3
+# Share of the period within which a state is at a node; largest multiplier and least volume of a segment for shooting.
+AT_NODE, LARGE, STIFF = 1e-12, 1e6, 1e-100
 # Largest slope of the parameter along a vertical family, where its sign is that of errors.
 STEEPEST = 1e-6
 # Bifurcations whose normal form coefficient is that of the return map.
 OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 # Critical multiplier, where it is real.
 MULTIPLIERS = {"fold": 1.0, "cusp": 1.0, "period doubling": -1.0}
-
-
-# Largest relative change of the parameter over a doubling of the period, by its slope, near a homoclinic orbit.
-SETTLED = 0.1
-# Smallest size of the parameter in that change, relative to its range.
-LEAST = 1e-3
+# Largest relative change of the parameter over a doubling of the period, by its slope, near a homoclinic orbit, and
+# the smallest size of the parameter in that change, relative to its range.
+SETTLED, LEAST = 0.1, 1e-3
 
 
 class Cycle(NamedTuple):
@@ -148,6 +123,7 @@ class OrbitCurve(AbstractCurve):
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-7
     at_crossings: bool = False  # whether a vertical family ends where another one crosses it
+    changes: bool = False  # whether collocation goes on where multipliers are large
     double: ClassVar[float] = 1e-4
     most_added: ClassVar[int] = 6
     differentiated: ClassVar[bool] = False  # multipliers would need another integration for each point
@@ -388,6 +364,28 @@ class OrbitCurve(AbstractCurve):
         share = (self.unit if name == "fold" else (-1 if name == "period doubling" else 1) / time) / square
         return Coefficient(share * found.coefficient.value, abs(share) * found.coefficient.size)
 
+    def branch_form(self, point: CurvePoint) -> BranchForm:
+        """Tell pitchforks, at which cycles lose a symmetry, from transcritical bifurcations.
+
+        The coefficient of a pitchfork is that of u' = c u^3, as at a cusp; a transcritical bifurcation gets none.
+        """
+        size = len(point.J) - (0 if self.forced else 1)
+
+        def both(J: np.ndarray, slope: np.ndarray) -> np.ndarray:
+            rows = np.column_stack([J, slope])
+            rows[size:, :-1] = point.J[size:]  # the phase condition stays that of the point
+            return np.vstack(
+                [np.roll(rows[:size], size // self.segments, axis=0), rows[size:]]
+            )  # defects beside their own nodes
+
+        def derivatives(move: np.ndarray) -> np.ndarray:
+            state = self.displaced(point.state, point.basis @ move[:-1])
+            return both(*self.equations(state, point.parameter + float(move[-1]), point.basis)[1:3])
+
+        found = branch_form(derivatives, both(point.J, point.slope))
+        c = self.coefficient("cusp", point, 0.0) if found.kind == "pitchfork" else UNKNOWN
+        return found._replace(coefficient=c)
+
     def _maps(self, shot: OrbitSegments, bases: np.ndarray, parameter: float) -> list[ReturnChart]:
         """Build the maps between surfaces with given bases at successive nodes."""
         flow, m = self.parameter.at(parameter), len(bases)
@@ -477,6 +475,17 @@ class OrbitCurve(AbstractCurve):
         period = float(state.period)
         return self.cycle(beside(moved, self.nodes(state), self.nodes(near), period, self._short), period)
 
+    def states_at(self, cycle: Any, parameter: float, shares: Float[np.ndarray, " k"]) -> Float[np.ndarray, "k n"]:
+        """Compute the states at shares of the period in [0, 1), each from the node before it."""
+        nodes, period = self.nodes(cycle), float(cycle.period)
+        if self._forced_period is not None:
+            period = float(self._forced_period(jnp.asarray(parameter, float))[0])
+        before = np.floor((m := len(nodes)) * shares + AT_NODE).astype(int)
+        rows, later = nodes[before], shares - before / m
+        inside = np.flatnonzero(later > AT_NODE)
+        rows[inside], _ = self.moved(rows[inside], parameter, period * before[inside] / m, period * later[inside])
+        return rows
+
     def moved(
         self, nodes: np.ndarray, parameter: float, begins: np.ndarray, durations: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -547,6 +556,11 @@ class OrbitCurve(AbstractCurve):
         vertical = max(abs(float(p.tangent[-1])) for p in (before, point)) <= STEEPEST
         return vertical and self.singular(before) * self.singular(point) < 0
 
+    def _is_hard(self, point: CurvePoint) -> bool:
+        """Test whether a multiplier is so large that others have no digits, or a segment is stiff."""
+        volumes = np.abs(np.linalg.det(self._blocks(point.state, point.J)))
+        return bool(np.any(np.abs(point.values) > LARGE) or np.any(volumes < STIFF))
+
     def _undefined(self, shot: OrbitSegments, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""
         full, length = np.append(shot.nodes[k], parameter), shot.period / len(shot.nodes)
@@ -562,13 +576,16 @@ class OrbitCurve(AbstractCurve):
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long.
 
-        With `at_crossings` a vertical family ends as `branch point` after another one crosses it.
+        With `at_crossings` a vertical family ends as `branch point` after another one crosses it; a curve that
+        changes to collocation ends at large `multipliers`, or segments that contract volumes strongly.
         """
         cycle: Any = point.state
         if self.at_crossings and self._crosses(before, point):
             return "branch point"
         if float(cycle.period) > self.longest:
             return "period"
+        if self.changes and self._is_hard(point):
+            return "multipliers"
         if self.forced:
             return ""
         nodes = [self.nodes(p.state) for p in (before, point)]

@@ -1,4 +1,4 @@
-"""Continue periodic orbits in a parameter, by shooting or collocation, and switch branches."""
+"""Continue periodic orbits in a parameter, by shooting and collocation, and switch branches."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,7 +9,6 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.collocation.intervals import METHODS
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.branches import Branch, cut_at, joined
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
@@ -44,7 +43,10 @@ from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
+from dynsim.systems.rescaled import is_flat
 
+# Methods by which branches of periodic orbits are computed.
+WAYS = ("auto", "shooting", "collocation")
 # Default of the period at which a branch ends, in time units of the curve.
 LONGEST = 1e3
 # Relative tolerance of the solver; the absolute tolerance is a hundredth of it.
@@ -71,7 +73,7 @@ def continue_orbits(
     max_period: float | None = None,
     rtol: float = RTOL,
     atol: float | None = None,
-    method: str = "shooting",
+    method: str = "auto",
 ) -> Branch:
     """Continue periodic orbits in a parameter, from one of them in both directions of the curve.
 
@@ -91,9 +93,11 @@ def continue_orbits(
         atol: the absolute tolerance for every entry of the state, by shooting; by default a hundredth of the relative
             one, in units near the size of the orbit.
         method: `shooting`, or `collocation` for stiff flows, long periods and large multipliers, from an orbit by
-            either method. It replaces its mesh where the error of an orbit, relative to the ranges of its states,
-            exceeds a thousand times `rtol`. States then have the `times` of their nodes; branches end with `accuracy`
-            where 400 intervals do not suffice, and bifurcations have no normal form coefficients.
+            either method. Collocation replaces its mesh where the error of an orbit, relative to the ranges of its
+            states, exceeds a thousand times `rtol`. States then have the `times` of their nodes; branches end with
+            `accuracy` where 400 intervals do not suffice, and bifurcations have no normal form coefficients. `auto`
+            begins with the method of the orbit, and goes on by collocation where shooting ends or a multiplier exceeds
+            1e6, which the `notes` of the branch say.
 
     Raises:
         ValueError: for bad input, or if no orbit is found near the first one.
@@ -112,7 +116,8 @@ def continue_orbits(
     check_flow(parameter.system)
     cycle = Cycle(given.nodes, np.asarray(given.period), given.times)
     units = orbit_units(parameter.system, cycle, (parameter,))
-    curve = curve_of_orbits(units, given.state, count, forcing, max_period, (rtol, atol), _mesh(method, cycle))
+    options = max_period, (rtol, atol), mesh_of(method, cycle)
+    curve = curve_of_orbits(units, given.state, count, forcing, *options, changes=method == "auto")
     check_forcing(parameter.system, cycle, forcing)
     first = _orbit_near(curve, curve.own(cycle), curve.value)
     if first is None:
@@ -131,7 +136,7 @@ def orbits_from_hopf(
     max_period: float | None = None,
     rtol: float = RTOL,
     atol: float | None = None,
-    method: str = "shooting",
+    method: str = "auto",
 ) -> Branch:
     """Continue the periodic orbits that begin at a Hopf point of a branch of equilibria.
 
@@ -156,7 +161,7 @@ def orbits_from_hopf(
         max_period: the period at which the branch ends; see `continue_orbits`.
         rtol: the relative tolerance of the solver.
         atol: the absolute tolerance; see `continue_orbits`.
-        method: `shooting` or `collocation`; see `continue_orbits`. `segments` is the first number of intervals.
+        method: `auto`, `shooting` or `collocation`; see `continue_orbits`. `segments` is the first number of intervals.
 
     Raises:
         ValueError: for bad input, a bifurcation of another kind, or if no orbit is found nearby.
@@ -183,8 +188,8 @@ def families_from_hopf(
     check_flow(parameter.system)
     check_autonomous("flow", parameter, at.state)
     count, units = integer("segments", segments, least=3), hopf_units(parameter, at)
-    mesh = None if choice("method", method, METHODS) == "shooting" else np.linspace(0.0, 1.0, count + 1)
-    curve = curve_of_orbits(units, at.state, count, None, max_period, (rtol, atol), mesh)
+    mesh = np.linspace(0.0, 1.0, count + 1) if choice("method", method, WAYS) == "collocation" else None
+    curve = curve_of_orbits(units, at.state, count, None, max_period, (rtol, atol), mesh, changes=method == "auto")
     begin = _at_hopf(curve, at if curve.units is None else moved_bifurcation(units, at))
     curve.at_crossings = True
     within = steps.limits(curve.parameter, POINTS, curve.unit)
@@ -231,11 +236,13 @@ def curve_of_orbits(
     max_period: float | None,
     tolerances: Tolerances,
     mesh: Float[np.ndarray, " edges"] | None = None,
+    *,
+    changes: bool = False,
 ) -> OrbitCurve:
     """Set up the curve of periodic orbits of a flow in scaled units, along its first parameter.
 
     With a mesh, shares of the period from 0 to 1, it is one of collocation. The absolute tolerance, if there is one, is
-    in the units of the given system.
+    in the units of the given system. `changes` lets a curve by shooting on a flat space go on by collocation.
     """
     longest = LONGEST if max_period is None else number("max_period", max_period) / units.time
     begin, period = units.rescaled(start), forcing_in(units, forcing)
@@ -243,17 +250,20 @@ def curve_of_orbits(
     given = period, longest, number("rtol", rtol), units
     if mesh is None:
         absolute = None if atol is None else number("atol", atol) / float(np.max(units.flat(begin)))
-        return OrbitCurve(units.varied[0], begin, count, *given, absolute)
+        found = OrbitCurve(units.varied[0], begin, count, *given, absolute)
+        found.changes = changes and is_flat(found.flow.space)
+        return found
     if atol is not None:
         raise ArgumentError("atol", "be left out with collocation, which has no solver", f"is {shown(atol)}")
     return CollocationCurve(units.varied[0], begin, mesh, *given)
 
 
-def _mesh(method: str, cycle: Cycle, repeats: int = 1) -> np.ndarray | None:
+def mesh_of(method: str, cycle: Cycle, repeats: int = 1) -> np.ndarray | None:
     """Choose the mesh of a method for an orbit, which may be repeated: that of its nodes; None for shooting."""
-    if choice("method", method, METHODS) == "shooting":
-        if cycle.times is not None:
-            raise ArgumentError("method", "be collocation, as that of the known orbit", "is shooting")
+    choice("method", method, WAYS)
+    if method == "shooting" and cycle.times is not None:
+        raise ArgumentError("method", "be collocation, as that of the known orbit", "is shooting")
+    if method == "shooting" or (method == "auto" and cycle.times is None):
         return None
     count = len(jax.tree.leaves(cycle.nodes)[0])
     times = np.arange(count) / count if cycle.times is None else np.asarray(cycle.times)
@@ -306,7 +316,7 @@ def switch_orbits(
     max_period: float | None = None,
     rtol: float = RTOL,
     atol: float | None = None,
-    method: str = "shooting",
+    method: str = "auto",
 ) -> tuple[Branch, ...]:
     """Continue the periodic orbits that leave a branch point, or the doubled orbits at a period doubling.
 
@@ -322,7 +332,7 @@ def switch_orbits(
         max_period: the period at which a branch of periodic orbits ends; see `continue_orbits`.
         rtol: relative tolerance of the solver.
         atol: absolute tolerance of the solver; see `continue_orbits`.
-        method: `shooting` or `collocation`; see `continue_orbits`.
+        method: `auto`, `shooting` or `collocation`; see `continue_orbits`.
 
     Raises:
         ValueError: for bad input, or a bifurcation of another kind.
@@ -358,8 +368,9 @@ def _leaving(
     units, repeats = orbit_units(parameter.system, given, (parameter,), at=(at.parameter,)), 2 if doubled else 1
     period = forcing if forcing is None or not doubled else (lambda flow: 2 * forcing(flow))
     start, count = jax.tree.map(lambda a: jnp.asarray(a[0]), given.nodes), len(jax.tree.leaves(given.nodes)[0])
-    mesh = _mesh(method, given, repeats)
-    curve = curve_of_orbits(units, start, repeats * count, period, max_period, tolerances, mesh)
+    mesh = mesh_of(method, given, repeats)
+    given_too = max_period, tolerances, mesh
+    curve = curve_of_orbits(units, start, repeats * count, period, *given_too, changes=method == "auto")
     within = steps.limits(curve.parameter, POINTS, curve.unit)
     at = at if curve.units is None else moved_bifurcation(units, at)
     cycle: Any = at.state
@@ -372,6 +383,20 @@ def _leaving(
         ways = rays(curve, here, along, across, min(within.step, within.largest))
     left = [departing(curve, here, along, way, within, follow_on_meshes) for way in ways]
     return [one for one in left if one is not None]
+
+
+def at_equal_times(parameter: Parameter, at: Bifurcation) -> Bifurcation:
+    """Give the orbit of a bifurcation by its states at equal shares of the period, for methods that shoot.
+
+    The direction of the branch in these coordinates is left out.
+    """
+    cycle: Any = at.state
+    if cycle.times is None:
+        return at
+    curve = _curve_through(parameter, cycle, at.parameter)
+    other, found = curve.by_shooting(curve.own(cycle), at.parameter / curve.unit)
+    state: Any = found if other.units is None else moved_states(other.units, found, 1)
+    return at._replace(state=state, direction=np.zeros(other.nodes(state).size + 2))
 
 
 @checked
@@ -452,7 +477,7 @@ def _curve_through(parameter: Parameter, cycle: Cycle, value: float) -> Collocat
     """Set up the curve of orbits by collocation through one of them, on its mesh."""
     units = orbit_units(parameter.system, cycle, (parameter,), at=(value,))
     start = jax.tree.map(lambda a: jnp.asarray(a[0]), cycle.nodes)
-    mesh: Any = _mesh("collocation", cycle)
+    mesh: Any = mesh_of("collocation", cycle)
     curve: Any = curve_of_orbits(units, start, len(mesh) - 1, None, None, (RTOL, None), mesh)
     return curve
 
@@ -486,7 +511,7 @@ def _ranges_on_meshes(
     curve, found = None, []
     for k, value in enumerate(cycles.parameters):
         cycle = jax.tree.map(lambda a, k=k: a[k], states)
-        mesh: Any = _mesh("collocation", cycle)
+        mesh: Any = mesh_of("collocation", cycle)
         curve = _curve_through(parameter, cycle, float(value)) if curve is None else curve.on(mesh)
         shares = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * np.arange(samples) / samples).ravel(), 1.0)
         rows = curve.states_at(curve.own(cycle), float(value) / curve.unit, shares[:-1])[:, component]

@@ -20,7 +20,7 @@ ENDS = {
     "lost": "where no step converges, however small (other units of state and parameter may help)",
     "period": "at the longest period (`--max-period` sets it)",
     "accuracy": "where a solve with ten times tighter tolerance does not reproduce the orbits (try more `--segments`, "
-    "`--method collocation`, or a smaller `--atol` for components that come close to zero)",
+    "or a smaller `--atol` for components that come close to zero)",
 }
 """Explanations of the values of `Branch.ends`."""
 

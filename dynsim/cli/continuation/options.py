@@ -50,9 +50,9 @@ class Continue(SystemOptions):
     point: int | None = None
     """with `--from` a diagram file, the row of its table (`--out` with .csv) to start from, counted from 1: a point or
     a bifurcation of any branch; it may be continued in another parameter"""
-    method: Literal["shooting", "collocation"] = "shooting"
+    method: Literal["auto", "shooting", "collocation"] = "auto"
     """how periodic orbits are computed: by multiple shooting, or by collocation on a mesh that is adapted, for stiff
-    systems, long periods and large multipliers"""
+    systems, long periods and large multipliers; auto changes from shooting to collocation where shooting ends"""
     segments: int = 12
     """number of shooting segments of a periodic orbit, or first number of intervals of a mesh"""
     max_period: float | None = None

@@ -1,14 +1,17 @@
 """Periodic orbits continued by collocation: exact families, published points, and agreement with shooting."""
 
+import re
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.integrate
 
 from analysis.dynamics.codim2.curves import critical_curve
-from analysis.dynamics.continuation import meshes
+from analysis.dynamics.continuation import meshes, method_change
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.extending import extend
+from analysis.dynamics.continuation.orbit_curve import OrbitCurve
 from analysis.dynamics.continuation.orbits import (
     continue_orbits,
     orbit_of,
@@ -37,7 +40,7 @@ def radial(t, x, mu=-1.0, size=1.0, other=1.0):
 
 @pytest.fixture(scope="module")
 def circles():
-    mu = Parameter(FunctionFlow(radial, parameters={"mu": 0.5}), "mu", -2.0, 1.0)
+    mu = Parameter(FunctionFlow(radial, parameters={"mu": 0.5, "other": 1.0}), "mu", -2.0, 1.0)
     (hopf,) = continue_equilibria(mu, jnp.zeros(2)).bifurcations
     return mu, orbits_from_hopf(mu, hopf, method="collocation")
 
@@ -48,7 +51,7 @@ def test_a_family_of_circles_is_exact_with_its_fold_and_multipliers(circles):
     assert fold.kind == "fold"
     assert fold.parameter == pytest.approx(-1.0, abs=1e-8)
     assert fold.state.period == pytest.approx(np.pi, rel=1e-4)
-    assert fold.unknown == "no coefficient by collocation"
+    assert fold.coefficient == pytest.approx(4.0, rel=1e-5)  # mu = -1 + (r - 1)^2, and sqrt(r) moves by (r - 1) / 2
     r = np.sum(found.states.nodes**2, axis=2)
     assert np.allclose(r, r[:, :1], atol=1e-7)  # all nodes are on the circle
     assert np.allclose(r[:, 0] ** 2 - 2 * r[:, 0], found.parameters, atol=1e-6)
@@ -62,6 +65,29 @@ def test_a_family_of_circles_is_exact_with_its_fold_and_multipliers(circles):
     again = orbit_of(mu, found, -1)
     assert again.stability == "stable"
     assert np.allclose(again.multipliers, found.eigenvalues[-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("last", [0.4, 1.0 - 1e-12])
+def test_collocation_goes_on_where_shooting_ends(circles, monkeypatch, last):
+    """The change lies before the fold, at r = 1, or at the step beside it; no point is lost or found twice."""
+    mu, whole = circles
+    resolved = OrbitCurve.unresolved
+    too_large = lambda self, point: np.sum(self.nodes(point.state)[0] ** 2) > last
+    end = lambda self, point: "accuracy" if too_large(self, point) else resolved(self, point)
+    monkeypatch.setattr(OrbitCurve, "unresolved", end)
+    (hopf,) = continue_equilibria(mu, jnp.zeros(2)).bifurcations
+    found = orbits_from_hopf(mu, hopf)
+    assert orbits_from_hopf(mu, hopf, method="shooting").ends[1] == "accuracy"
+    assert [(one.kind, round(one.parameter, 7)) for one in found.bifurcations] == [("fold", -1.0)]
+    assert found.ends == whole.ends
+    (note,) = found.notes
+    assert re.fullmatch(r"by collocation from mu = -(0|1)\.\d+ on", note)
+    r = np.sum(found.states.nodes**2, axis=2)
+    assert np.allclose(r**2 - 2 * r, found.parameters[:, None], atol=1e-6)
+    assert np.allclose(found.states.period, 2 * np.pi / (1 + r[:, 0]), rtol=1e-6)
+    assert np.all(np.diff(found.arclengths) > 0)
+    monkeypatch.setattr(method_change.CollocationCurve, "corrected", lambda *_: None)
+    assert orbits_from_hopf(mu, hopf).ends[1] == "accuracy"  # where collocation finds no orbit, shooting ends
 
 
 @pytest.mark.parametrize(("flow", "name", "bounds", "start"), [
@@ -145,11 +171,28 @@ def test_period_doublings_and_multipliers_agree_with_shooting():
     assert doubled.beside[0] == "stable"
     assert np.ptp(doubled.states.nodes[-1][:, 0]) > 0
     with pytest.raises(ArgumentError, match="shooting"):
-        switch_orbits(c, doubling)
-    with pytest.raises(ArgumentError, match="shooting"):
-        extend(found, c)
-    with pytest.raises(ArgumentError, match="shooting"):
-        critical_curve((c, Parameter(c.system, "a", 0.1, 0.3)), doubling)
+        switch_orbits(c, doubling, method="shooting")
+
+
+def test_branches_and_bifurcations_by_collocation_go_on(circles):
+    mu, whole = circles
+    short = Parameter(mu.system, "mu", -2.0, 0.5)
+    orbit = periodic_orbit(mu.system, [np.sqrt(1 + np.sqrt(1.5)), 0.0], 2 * np.pi / (2 + np.sqrt(1.5)), segments=3)
+    known = continue_orbits(short, orbit, method="collocation", steps=Steps(points=3))
+    longer = extend(known, mu)
+    assert longer.ends == ("equilibrium", "bounds")
+    assert longer.parameters[-1] == pytest.approx(1.0)
+    (fold,) = longer.bifurcations
+    assert fold.parameter == pytest.approx(-1.0, abs=1e-8)
+    r = np.sum(longer.states.nodes**2, axis=2)
+    assert longer.states.times.shape == r.shape
+    assert np.allclose(r**2 - 2 * r, longer.parameters[:, None], atol=1e-6)
+    plane = (Parameter(mu.system, "mu", -2.0, 1.0), Parameter(mu.system, "other", 0.5, 2.0))
+    folds = critical_curve(plane, fold, steps=Steps(first=0.2, largest=0.5))
+    assert folds.kind == "fold"
+    assert folds.ends == ("bounds", "bounds")
+    assert np.allclose(folds.first, -1.0, atol=1e-6)
+    assert np.allclose(np.ptp(folds.second), 1.5)
 
 
 @pytest.mark.slow
