@@ -3,13 +3,16 @@
 import abc
 import dataclasses
 import math
+import operator
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int
 
 from dynsim._core.host import has_values, on_host
@@ -26,6 +29,8 @@ from dynsim.systems.schedules import AbstractSchedule
 
 def _strong(value: ArrayLike) -> Array:
     """An array without weak type, which would be lost in a checkpoint and change the bytes of a run file."""
+    if isinstance(value, jax.Array) and not isinstance(value, Tracer) and not value.weak_type:
+        return value
     return jnp.asarray(value, jnp.result_type(value))
 
 
@@ -199,6 +204,51 @@ def program_form(flow: AbstractFlow) -> AbstractFlow:
     """The flow that shares a program with all flows that differ in the periods of schedules, or in equal functions."""
     schedule = lambda part: isinstance(part, AbstractSchedule)
     return shared(jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule))
+
+
+class Parts(NamedTuple):
+    """The program form of a flow: its arrays, and all else, which flows of one kind share."""
+
+    leaves: list[Array]
+    tree: Any
+    static: tuple[Any, ...]
+    rest: Any
+
+
+def taken_apart(flow: AbstractFlow) -> Parts:
+    """Take the program form of a flow apart; of a flow that has not changed since the last time it is remembered."""
+    given, structure = jax.tree.flatten(flow)
+    given = shared(given)
+    known = _apart.get(id(flow))
+    if known is not None and known.flow() is flow and known.matches(given, structure):
+        return known.parts
+    # a flow with a dictionary is not hashable, but its parts are
+    arrays, others = eqx.partition(program_form(flow), eqx.is_array)
+    (leaves, tree), (static, rest) = jax.tree.flatten(arrays), jax.tree.flatten(others)
+    parts = Parts(leaves, tree, tuple(static), rest)
+    if not any(isinstance(leaf, Tracer) for leaf in given):
+        place = id(flow)
+        _apart[place] = _Apart(weakref.ref(flow, lambda _: _apart.pop(place, None)), structure, given, parts)
+        if len(_apart) > REMEMBERED:
+            _apart.pop(next(iter(_apart)), None)
+    return parts
+
+
+class _Apart(NamedTuple):
+    """A flow that was taken apart, with its leaves and their structure at that time."""
+
+    flow: weakref.ref[AbstractFlow]
+    structure: Any
+    given: list[Any]
+    parts: Parts
+
+    def matches(self, given: list[Any], structure: Any) -> bool:
+        """Whether the flow still has these very leaves."""
+        return self.structure == structure and all(map(operator.is_, self.given, given))
+
+
+REMEMBERED = 32  # most flows whose parts are kept while they live
+_apart: dict[int, _Apart] = {}
 
 
 def stacked(flows: Sequence[Any]) -> tuple[Any, Any]:

@@ -1,6 +1,7 @@
 """States as flat float64 vectors, and vector fields of them for solvers on the host."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from jaxtyping import Array
 
 from dynsim._core.types import ArrayLike, State
 from dynsim.errors import ArgumentError
-from dynsim.integrators.base import program_form
+from dynsim.integrators.base import taken_apart
 from dynsim.programs import scalar_program
 from dynsim.programs.program import Program
 from dynsim.programs.python_function import field_maker
@@ -24,6 +25,9 @@ FlatField = Callable[[float, np.ndarray], np.ndarray]
 
 # increment of a difference quotient, relative to the largest entry of the state
 INCREMENT = float(np.sqrt(np.finfo(float).eps))
+
+# most numbers of an array of the flow that is copied beside the state in each evaluation, in a tenth of a microsecond
+JOINED = 256
 
 
 class Unravel(NamedTuple):
@@ -59,10 +63,15 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
 
     A field that JAX cannot trace, because it calls NumPy or branches on its state, is called directly.
     """
-    leaves, field = _of_one_kind(_compiled, flow, unravel)
-    both = np.append(t0, flat)  # one array for both, because each argument takes a microsecond
+    leaves, compiled = _of_one_kind(_compiled, flow, unravel)
+    # one array for all numbers, because each argument takes a microsecond or two
+    joined = [leaf.dtype == float and not leaf.weak_type and leaf.size <= JOINED for leaf in leaves]
+    apart = [leaf for leaf, own in zip(leaves, joined, strict=True) if not own]
+    within = [np.ravel(leaf) for leaf, own in zip(leaves, joined, strict=True) if own]
+    numbers, ends = np.concatenate([[t0], flat, *within]), 1 + len(flat)
     try:
-        _check_real(field(leaves, both))
+        field = compiled(tuple(leaf.shape if own else None for leaf, own in zip(leaves, joined, strict=True)))
+        _check_real(field(apart, numbers))
     except Exception as error:  # noqa: BLE001  (a function for NumPy may raise anything when it is traced)
         try:
             for part in jax.tree.leaves(flow.vector_field(t0, unravel.on_host(flat))):
@@ -73,8 +82,8 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
         return lambda t, y: direct_field(t, unravel.on_host(y))
 
     def evaluated(t: float, y: np.ndarray) -> np.ndarray:
-        both[0], both[1:] = t, y
-        return np.asarray(field(leaves, both), float)
+        numbers[0], numbers[1:ends] = t, y
+        return np.asarray(field(apart, numbers), float)
 
     return evaluated
 
@@ -144,13 +153,16 @@ def flat_jacobian(
 
 def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Any]:
     """Arrays of a flow, and `compiled` applied to the rest of it, which flows of one kind share."""
-    arrays, others = eqx.partition(program_form(flow), eqx.is_array)
-    leaves, tree = jax.tree.flatten(arrays)  # flattened once, because it takes as long as an evaluation
-    static, rest = jax.tree.flatten(others)  # a flow with a dictionary is not hashable, but its parts are
+    leaves, tree, static, rest = taken_apart(flow)
     try:
-        return leaves, compiled(tree, tuple(static), rest, unravel)
+        return leaves, compiled(tree, static, rest, unravel)
     except TypeError:  # a static part is not hashable
-        return leaves, compiled.__wrapped__(tree, tuple(static), rest, unravel)
+        return leaves, compiled.__wrapped__(tree, static, rest, unravel)
+
+
+def _count(shapes: tuple[tuple[int, ...], ...]) -> int:
+    """The numbers of a state."""
+    return sum(map(math.prod, shapes))
 
 
 def _check_real(v: Any) -> None:
@@ -179,7 +191,7 @@ class Programs:
     def __init__(self, tree: Any, static: tuple, rest: Any, unravel: Unravel):
         """Prepare the field, which is traced when a program is asked for."""
         self.field, self.unravel = _field(tree, static, rest, unravel), unravel
-        self.size = sum(int(np.prod(shape)) for shape in unravel.shapes)
+        self.size = _count(unravel.shapes)
         self.known: dict[Any, Any] = {}
 
     def whole(self, leaves: list[Array], changed: Callable[..., Any] = lambda fn: fn) -> Program | None:
@@ -211,8 +223,25 @@ _programs = functools.lru_cache(maxsize=32)(Programs)
 
 
 @functools.lru_cache(maxsize=32)
-def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[list[Array], Any], Array]:
-    return jax.jit(_field(tree, static, rest, unravel))
+def _compiled(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[tuple], Callable[..., Array]]:
+    """Makers of compiled fields by the shapes of the flow's arrays that follow time and state; None for the others."""
+    field, size = _field(tree, static, rest, unravel), 1 + _count(unravel.shapes)
+
+    @functools.lru_cache(maxsize=32)
+    def of_shapes(shapes: tuple[tuple[int, ...] | None, ...]) -> Callable[[list[Array], Any], Array]:
+        def joined(apart: list[Array], numbers: Any) -> Array:
+            leaves, others, end = [], iter(apart), size
+            for shape in shapes:
+                if shape is None:
+                    leaves.append(next(others))
+                else:
+                    begin, end = end, end + math.prod(shape)
+                    leaves.append(numbers[begin:end].reshape(shape))
+            return field(leaves, numbers[:size])
+
+        return jax.jit(joined)
+
+    return of_shapes
 
 
 @functools.lru_cache(maxsize=32)

@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim.errors import ArgumentError
-from dynsim.integrators.base import AbstractIntegrator, program_form, step_limit
+from dynsim.integrators.base import AbstractIntegrator, step_limit, taken_apart
 from dynsim.integrators.flat_fields import field_on_host
 from dynsim.integrators.numpy_switches import numpy_switches
 from dynsim.programs import ProgramError, scalar_program
@@ -93,9 +93,8 @@ def field_program(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[An
     """
     if not _undeclared(flow):
         return None, []
-    arrays = jax.tree.leaves(eqx.filter(program_form(flow), eqx.is_array))
     made = _switches(flow, y0)[0]
-    return None if made is None or made.looks_up_states else made, arrays
+    return None if made is None or made.looks_up_states else made, taken_apart(flow).leaves
 
 
 def _undeclared(flow: Any) -> bool:
@@ -107,15 +106,13 @@ def _undeclared(flow: Any) -> bool:
 
 def _switches(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[Any]]:
     """The switches of a flow's program, and the entries of its inputs after the time; states are zeros."""
-    arrays, others = eqx.partition(program_form(flow), eqx.is_array)
-    leaves, tree = jax.tree.flatten(arrays)
-    static, rest = jax.tree.flatten(others)
+    leaves, tree, static, rest = taken_apart(flow)
     if any(jnp.issubdtype(leaf.dtype, jax.dtypes.extended) for leaf in leaves):  # random keys
         return None, []
     states, structure = jax.tree.flatten(y0)
     shaped = tuple((np.shape(a), np.dtype(a.dtype)) for a in (*states, *leaves))
     traced = tuple(isinstance(leaf, Tracer) for leaf in leaves)
-    key = (tree, tuple(static), rest, structure, shaped, traced)
+    key = (tree, static, rest, structure, shaped, traced)
     try:
         made = _recorded(*key)
     except TypeError:  # a static part is not hashable
