@@ -1,5 +1,6 @@
 """Integration by SciPy: an independent implementation at tighter tolerances, to confirm diffrax's results."""
 
+import bisect
 import functools
 import math
 import warnings
@@ -55,6 +56,7 @@ class StepOutput:
         self.start, self.y, self.ends = start, y, (float(solver.t_old), float(solver.t))
         self.solver, self.last = solver, solver.y
         self.known: bool | None = None
+        self.nodes: np.ndarray | None = None  # states at `NODES`, (n, nodes)
 
     @functools.cached_property
     def dense(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -65,23 +67,22 @@ class StepOutput:
     def solves(self) -> bool:
         """Whether the dense output satisfies the equation closely enough."""
         if self.known is None:
-            self.checked(np.empty(0))
+            if self.nodes is None:
+                self.sampled(np.empty(0))
+            confirm([self])
         return bool(self.known)
 
-    def checked(self, ts: np.ndarray) -> np.ndarray:
-        """States from the dense output, (n, times), after which it is known whether it `solves`.
+    def sampled(self, ts: np.ndarray) -> np.ndarray:
+        """States from the dense output at increasing times within the step, which `confirm` has yet to confirm.
 
         Calls of the dense output cost more than times: it is evaluated once for both purposes.
         """
-        if self.known is not None:
-            return self.dense(ts)
-        (begin, end), tolerances = self.ends, self.start.keywords
-        h = end - begin
-        states = self.dense(np.concatenate([begin + h * NODES, ts]))
-        y, slope = AT_PLACE @ states[:, : len(NODES)].T
-        missed = np.abs(slope - h * self.solver.fun(begin + h * PLACE, y))
-        self.known = bool((missed <= MISS * tolerances["atol"] + MISS * tolerances["rtol"] * np.abs(y)).all())
-        return states[:, len(NODES) :]
+        if self.known is not None or ts.size and ts[0] == self.ends[1]:
+            return self(ts)
+        begin, end = self.ends
+        states = self.dense(np.concatenate([begin + (end - begin) * NODES, ts]))
+        self.nodes = states[:, : len(NODES)]
+        return states[:, len(NODES) :].T
 
     def settled(self) -> "StepOutput":
         """Compute the output before the solver takes its next step."""
@@ -96,9 +97,9 @@ class StepOutput:
         """States at increasing times within the step, one in each row."""
         if ts[0] == self.ends[1]:
             return np.tile(self.last, (len(ts), 1))
-        states = self.checked(ts)
-        if self.known:
-            return states.T
+        states = self.sampled(ts) if self.known is None else self.dense(ts).T
+        if self.solves:
+            return states
         found, (t, _), y = [], self.ends, self.y
         for end in ts.tolist():
             if end > t:
@@ -106,10 +107,24 @@ class StepOutput:
                 while solver.status == "running":
                     solver.step()
                 if solver.status == "failed":  # although the previous step went this way
-                    return states.T
+                    return states
                 t, y = end, solver.y
             found.append(y)
         return np.stack(found)
+
+
+def confirm(outputs: Sequence[StepOutput]) -> None:
+    """Find out together whether the dense outputs of steps, which were sampled, satisfy the equation."""
+    ends = np.array([output.ends for output in outputs])
+    tolerances = [output.start.keywords for output in outputs]
+    atol, rtol = (np.array([given[name] for given in tolerances])[:, None] for name in ("atol", "rtol"))
+    h, nodes = ends[:, 1] - ends[:, 0], np.stack([output.nodes for output in outputs])
+    ts, y, slope = ends[:, 0] + h * PLACE, nodes @ AT_PLACE[0], nodes @ AT_PLACE[1]
+    velocity = [output.solver.fun(t, x) for output, t, x in zip(outputs, ts.tolist(), y, strict=True)]
+    missed = np.abs(slope - h[:, None] * np.stack(velocity))
+    solve = (missed <= MISS * atol + MISS * rtol * np.abs(y)).all(axis=1)
+    for output, known in zip(outputs, solve.tolist(), strict=True):
+        output.known = known
 
 
 class PathOutput:
@@ -146,6 +161,9 @@ PLACE = 0.3  # relative to a step, where the dense output is checked: neither a 
 
 
 AT_PLACE = _weights(PLACE)
+
+
+TOGETHER = 64  # steps whose dense output is checked together, which costs as many microseconds as that of a few alone
 
 
 MISS = 300.0  # largest residual of the dense output over a step, in tolerances; its error is about a tenth of that
@@ -186,70 +204,84 @@ class Scipy(AbstractIntegrator):
 
     def integrate(self, flow: AbstractFlow, y0: State, ts: Times) -> tuple[State, Stats]:
         """Solve for the states at `ts`, projected to the space, and statistics."""
-        return self._follow(flow, y0, np.asarray(ts, float), ())[:2]
+        return _followed(self, flow, y0, np.asarray(ts, float), ())[:2]
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
     ) -> tuple[State, Stats, float, State, tuple[int, ...]]:
         """Integrate up to the first event, bracketed among the states within each step."""
-        ys, stats, t, flat, fired = self._follow(flow, y0, np.asarray(ts, float), shared(tuple(events)))
+        ys, stats, t, flat, fired = _followed(self, flow, y0, np.asarray(ts, float), shared(tuple(events)))
         return ys, stats, t, flow.space.project(flattened(y0)[1](flat)), fired
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Solve from `t0` to `t1` and return a function for the states at any times between, and statistics."""
         steps: list[StepOutput] = []
         ends = np.array([t0, t1], float)
-        _, stats, *_ = self._follow(flow, y0, ends, (), steps)
+        _, stats, *_ = _followed(self, flow, y0, ends, (), steps)
         flat, unravel = flattened(y0)
         return _FlatOutput(PathOutput(t0, flat, steps), unravel), stats
 
-    def _follow(
-        self,
-        flow: AbstractFlow,
-        y0: State,
-        ts: np.ndarray,
-        events: tuple[Event, ...],
-        kept: list[StepOutput] | None = None,
-    ):
-        but = f"is {type(self).__name__}, which runs outside of JAX"
-        check_not_traced("integrator", "be `Diffrax()`", but, flow, y0)
-        flat, unravel = flattened(y0)
-        field = flat_field(flow, unravel, float(ts[0]), flat)
-        saved = np.full((len(ts), flat.size), np.nan)
-        saved[0] = flat
-        implicit = self.method in IMPLICIT
-        jacobian = flat_jacobian(flow, unravel, field, float(ts[0]), flat) if implicit else None
-        # SciPy's own work is small, and calls of a compiled field are most of the time; but other rounding errors of a
-        # stiff field may keep LSODA at its method for fields that are not stiff
-        if self.method != "LSODA":
-            field, jacobian = shortened(flow, unravel, field, jacobian)
-        walk = _Walk(self, flow, field, unravel, events, jacobian)
-        t, y, fired, outcome, steps, begin = ts[0], saved[0], (), Outcome.FINISHED, 0, 1
-        with np.errstate(all="ignore"):
-            for piece in walk.pieces(ts, saved[0]):
-                steps += 1
-                if piece.outcome is not Outcome.FINISHED:
-                    outcome = piece.outcome
-                    break
-                end = int(ts.searchsorted(piece.t1, "right"))
-                if end > begin:
-                    saved[begin:end] = piece.states(ts[begin:end])
-                    begin = end
-                if kept is not None and isinstance(piece.states, StepOutput):
-                    kept.append(piece.states.settled())
-                t, y, fired = piece.t1, piece.y1, piece.events
-                if fired:
-                    break
-        ys, defect = _finish(flow.space, unravel, saved)
-        stats = Stats(
-            succeeded=np.asarray(outcome is Outcome.FINISHED),
-            outcome=np.asarray(outcome),
-            num_steps=np.asarray(steps),
-            num_rejected=np.asarray(0),
-            max_defect=defect,
-            last_time=np.asarray(t, defect.dtype),
-        )
-        return ys, stats, float(t), y, fired
+
+def _followed(
+    integrator: Scipy,
+    flow: AbstractFlow,
+    y0: State,
+    ts: np.ndarray,
+    events: tuple[Event, ...],
+    kept: list[StepOutput] | None = None,
+) -> tuple[State, Stats, float, np.ndarray, tuple[int, ...]]:
+    """Solve up to the last time or the first event: states and statistics, then time, flat state and events there."""
+    but = f"is {type(integrator).__name__}, which runs outside of JAX"
+    check_not_traced("integrator", "be `Diffrax()`", but, flow, y0)
+    flat, unravel = flattened(y0)
+    field = flat_field(flow, unravel, float(ts[0]), flat)
+    saved = np.full((len(ts), flat.size), np.nan)
+    saved[0] = flat
+    implicit = integrator.method in IMPLICIT
+    jacobian = flat_jacobian(flow, unravel, field, float(ts[0]), flat) if implicit else None
+    # SciPy's own work is small, and calls of a compiled field are most of the time; but other rounding errors of a
+    # stiff field may keep LSODA at its method for fields that are not stiff
+    if integrator.method != "LSODA":
+        field, jacobian = shortened(flow, unravel, field, jacobian)
+    walk = _Walk(integrator, flow, field, unravel, events, jacobian)
+    t, y, fired, outcome, steps, begin = ts[0], saved[0], (), Outcome.FINISHED, 0, 1
+    unconfirmed: list[tuple[StepOutput, int, int]] = []
+    times = ts.tolist()
+    with np.errstate(all="ignore"):
+        for piece in walk.pieces(ts, saved[0]):
+            steps += 1
+            if piece.outcome is not Outcome.FINISHED:
+                outcome = piece.outcome
+                break
+            end = bisect.bisect_right(times, piece.t1)
+            if end > begin:
+                saved[begin:end] = piece.states.sampled(ts[begin:end])
+                if piece.states.known is None:
+                    unconfirmed.append((piece.states, begin, end))
+                begin = end
+            if len(unconfirmed) == TOGETHER:
+                _confirmed(unconfirmed, ts, saved)
+            if kept is not None:
+                kept.append(piece.states.settled())
+            t, y, fired = piece.t1, piece.y1, piece.events
+            if fired:
+                break
+        _confirmed(unconfirmed, ts, saved)
+    ys, defect = _finish(flow.space, unravel, saved)
+    numbers = outcome is Outcome.FINISHED, int(outcome), steps, 0, np.asarray(t, defect.dtype)
+    succeeded, why, taken, rejected, last = jax.device_put([np.asarray(number) for number in numbers])
+    stats = Stats(succeeded, why, taken, rejected, defect, last)
+    return ys, stats, float(t), y, fired
+
+
+def _confirmed(outputs: list[tuple[StepOutput, int, int]], ts: np.ndarray, saved: np.ndarray) -> None:
+    """Confirm the dense outputs of steps, solve again to the saved times of those that fail, and empty the list."""
+    if sampled := [output for output, *_ in outputs if output.known is None and output.nodes is not None]:
+        confirm(sampled)
+    for output, begin, end in outputs:
+        if output.known is False:
+            saved[begin:end] = output(ts[begin:end])
+    outputs.clear()
 
 
 class _FlatOutput(NamedTuple):
@@ -333,7 +365,7 @@ class _Walk(NamedTuple):
 
     def outcome(self, solver: Any, left: int) -> Outcome:
         """Why the solver cannot go on; `FINISHED` if it can."""
-        if not math.isfinite(solver.y @ solver.y) and not np.all(np.isfinite(solver.y)):
+        if not math.isfinite(solver.y.dot(solver.y)) and not np.all(np.isfinite(solver.y)):
             return Outcome.NON_FINITE
         if solver.status == "failed":
             ahead = self.field(solver.t + 1e-9 * max(1.0, abs(solver.t)), solver.y)
