@@ -118,7 +118,7 @@ def confirm(outputs: Sequence[StepOutput]) -> None:
     ends = np.array([output.ends for output in outputs])
     tolerances = [output.start.keywords for output in outputs]
     atol, rtol = (np.array([given[name] for given in tolerances])[:, None] for name in ("atol", "rtol"))
-    h, nodes = ends[:, 1] - ends[:, 0], np.stack([output.nodes for output in outputs])
+    h, nodes = ends[:, 1] - ends[:, 0], np.stack([np.asarray(output.nodes) for output in outputs])
     ts, y, slope = ends[:, 0] + h * PLACE, nodes @ AT_PLACE[0], nodes @ AT_PLACE[1]
     velocity = [output.solver.fun(t, x) for output, t, x in zip(outputs, ts.tolist(), y, strict=True)]
     missed = np.abs(slope - h[:, None] * np.stack(velocity))
@@ -250,7 +250,7 @@ def _followed(
     with np.errstate(all="ignore"):
         for piece in walk.pieces(ts, saved[0]):
             steps += 1
-            if piece.outcome is not Outcome.FINISHED:
+            if piece.states is None:
                 outcome = piece.outcome
                 break
             end = bisect.bisect_right(times, piece.t1)
@@ -300,7 +300,7 @@ class _Piece(NamedTuple):
     t0: float
     t1: float
     y1: np.ndarray
-    states: Callable[[np.ndarray], np.ndarray]
+    states: StepOutput | None
     events: tuple[int, ...]
     outcome: Outcome
 
@@ -326,7 +326,7 @@ class _Walk(NamedTuple):
             if a == b:
                 return
             if not np.all(np.isfinite(self.field(a, y))):
-                yield _Piece(a, a, y, _no_states, (), Outcome.NON_FINITE)
+                yield _Piece(a, a, y, None, (), Outcome.NON_FINITE)
                 return
             # the field may jump at a breakpoint or at the next float
             first, last = np.nextafter(a, b) if a > ts[0] else a, np.nextafter(b, a) if b < ts[-1] else b
@@ -344,7 +344,7 @@ class _Walk(NamedTuple):
                 left -= 1
                 outcome = Outcome.NON_FINITE if overflowed else self.outcome(solver, left)
                 if outcome is not Outcome.FINISHED:
-                    yield _Piece(solver.t, solver.t, solver.y, _no_states, (), outcome)
+                    yield _Piece(solver.t, solver.t, solver.y, None, (), outcome)
                     return
                 piece, sides = self.look(solver, StepOutput(start, solver, before), sides, ts[-1])
                 yield piece
@@ -417,11 +417,6 @@ class _Walk(NamedTuple):
         ts = bracket.samples(self.events)
         found = _values(self.events, self.flow.space, self.unravel, ts, states(ts))
         return narrowed(self.events, bracket, ts, np.asarray(found))
-
-
-def _no_states(ts: np.ndarray) -> np.ndarray:
-    """No states, for a step that failed."""
-    return np.empty((len(ts), 0))
 
 
 def _started(method: Any, field: FlatField, t: float, y: np.ndarray, end: float, **options: Any) -> Any:

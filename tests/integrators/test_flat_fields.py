@@ -1,6 +1,7 @@
 """Fields and Jacobians of flat states: sparse for large systems, Python functions for small ones."""
 
 import functools
+import gc
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,8 @@ from scipy.integrate import DOP853
 from scipy.sparse import issparse
 
 from dynsim.integrators import Scipy
-from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened, shortened
+from dynsim.integrators.base import _apart, taken_apart
+from dynsim.integrators.flat_fields import JOINED, flat_field, flat_jacobian, flattened, shortened
 from dynsim.integrators.scipy_backend import StepOutput
 from dynsim.programs import evaluate, scalar_program
 from dynsim.programs.python_function import python_function
@@ -166,3 +168,29 @@ def test_a_flow_with_a_random_key_is_solved_by_scipy():
     push = np.asarray(jax.random.normal(jax.random.fold_in(jax.random.key(0), 0), (2,)))
     found = simulate(flow, jnp.ones(2), [0.0, 0.5], integrator=Scipy(rtol=1e-9, atol=1e-11)).final
     assert np.asarray(found) == pytest.approx(push + (1 - push) * np.exp(-0.5), abs=1e-7)
+
+
+def test_a_flow_is_taken_apart_again_after_its_parameters_changed_and_forgotten_with_it():
+    """Its own parts are remembered by identity, so a dictionary in it that changes must be looked at each time."""
+    flow = FunctionFlow(lambda t, x, a: -a * x, parameters={"a": jnp.asarray(1.0)})
+    first = taken_apart(flow)
+    assert taken_apart(flow) is first
+    flow.parameters["a"] = jnp.asarray(2.0)
+    assert [float(leaf) for leaf in taken_apart(flow).leaves] == [2.0]
+    place = id(flow)
+    assert place in _apart
+    del flow
+    gc.collect()
+    assert place not in _apart
+
+
+def test_small_arrays_of_a_flow_travel_with_the_state_and_others_apart():
+    """An evaluation copies the small ones beside the state, and large ones are arguments of their own."""
+    scale, large = np.array([2.0, 3.0]), np.arange(float(JOINED + 1))
+    flow = FunctionFlow(
+        lambda t, x, scale, large: scale * x + large[-1] + t,
+        parameters={"scale": jnp.asarray(scale), "large": jnp.asarray(large)},
+    )
+    flat, unravel = flattened(jnp.asarray([1.0, 10.0]))
+    field = flat_field(flow, unravel, 0.0, flat)
+    np.testing.assert_array_equal(field(0.5, flat), scale * flat + JOINED + 0.5)
