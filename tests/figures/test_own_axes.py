@@ -41,6 +41,7 @@ from dynsim import (
 )
 from dynsim.simulation.hybrid_trajectory import Ending, Jump
 from dynsim.systems.named import Components
+from dynsim.systems.prototypes.flow import PrototypeFlow
 from figures import plot
 from figures.panels.exponents import groups
 from figures.panels.labels import at_rest, size_label
@@ -190,6 +191,11 @@ CASES = {
         lambda drawn: (drawn.multipliers[0].get_xydata(), [[0.5, 0.25]]),
     ),
     "run": Case(run(), "lines errors", lambda drawn: (drawn.lines[1].get_ydata(), CYCLE[:, 1])),
+    "prototypes": Case(
+        run(np.stack([CYCLE, -CYCLE], axis=1), PrototypeFlow([[0.0, 1.0], [1.0, 0.0]], 1.0)),
+        "embeddings start end lines",
+        lambda drawn: (drawn.lines[1].get_xydata(), -CYCLE),
+    ),
     "hybrid run": Case(
         bouncing(), "lines errors jumps", lambda drawn: (drawn.jumps[0].get_ydata(), [CYCLE[-1, 0], -CYCLE[0, 0]])
     ),
