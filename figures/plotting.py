@@ -44,6 +44,8 @@ RUNS = {
     "dynsim.systems.prototypes.flow.PrototypeFlow": "prototype_runs.prototypes",
     "dynsim.systems.prototypes.flow.CoupledFlow": "prototype_runs.prototypes",
     "dynsim.systems.prototypes.hierarchy.TwoLevelFlow": "prototype_runs.prototypes",
+    "dynsim.systems.growing.flow.GrowingFlow": "prototype_runs.temperatures",
+    "dynsim.systems.growing.descent.GrowingStep": "prototype_runs.temperatures",
 }
 """The function that draws runs of a system, where it is not that of all runs."""
 OTHERS = {"plane": "diagrams.plane"}

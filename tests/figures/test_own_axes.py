@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -39,7 +41,10 @@ from dynsim import (
     Trajectory,
     iterate,
 )
+from dynsim.keys import random_key
 from dynsim.simulation.hybrid_trajectory import Ending, Jump
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.named import Components
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from figures import plot
@@ -105,6 +110,15 @@ def run(ys: Any = None, flow: Any = FALL) -> Trajectory:
 def bouncing() -> HybridTrajectory:
     late = Trajectory(np.linspace(1.0, 2.0, 65), -CYCLE, FALL, STATS)
     return HybridTrajectory((run(), late), (Jump(0, "hit", 1.0, CYCLE[-1], -CYCLE[0]),), Ending.FINISHED)
+
+
+def heads() -> HybridTrajectory:
+    """A run of growing heads of which the first exists and cools from 1 to 1/2."""
+    flow = GrowingFlow(np.eye(2), [[0.0, 1.0], [-1.0, 0.0]], rules=GrowthRules(threshold=0.1, capacity=2))
+    states = jax.tree.map(lambda value: np.stack([value] * 2), flow.start(random_key(0, "heads")))
+    states = states._replace(cubes=np.array([[1.0, 1.0], [0.125, 1.0]]))
+    first = eqx.tree_at(lambda one: one.active, flow, np.array([True, False]))
+    return HybridTrajectory((Trajectory(np.arange(2.0), states, first, STATS),), (), Ending.FINISHED)
 
 
 def ensemble() -> Ensemble:
@@ -199,6 +213,9 @@ CASES = {
     "hybrid run": Case(
         bouncing(), "lines errors jumps", lambda drawn: (drawn.jumps[0].get_ydata(), [CYCLE[-1, 0], -CYCLE[0, 0]])
     ),
+    "growing heads": Case(
+        heads(), "lines least", lambda drawn: (drawn.lines[0].get_xydata(), [[0.0, 1.0], [1.0, 0.5]])
+    ),
     "ensemble": Case(
         ensemble(), "members bands medians densities", lambda drawn: (drawn.medians[0].get_ydata(), np.full(5, 14.5))
     ),
@@ -243,7 +260,10 @@ def test_fonts_widths_and_colours_are_those_of_the_style_in_use():
         ax = Figure().subplots()
         lines = run().plot(ax, smooth=False).lines
         points = branch().plot(ax).bifurcations
-    assert [line.get_color() for line in lines] == ["teal", "maroon"]
+        two = CASES["prototypes"].result.plot(ax, smooth=False).lines
+        (head,) = CASES["growing heads"].result.plot(ax, smooth=False).lines
+    assert [line.get_color() for line in (*lines, *two)] == ["teal", "maroon"] * 2
+    assert [line.get_linewidth() for line in (*two, head)] == [pytest.approx(2.7)] * 3
     assert ax.xaxis.label.get_fontfamily() == ["monospace"]
     assert (lines[0].get_linewidth(), points[0].get_markersize()) == (pytest.approx(2.4), 13.5)
     own = run().plot(smooth=False)
