@@ -37,6 +37,7 @@ DRAWINGS = {
     "analysis.dynamics.phase.response.PhaseResponse": "phases.response",
     "analysis.dynamics.phase.isochrons.Isochrons": "phases.isochrons",
     "analysis.dynamics.phase.locking.LockingRange": "phases.locking",
+    "analysis.tokens.densities.TokenDensity": "densities.density",
     "analysis.theorems.conditions.Conditions": "theorems.conditions",
 }
 """The function that draws each type of result. Modules are imported when a result of the type is drawn."""

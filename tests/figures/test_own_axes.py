@@ -30,6 +30,7 @@ from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.line import LinePortrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from analysis.dynamics.portraits.simplex import SimplexPortrait
+from analysis.tokens.densities import EqualAreaGrid, TokenDensity
 from dynsim import (
     Ensemble,
     FunctionFlow,
@@ -216,6 +217,11 @@ CASES = {
     "growing heads": Case(
         heads(), "lines least", lambda drawn: (drawn.lines[0].get_xydata(), [[0.0, 1.0], [1.0, 0.5]])
     ),
+    "density": Case(
+        TokenDensity(EqualAreaGrid(2, 8), np.arange(3.0), np.arange(24.0).reshape(3, 8)),
+        "image",
+        lambda drawn: (drawn.image[0].get_array(), 8 * np.arange(24.0).reshape(3, 8).T),
+    ),
     "ensemble": Case(
         ensemble(), "members bands medians densities", lambda drawn: (drawn.medians[0].get_ydata(), np.full(5, 14.5))
     ),
@@ -388,6 +394,16 @@ def test_pictures_have_the_same_bytes_whatever_style_is_in_use(tmp_path):
     with mpl.rc_context({"xtick.labelsize": 30}):
         drawn.save(files[1], "basins")
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_density_is_drawn_up_to_a_time_and_at_one_time_on_the_sphere(ax):
+    found = TokenDensity(EqualAreaGrid(3, 12), np.arange(3.0), np.arange(36.0).reshape(3, 12))
+    drawn = found.plot(ax, time=1.5, colourbar=True, top=7.0)
+    np.testing.assert_array_equal(drawn.image[0].get_array(), 12 * np.arange(12.0, 24.0))
+    assert (drawn.image[0].get_clim(), drawn.colourbar.ax.get_ylabel()) == ((0.0, 7.0), "density / uniform")
+    assert found.plot(time=1.5).axes[0].get_title(loc="right") == "$t$ = 1"
+    with pytest.raises(ValueError, match="`time` must be at least 0, the first time, but is -1"):
+        found.plot(ax, time=-1.0)
 
 
 def test_nullclines_of_a_plane_are_contours_of_its_field(ax):
