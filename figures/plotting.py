@@ -38,6 +38,7 @@ DRAWINGS = {
     "analysis.dynamics.phase.isochrons.Isochrons": "phases.isochrons",
     "analysis.dynamics.phase.locking.LockingRange": "phases.locking",
     "analysis.tokens.densities.TokenDensity": "densities.density",
+    "analysis.fast_slow.critical_manifold.ManifoldBranch": "manifolds.branch",
     "analysis.theorems.conditions.Conditions": "theorems.conditions",
 }
 """The function that draws each type of result. Modules are imported when a result of the type is drawn."""

@@ -30,6 +30,8 @@ from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.line import LinePortrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from analysis.dynamics.portraits.simplex import SimplexPortrait
+from analysis.fast_slow.critical_manifold import ManifoldBranch
+from analysis.fast_slow.folds import LossOfHyperbolicity
 from analysis.tokens.densities import EqualAreaGrid, TokenDensity
 from dynsim import (
     Ensemble,
@@ -216,6 +218,18 @@ CASES = {
     ),
     "growing heads": Case(
         heads(), "lines least", lambda drawn: (drawn.lines[0].get_xydata(), [[0.0, 1.0], [1.0, 0.5]])
+    ),
+    "critical manifold": Case(
+        ManifoldBranch(
+            SIDE,
+            SIDE**2,
+            SIDE[:, None] + 0j,
+            ("attracting",) * 9,
+            (LossOfHyperbolicity("fold", *np.zeros((2, 1)), 4.0),),
+            "path",
+        ),
+        "branches folds",
+        lambda drawn: (drawn.branches[0].get_segments()[0], np.stack([SIDE**2, SIDE], axis=1)),
     ),
     "density": Case(
         TokenDensity(EqualAreaGrid(2, 8), np.arange(3.0), np.arange(24.0).reshape(3, 8)),

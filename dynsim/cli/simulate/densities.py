@@ -126,11 +126,9 @@ def draw(o: Simulate, found: "TokenDensity") -> None:
         say(f"figure {o.figure}")
     if o.movie is not None:
         from figures.movie import write_movie
-        from figures.style import settings
 
         frames = min(len(found.ts) - 1, MOVIE_FRAMES)
         last = (frames - 1) / frames  # the phase of the last frame, which shows the last density
         at = lambda phase: found.ts[1 + round(phase / last * (len(found.ts) - 2))]
-        with settings():
-            write_movie(o.movie, lambda phase: found.plot(time=at(phase)).figure, frames=frames)
+        write_movie(o.movie, lambda phase: found.plot(time=at(phase)).figure, frames=frames)
         say(f"movie {o.movie}")
