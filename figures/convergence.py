@@ -45,6 +45,6 @@ def _on_triangle(drawn: Artists, found: Convergence, parts: tuple[Part, ...], ti
     lines, steps, stationary, triangle = parts
     limits = [one.probabilities for one in found.stationary.distributions]
     drawn.draw("lines", lines, trajectories_in_triangle, found.probabilities[None], tint=tint)
-    drawn.draw("steps", steps and found.steps, orbits, [found.probabilities], labels=["steps"])
+    drawn.draw("steps", steps if found.steps else False, orbits, [found.probabilities], labels=[found.steps])
     drawn.draw("stationary", stationary, stationary_points, limits)
     drawn.draw("outline", triangle, outline, ("0", "1", "2"))

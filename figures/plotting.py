@@ -38,6 +38,7 @@ DRAWINGS = {
     "analysis.dynamics.phase.isochrons.Isochrons": "phases.isochrons",
     "analysis.dynamics.phase.locking.LockingRange": "phases.locking",
     "analysis.tokens.densities.TokenDensity": "densities.density",
+    "analysis.chains.convergence.Convergence": "convergence.convergence",
     "analysis.fast_slow.critical_manifold.ManifoldBranch": "manifolds.branch",
     "analysis.theorems.conditions.Conditions": "theorems.conditions",
 }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Convergence:
     """Distributions of a chain at the times `ts`, (times, k), and the stationary distributions that attract them.
 
-    `steps` says that these are iterates of a map, such as forward Euler, and not states in continuous time.
+    `steps` names the map whose iterates these are, such as `forward Euler`; it is empty for a chain in continuous time.
 
     Example:
         >>> import numpy as np
@@ -36,7 +36,7 @@ class Convergence:
     ts: Float[np.ndarray, " times"]
     probabilities: Float[np.ndarray, "times k"]
     stationary: StationaryDistributions
-    steps: bool = False
+    steps: str = ""
 
     __repr__ = one_line
     _repr_png_ = picture

@@ -10,6 +10,8 @@ import pytest
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 
+from analysis.chains.convergence import Convergence
+from analysis.chains.stationary import stationary_distributions
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.attractors.limit_set import LimitSet
@@ -219,6 +221,16 @@ CASES = {
     "growing heads": Case(
         heads(), "lines least", lambda drawn: (drawn.lines[0].get_xydata(), [[0.0, 1.0], [1.0, 0.5]])
     ),
+    "convergence": Case(
+        Convergence(np.arange(2.0), np.eye(2), stationary_distributions(np.array([[-1.0, 1.0], [1.0, -1.0]]))),
+        "lines",
+        lambda drawn: (drawn.lines[0].get_ydata(), [0.5, 0.5]),
+    ),
+    "convergence of three states": Case(
+        Convergence(np.arange(3.0), np.eye(3), stationary_distributions(np.ones((3, 3)) - 3 * np.eye(3)), "euler"),
+        "lines steps stationary outline",
+        lambda drawn: (drawn.stationary[0].get_xydata(), [[0.5, 0.75**0.5 / 3]]),
+    ),
     "critical manifold": Case(
         ManifoldBranch(
             SIDE,
@@ -333,6 +345,10 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, axes, sentence):
         branch().plot(3)
     with pytest.raises(ValueError, match="`result` must be one that has a picture, but is 'a'"):
         plot("a")
+    with pytest.raises(ValueError, match="`triangle` must be left out for 2 states, because a triangle shows three"):
+        CASES["convergence"].result.plot(triangle=True)
+    with pytest.raises(ValueError, match="`components` must be an index of the 1 entries of y and one of the 1 of x"):
+        CASES["critical manifold"].result.plot(components=(0, 1))
 
 
 def test_a_path_is_drawn_in_the_plane_in_space_and_on_the_sphere(ax):
