@@ -394,7 +394,7 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
         y0 = given
         return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else times_like(as_ordered(ts), y0)
     times = as_ordered(ts)
-    start = check_start("y0", flow, y0)
+    start = check_start("y0", flow, given)
     if backwards.decrease(times) and isinstance(flow, NoisyFlow):
         raise ArgumentError("ts", "increase for a flow with noise", f"goes from {times[0]:.6g} to {times[-1]:.6g}")
     flow.check_horizon(*sorted((float(times[0]), float(times[-1]))))
