@@ -133,7 +133,7 @@ class Connection(BoundaryValueProblem):
     def __init__(self, parameter: Parameter, begin: np.ndarray, end: np.ndarray, distances: tuple[float, float]):
         self.flow, self.interval, self.unknowns = parameter.system, (0.0, 1.0), (parameter.name, "duration")
         self.takes, self.distances = (parameter.take,), distances
-        self.equilibria = [begin, end]
+        self.equilibria: list[np.ndarray] | None = [begin, end]
         self.rows: list[np.ndarray] | None = None
 
     def extended(self, flow: Any) -> WithUnknowns:
@@ -172,20 +172,20 @@ class _Projections:
         """Evaluate the conditions and their derivatives by both states at fixed parameters."""
         n, problem = self.n, self.problem
         away, rows = [], []
-        for k, (state, known) in enumerate(zip((first, last), problem.equilibria, strict=True)):
-            rest = equilibrium_near(lambda x: self.linear(x, own, parameter), known)
+        for k, state in enumerate((first, last)):
+            near = state[:n] if problem.equilibria is None else problem.equilibria[k]
+            rest = equilibrium_near(lambda x: self.linear(x, own, parameter), near)
             if rest is None:
                 nothing = np.full((n + 2, n), np.nan)
                 return nothing[:, 0], nothing, nothing
             away.append(state[:n] - rest)
             rows.append(left_subspace(self.linear(rest, own, parameter)[1], stable=k == 0))
-        if problem.rows is None:
-            problem.rows = rows
-        if [len(mine) for mine in rows] != [len(known) for known in problem.rows]:
+        known = rows if problem.rows is None else problem.rows
+        if [len(mine) for mine in rows] != [len(one) for one in known]:
             nothing = np.full((n + 2, n), np.nan)
             return nothing[:, 0], nothing, nothing
-        # bases that change smoothly
-        aligned = [np.linalg.solve(mine @ known.T, mine) for mine, known in zip(rows, problem.rows, strict=True)]
+        aligned = [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
+        problem.rows = aligned
         count = len(aligned[0])
         before, after = np.zeros((n + 2, n)), np.zeros((n + 2, n))
         before[:count], after[count : count + len(aligned[1])] = aligned[0], aligned[1]
@@ -239,6 +239,18 @@ def left_subspace(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndar
     return found[1][:, : found[2]].T
 
 
+def ranges(states: Float[np.ndarray, "k n"]) -> Float[np.ndarray, " n"]:
+    """Compute the ranges of components, or one for those that are constant."""
+    found = np.ptp(states, axis=0)
+    return np.where(found > 0, found, 1.0)
+
+
+def nearest_basis(rows: Float[np.ndarray, "k n"], known: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k n"]:
+    """Choose the orthonormal basis of the span of orthonormal rows that is nearest to another one."""
+    left, _, right = np.linalg.svd(known @ rows.T)
+    return left @ right @ rows
+
+
 @on_host_by_default
 def homoclinic_orbit(
     parameter: Parameter, orbit: PeriodicOrbit, *, distance: float = DISTANCE, rtol: float = 1e-7
@@ -276,7 +288,7 @@ def homoclinic_orbit(
     count = len(nodes)
     times = np.arange(count) / count if given.times is None else np.asarray(given.times)
     angles = flat_state(parameter.system.space.periods(given.state))
-    speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / np.ptp(nodes, axis=0), axis=1)
+    speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / ranges(nodes), axis=1)
     slowest = int(np.argmin(speeds))
     rest = equilibrium_near(_linear_part(field), nodes[slowest])
     if rest is None:
@@ -454,7 +466,7 @@ def _on_mesh(problem: Connection, times: np.ndarray, states: np.ndarray, value: 
 
     n = states.shape[1]
     duration = float(times[-1])
-    lengths = np.linalg.norm(np.diff(states / np.ptp(states, axis=0), axis=0), axis=1)
+    lengths = np.linalg.norm(np.diff(states / ranges(states), axis=0), axis=1)
     density = np.append(0.0, np.cumsum(lengths / np.sum(lengths) + np.diff(times) / duration)) / 2
     mesh = np.interp(np.linspace(0.0, 1.0, INTERVALS + 1), density, times / duration)
     mesh[0], mesh[-1] = 0.0, 1.0
