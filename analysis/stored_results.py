@@ -9,7 +9,12 @@ import jax
 import numpy as np
 
 from analysis.dynamics.attractors.fractions import FractionCurves
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit
+from analysis.dynamics.boundary_values.curve import Profile
+from analysis.dynamics.codim2.curves import CriticalCurve
+from analysis.dynamics.codim2.degeneracies import Degeneracy
 from analysis.dynamics.codim2.planes import StabilityMap
+from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.equilibria.crossings import Completeness
 from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.equilibria.newton import Equilibrium
@@ -35,12 +40,12 @@ from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.tables import FORMAT, arrays_of
 
 STORED = (
-    FractionCurves, HysteresisDiagram, Isochrons, LinePortrait, LockingRange, LyapunovSpectrum, OrbitDiagram,
-    PhasePlane, PhaseResponse, Portrait, PowerSpectrum, RecurrencePlot, ReturnMap, Section, SimplexPortrait,
-    StabilityMap, ZeroOneTest,
+    ConnectingOrbit, CriticalCurve, FractionCurves, HysteresisDiagram, Isochrons, LinePortrait, LockingRange,
+    LyapunovSpectrum, OrbitDiagram, PhasePlane, PhaseResponse, Portrait, PowerSpectrum, RecurrencePlot, ReturnMap,
+    Section, SimplexPortrait, StabilityMap, ZeroOneTest,
 )  # fmt: skip
 """Classes of results that can be stored whole."""
-PARTS = (Completeness, Equilibrium, Family, PortraitCycle, PseudoEquilibrium, Spectrum)
+PARTS = (Completeness, Cycle, Degeneracy, Equilibrium, Family, PortraitCycle, Profile, PseudoEquilibrium, Spectrum)
 """Classes of their parts."""
 KINDS: dict[str, type] = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in (*STORED, *PARTS)}
 MUST = "be a file that `save_result` or a command with `--out` wrote"

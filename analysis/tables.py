@@ -14,6 +14,7 @@ from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.search import Attractors
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit
 from analysis.dynamics.boundary_values.curve import Profile
 from analysis.dynamics.boundary_values.problem import BoundarySolution
 from analysis.dynamics.codim2.curves import CriticalCurve
@@ -467,6 +468,13 @@ def _boundary_solution(found: BoundarySolution) -> Table:
     """List the places of the mesh with the states there."""
     columns = {"x": found.x} | dict(zip(found.names, found.states.T, strict=True))
     return Table(columns, dict(zip(found.names, found.units or ("",) * len(found.names), strict=True)))
+
+
+@_table.register
+def _connecting_orbit(found: ConnectingOrbit) -> Table:
+    """List times with the states of a homoclinic or heteroclinic orbit."""
+    known = _known(found.begin, found.names, found.units)
+    return Table({"t": found.times} | _flat(known, found.states), _units(known) | {"t": found.time_unit})
 
 
 @_table.register

@@ -1,19 +1,22 @@
-"""Phase response curves, isochrons, locking regions and solutions of boundary value problems in axes."""
+"""Phase response curves, isochrons, locking regions, connecting orbits and boundary value problems in axes."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit
 from analysis.dynamics.boundary_values.problem import BoundarySolution
 from analysis.dynamics.phase.isochrons import Isochrons
 from analysis.dynamics.phase.locking import LockingRange
 from analysis.dynamics.phase.response import PhaseResponse
 from dynsim._core.validation import choice, number
+from dynsim.errors import ArgumentError
 from dynsim.systems.named import Components
 from figures.artists import Artists, Part, sheet
 from figures.panels import phases as panels
-from figures.panels.labels import axis_label, axis_labels
+from figures.panels.labels import axis_label, axis_labels, time_label
+from figures.panels.phase import equilibria as marks
 
 ADVANCES = ("time", "radians", "cycles")
 
@@ -71,6 +74,42 @@ def solution(
         drawn.axes[0].set(
             ylabel=axis_label(found.names[which[0]], found.units[which[0]]) if len(which) == 1 else "state"
         )
+    return drawn
+
+
+def connection(
+    found: ConnectingOrbit,
+    ax: Any = None,
+    *,
+    lines: Part = True,
+    equilibria: Part = True,
+    components: Sequence[str | int] = (),
+    over_time: bool = False,
+    colour: Any = None,
+    legend: Part | None = None,
+    labels: bool = True,
+    limits: bool = True,
+    title: str = "",
+) -> Artists:
+    """Draw a homoclinic or heteroclinic orbit; see `ConnectingOrbit.plot`."""
+    known = Components(found.names, found.units, found.time_unit)
+    which = [known.place(one, "components") for one in components or range(len(known.names) if over_time else 2)]
+    if not over_time and len(which) != 2:
+        raise ArgumentError("components", "be two without `over_time=True`", f"are {len(which)}")
+    words = axis_labels([known.names[k] for k in which], [known.units[k] for k in which])
+    ends = np.array([found.begin, found.end])[: 1 if found.kind == "homoclinic" else 2]
+    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+        drawn.draw("lines", False, panels.connection)
+        drawn.draw("equilibria", False, marks)
+        if over_time:
+            for k in which:
+                drawn.draw("lines", lines, panels.component, found.times, found.states[:, k], k, known.names[k],
+                           colour=colour)  # fmt: skip
+            drawn.axes[0].set(xlabel=time_label(found.time_unit), ylabel=words[0] if len(which) == 1 else "state")
+        else:
+            drawn.draw("lines", lines, panels.connection, found.states[:, which], found.kind, colour=colour)
+            drawn.draw("equilibria", equilibria, marks, ends[:, which], ["saddle"] * len(ends))
+            drawn.axes[0].set(xlabel=words[0], ylabel=words[1])
     return drawn
 
 

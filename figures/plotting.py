@@ -34,6 +34,7 @@ DRAWINGS = {
     "analysis.dynamics.lyapunov.LyapunovSpectrum": "measures.exponents",
     "analysis.dynamics.periodic_orbits.shooting.PeriodicOrbit": "measures.multipliers",
     "analysis.dynamics.boundary_values.problem.BoundarySolution": "phases.solution",
+    "analysis.dynamics.boundary_values.connecting.ConnectingOrbit": "phases.connection",
     "analysis.dynamics.phase.response.PhaseResponse": "phases.response",
     "analysis.dynamics.phase.isochrons.Isochrons": "phases.isochrons",
     "analysis.dynamics.phase.locking.LockingRange": "phases.locking",

@@ -16,8 +16,8 @@ from .attractors.search import Attractors as Attractors
 from .attractors.search import find_attractors as find_attractors
 from .boundary_values.connecting import ConnectingOrbit as ConnectingOrbit
 from .boundary_values.connecting import connecting_orbit as connecting_orbit
-from .boundary_values.connecting import continue_connection as continue_connection
 from .boundary_values.connecting import homoclinic_orbit as homoclinic_orbit
+from .boundary_values.connection_curve import continue_connection as continue_connection
 from .boundary_values.curve import Profile as Profile
 from .boundary_values.curve import continue_solutions as continue_solutions
 from .boundary_values.curve import switch_solutions as switch_solutions

@@ -37,6 +37,13 @@ MARKS = {
     "double Neimark-Sacker point": "H",
     "generalised period doubling": "8",
     "Chenciner point": (4, 1, 0),
+    "neutral saddle": "s",
+    "neutral saddle-focus": "o",
+    "neutral bifocus": "h",
+    "Belyakov point": "D",
+    "neutrally divergent saddle-focus": "p",
+    "orbit flip": "^",
+    "inclination flip": "v",
 }
 """Markers of bifurcations, by kind."""
 OWN = ("+", "|", "_", "3", "4")
@@ -51,6 +58,8 @@ CURVES = {
     "fold of periodic orbits": ("first", DOTTED),
     "period doubling": ("third", "-"),
     "Neimark-Sacker point": ("second", DOTTED),
+    "homoclinic orbit": ("third", DASHED),
+    "heteroclinic orbit": ("third", DOTTED),
 }
 """Colours and line styles of bifurcation curves, by kind."""
 PIECES = 8  # number of pieces of a smooth curve between two points of a branch

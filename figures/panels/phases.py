@@ -1,4 +1,4 @@
-"""Draw phase response curves, isochrons and locking regions."""
+"""Draw phase response curves, isochrons, locking regions and connecting orbits."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,6 +42,12 @@ def isochrons(ax: Axes, curves: Sequence[np.ndarray], phases: np.ndarray, *, col
 def cycle(ax: Axes, states: np.ndarray) -> None:
     """Draw the periodic orbit of isochrons."""
     ax.plot(*states.T, color=COLOURS["first"], linewidth=thick(1.6), label="periodic orbit")
+
+
+def connection(ax: Axes, states: np.ndarray, kind: str, *, colour: Any = None) -> None:
+    """Draw a homoclinic or heteroclinic orbit in the plane of two components."""
+    tint = COLOURS["first"] if colour is None else colour
+    ax.plot(*states.T, color=tint, linewidth=thick(1.2), label=f"{kind} orbit")
 
 
 def region(ax: Axes, ends: np.ndarray, strengths: np.ndarray, *, colour: Any = None) -> None:

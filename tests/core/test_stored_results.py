@@ -23,7 +23,7 @@ from dynsim.cli import draw
 from dynsim.io.npz import read_arrays
 from figures.panels.labels import relabelled
 from figures.plotting import DRAWINGS, plot
-from tests.figures.test_own_axes import CASES, CYCLE, SIDE, TURN, phase_plane
+from tests.figures.test_own_axes import CASES, CYCLE, SIDE, TURN, loop, loops, phase_plane
 from tests.support.commands import answer
 
 SIGNAL = np.sin(np.arange(200.0)) + np.sin(2.0**0.5 * np.arange(200.0))
@@ -105,6 +105,12 @@ def test_every_kind_of_result_is_stored_and_drawn_again_or_refused_in_one_senten
         else:
             with pytest.raises(ValueError, match=f"Argument `result` must be one of .*, but is {kind.__name__}"):
                 save_result(tmp_path / "b.npz", result)
+
+
+def test_connecting_orbits_and_their_curves_have_tables():
+    listed = table(loop())
+    assert (list(listed.names), listed.units) == (["t", "x", "v"], {"x": "m", "v": "m/s", "t": "s"})
+    assert set(table(loops())["kind"]) == {"homoclinic orbit"}
 
 
 def test_what_cannot_be_stored_or_read_is_one_sentence(tmp_path):

@@ -15,6 +15,8 @@ from analysis.chains.stationary import stationary_distributions
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit
+from analysis.dynamics.boundary_values.curve import Profile
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.degeneracies import Degeneracy
 from analysis.dynamics.codim2.planes import StabilityMap
@@ -138,6 +140,23 @@ def curve() -> CriticalCurve:
     return CriticalCurve("fold", SIDE, SIDE**2, SIDE[:, None], 0 * SIDE, (cusp,), ("bounds",) * 2)
 
 
+def loop() -> ConnectingOrbit:
+    """The loop of x'' = x - x^2 at the saddle 0."""
+    x = 1.5 / np.cosh(SIDE * 4) ** 2
+    rests = np.zeros((2, 2)), np.array([[-1.0 + 0j, 1.0]] * 2)
+    states = np.column_stack([x, -4 * x * np.tanh(SIDE * 4)])
+    return ConnectingOrbit("homoclinic", 0.25, 8 * (SIDE + 1), states, *rests[0], rests[1], 1e-9, ("x", "v"),
+                           ("m", "m/s"), "s")  # fmt: skip
+
+
+def loops() -> CriticalCurve:
+    """A curve of homoclinic orbits with a special point."""
+    profiles = Profile(np.stack([loop().states] * 9), np.column_stack([SIDE, SIDE + 9]), np.tile(SIDE, (9, 1)))
+    known = curve()
+    place = known.degeneracies[0]._replace(kind="neutral saddle", state=Profile(*(a[0] for a in profiles)))
+    return known._replace(kind="homoclinic orbit", states=profiles, degeneracies=(place,))
+
+
 class Case(NamedTuple):
     """A result, the parts of its picture and the data of the artists of one part."""
 
@@ -176,6 +195,8 @@ CASES = {
         lambda drawn: (drawn.branches[0].get_xydata()[::8], np.stack([SIDE[4:7], SIDE[4:7] ** 2], axis=1)),
     ),
     "curve": Case(curve(), "curves degeneracies", lambda drawn: (drawn.curves[0].get_ydata(), SIDE**2)),
+    "connecting orbit": Case(loop(), "lines equilibria", lambda drawn: (drawn.lines[0].get_xydata(), loop().states)),
+    "curve of orbits": Case(loops(), "curves degeneracies", lambda drawn: (drawn.curves[0].get_ydata(), SIDE**2)),
     "map of numbers": Case(
         StabilityMap(SIDE, SIDE[:3], np.ones((3, 9)), np.ones((3, 9)), np.zeros((3, 9)), ("a", "b")),
         "image",
@@ -275,6 +296,16 @@ def test_artists_are_named_hold_the_numbers_and_can_be_left_out(name, ax):
     off = result.plot(empty, labels=False, limits=False, **dict.fromkeys(drawn, False), **smooth)
     assert not any(off[part] for part in off)
     assert (empty.get_xlabel(), empty.get_ylabel(), empty.get_xlim()) == ("", "", (0.0, 1.0))
+
+
+def test_a_connecting_orbit_is_drawn_over_time_too(ax):
+    drawn = loop().plot(ax, over_time=True)
+    assert [line.get_label() for line in drawn.lines] == ["$x$", "$v$"]
+    assert ax.get_xlabel() == "time $t$ (s)"
+    loop().plot(ax, over_time=True, components=["v"])
+    assert ax.get_ylabel() == "$v$ (m/s)"
+    with pytest.raises(ValueError, match="`components` must be two without `over_time=True`, but are 1"):
+        loop().plot(components=["x"])
 
 
 def test_axes_of_parameters_show_their_units():

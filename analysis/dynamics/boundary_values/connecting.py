@@ -1,20 +1,15 @@
-"""Compute homoclinic and heteroclinic orbits by projection boundary conditions, and continue them in two parameters."""
+"""Compute homoclinic and heteroclinic orbits by projection boundary conditions."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.boundary_values.curve import BoundaryCurve, Profile
 from analysis.dynamics.boundary_values.problem import BoundaryValueProblem, WithUnknowns
-from analysis.dynamics.codim2.curves import CriticalCurve
-from analysis.dynamics.collocation.intervals import CycleField, refined_mesh
+from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.collocation.solver import BoundaryProblem, EndConditions, collocated, gauss_points
-from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes
-from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.flat import flat_state, flat_states
@@ -22,10 +17,15 @@ from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.validation import instance, number
 from dynsim.errors import ArgumentError
+from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow, double_state
 from dynsim.spaces.base import nearest
+from dynsim.systems.named import components
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import is_flat
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Distance of both ends from the equilibria, relative to the size of the orbit; errors of the parameter are smaller.
 DISTANCE = 1e-4
@@ -38,8 +38,6 @@ STEP = 1e-6
 NEWTON, LAST = 20, 1e-13
 # Number of intervals of the first mesh, and of the pieces that are added at the ends.
 INTERVALS, ADDED = 40, 8
-# Default of the largest number of points of a curve in each direction.
-POINTS = 500
 # Longest search along an unstable direction, in units of the slowest rate of the first equilibrium.
 LONGEST = 40.0
 
@@ -56,6 +54,9 @@ class ConnectingOrbit(NamedTuple):
         end: the last equilibrium.
         eigenvalues: those at both equilibria, (2, n), by increasing real part.
         error: estimate of the largest error of the states, relative to their sizes.
+        names: names of the components.
+        units: their units.
+        time_unit: the unit of times.
     """
 
     kind: str
@@ -66,8 +67,33 @@ class ConnectingOrbit(NamedTuple):
     end: Float[np.ndarray, " n"]
     eigenvalues: Complex[np.ndarray, "2 n"]
     error: float
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    time_unit: str = ""
 
     __repr__ = one_line
+    _repr_png_ = picture
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the orbit and its equilibria in the plane of two components, or its components against time, into axes.
+
+        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
+        the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib; without any, a figure is made.
+            options: the parts `lines` and `equilibria`. A part is left out by False, and styled by properties of
+                matplotlib, `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
+                all be switched off; `components`, the names or indices of the two that are the axes, by default the
+                first two; `over_time=True` for the components against time.
+
+        Returns:
+            The artists of each part by name, such as `drawn.lines`.
+
+        Raises:
+            ValueError: for axes of another projection, an unknown option, or unknown components.
+        """
+        return plot(self, ax, **options)
 
     @property
     def saddle_quantity(self) -> float:
@@ -94,7 +120,7 @@ class _Timed(WithUnknowns):
         return jnp.concatenate([x[-1] * self.at(x[:-1]).vector_field(t, x[:-2]), jnp.zeros(2)])
 
 
-class _Connection(BoundaryValueProblem):
+class Connection(BoundaryValueProblem):
     """Connecting orbit as a boundary value problem, for a parameter and the duration as unknowns.
 
     The first state lies in the unstable subspace of the first equilibrium, the last one in the stable subspace of the
@@ -107,7 +133,7 @@ class _Connection(BoundaryValueProblem):
     def __init__(self, parameter: Parameter, begin: np.ndarray, end: np.ndarray, distances: tuple[float, float]):
         self.flow, self.interval, self.unknowns = parameter.system, (0.0, 1.0), (parameter.name, "duration")
         self.takes, self.distances = (parameter.take,), distances
-        self.equilibria = [begin, end]
+        self.equilibria: list[np.ndarray] | None = [begin, end]
         self.rows: list[np.ndarray] | None = None
 
     def extended(self, flow: Any) -> WithUnknowns:
@@ -122,7 +148,7 @@ class _Connection(BoundaryValueProblem):
 class _Projections:
     """Values and derivatives of projection boundary conditions."""
 
-    def __init__(self, problem: _Connection, take: Callable | None, size: int):
+    def __init__(self, problem: Connection, take: Callable | None, size: int):
         self.problem, self.n = problem, size - 2
         self._field = CycleField(WithUnknowns(problem.flow, problem.takes), take and _Within(take), np.zeros(size - 1))
 
@@ -146,20 +172,20 @@ class _Projections:
         """Evaluate the conditions and their derivatives by both states at fixed parameters."""
         n, problem = self.n, self.problem
         away, rows = [], []
-        for k, (state, known) in enumerate(zip((first, last), problem.equilibria, strict=True)):
-            rest = equilibrium_near(lambda x: self.linear(x, own, parameter), known)
+        for k, state in enumerate((first, last)):
+            near = state[:n] if problem.equilibria is None else problem.equilibria[k]
+            rest = equilibrium_near(lambda x: self.linear(x, own, parameter), near)
             if rest is None:
                 nothing = np.full((n + 2, n), np.nan)
                 return nothing[:, 0], nothing, nothing
             away.append(state[:n] - rest)
             rows.append(left_subspace(self.linear(rest, own, parameter)[1], stable=k == 0))
-        if problem.rows is None:
-            problem.rows = rows
-        if [len(mine) for mine in rows] != [len(known) for known in problem.rows]:
+        known = rows if problem.rows is None else problem.rows
+        if [len(mine) for mine in rows] != [len(one) for one in known]:
             nothing = np.full((n + 2, n), np.nan)
             return nothing[:, 0], nothing, nothing
-        # bases that change smoothly
-        aligned = [np.linalg.solve(mine @ known.T, mine) for mine, known in zip(rows, problem.rows, strict=True)]
+        aligned = [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
+        problem.rows = aligned
         count = len(aligned[0])
         before, after = np.zeros((n + 2, n)), np.zeros((n + 2, n))
         before[:count], after[count : count + len(aligned[1])] = aligned[0], aligned[1]
@@ -213,6 +239,18 @@ def left_subspace(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndar
     return found[1][:, : found[2]].T
 
 
+def ranges(states: Float[np.ndarray, "k n"]) -> Float[np.ndarray, " n"]:
+    """Compute the ranges of components, or one for those that are constant."""
+    found = np.ptp(states, axis=0)
+    return np.where(found > 0, found, 1.0)
+
+
+def nearest_basis(rows: Float[np.ndarray, "k n"], known: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k n"]:
+    """Choose the orthonormal basis of the span of orthonormal rows that is nearest to another one."""
+    left, _, right = np.linalg.svd(known @ rows.T)
+    return left @ right @ rows
+
+
 @on_host_by_default
 def homoclinic_orbit(
     parameter: Parameter, orbit: PeriodicOrbit, *, distance: float = DISTANCE, rtol: float = 1e-7
@@ -250,7 +288,7 @@ def homoclinic_orbit(
     count = len(nodes)
     times = np.arange(count) / count if given.times is None else np.asarray(given.times)
     angles = flat_state(parameter.system.space.periods(given.state))
-    speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / np.ptp(nodes, axis=0), axis=1)
+    speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / ranges(nodes), axis=1)
     slowest = int(np.argmin(speeds))
     rest = equilibrium_near(_linear_part(field), nodes[slowest])
     if rest is None:
@@ -402,7 +440,7 @@ def _solved(
     value, found, problem, known = float(parameter.value), None, None, list(rests)
     while True:
         starts = np.maximum(starts, aim)
-        problem = _Connection(parameter, known[0], known[1], (float(starts[0]), float(starts[1])))
+        problem = Connection(parameter, known[0], known[1], (float(starts[0]), float(starts[1])))
         found = _on_mesh(problem, times, states, value, accuracy)
         value, duration = (float(x) for x in found.nodes[0, n:])
         ends = problem.end_equations(None, n + 2)
@@ -418,16 +456,17 @@ def _solved(
     values = np.array([sorted(np.linalg.eigvals(J), key=lambda one: one.real) for J in linear], complex)
     apart = nearest(known[1] - known[0], flat_state(parameter.system.space.periods(jnp.asarray(known[0]))))
     kind = "homoclinic" if np.linalg.norm(apart) < aim else "heteroclinic"
-    return ConnectingOrbit(kind, value, times, states, known[0], known[1], values, found.error)
+    named = components(parameter.system, np.zeros(n))
+    return ConnectingOrbit(kind, value, times, states, known[0], known[1], values, found.error, *named)
 
 
-def _on_mesh(problem: _Connection, times: np.ndarray, states: np.ndarray, value: float, accuracy: float) -> Any:
+def _on_mesh(problem: Connection, times: np.ndarray, states: np.ndarray, value: float, accuracy: float) -> Any:
     """Solve for a connecting orbit from given states, on a mesh that follows their density."""
     import scipy.interpolate
 
     n = states.shape[1]
     duration = float(times[-1])
-    lengths = np.linalg.norm(np.diff(states / np.ptp(states, axis=0), axis=0), axis=1)
+    lengths = np.linalg.norm(np.diff(states / ranges(states), axis=0), axis=1)
     density = np.append(0.0, np.cumsum(lengths / np.sum(lengths) + np.diff(times) / duration)) / 2
     mesh = np.interp(np.linspace(0.0, 1.0, INTERVALS + 1), density, times / duration)
     mesh[0], mesh[-1] = 0.0, 1.0
@@ -459,79 +498,3 @@ def _prolonged(
         new = np.array([rests[1] + scipy.linalg.expm(after * s * linear[1]) @ (states[-1] - rests[1]) for s in shares])
         times, states = np.append(times, times[-1] + after * shares), np.vstack([states, new])
     return times, states
-
-
-@on_host_by_default
-def continue_connection(
-    parameters: tuple[Parameter, Parameter],
-    orbit: ConnectingOrbit,
-    *,
-    steps: Steps = Steps(),
-    rtol: float = 1e-6,
-) -> CriticalCurve:
-    """Continue a homoclinic or heteroclinic orbit in two parameters, in both directions.
-
-    States of the curve are `Profile(states, unknowns, x)`, with shares of the duration as places; the unknowns are the
-    first parameter and the duration.
-
-    Args:
-        parameters: the parameter that was solved for, and another one of the same flow, with their ranges.
-        orbit: what `homoclinic_orbit` or `connecting_orbit` returned, at the flow's own value of the second one.
-        steps: the steps along the curve.
-        rtol: largest error of the states, relative to the size of each component.
-
-    Raises:
-        ValueError: for bad input, or if the orbit is not found again.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> import numpy as np
-        >>> import dynsim as ds
-        >>> from analysis.dynamics import Steps, connecting_orbit, continue_connection
-        >>> def front(z, s, c=-0.3, a=0.25):
-        ...     return jnp.stack([s[1], -c * s[1] - s[0] * (1 - s[0]) * (s[0] - a)])
-        >>> flow = ds.FunctionFlow(front, parameters={"c": -0.3, "a": 0.25})
-        >>> c, a = ds.Parameter(flow, "c", -1.0, 1.0), ds.Parameter(flow, "a", 0.1, 0.45)
-        >>> curve = continue_connection((c, a), connecting_orbit(c, [0, 0], [1, 0]), steps=Steps(first=0.5, points=5))
-        >>> bool(np.allclose(curve.first, -(1 - 2 * curve.second) / 2**0.5, atol=1e-5))
-        True
-    """
-    first, second = parameters
-    instance("orbit", orbit, ConnectingOrbit, "what `homoclinic_orbit` or `connecting_orbit` returned")
-    if jax.tree.structure(first.system) != jax.tree.structure(second.system) or first.name == second.name:
-        raise ArgumentError("parameters", "be two parameters of one flow", f"are {first.name} and {second.name}")
-    begin, end = np.asarray(orbit.begin), np.asarray(orbit.end)
-    distances = float(np.linalg.norm(orbit.states[0] - begin)), float(np.linalg.norm(orbit.states[-1] - end))
-    own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
-    problem = _Connection(own, begin, end, distances)
-    duration = float(orbit.times[-1])
-    mesh = np.asarray(orbit.times) / duration
-    mesh[-1] = 1.0
-    start = Profile(orbit.states, np.array([orbit.parameter, duration]), mesh)
-    curve = BoundaryCurve(problem, second, mesh, orbit.states.shape[1] + 2, number("rtol", rtol))
-    here = curve.at(curve.from_profile(start), second.value)
-    if here is None:
-        raise ArgumentError("orbit", "be one at the flow's own second parameter", "is not found again")
-    limits = steps.limits(second, POINTS)
-    kind = f"{orbit.kind} orbit"
-    return both_ways_on_meshes(curve, here, limits, lambda parts, ends: _collected(parts, ends, (kind, first)))
-
-
-def _collected(parts: list[Part], ends: tuple[str, str], of: tuple[str, Parameter]) -> Any:
-    """Build the curve in the plane of both parameters from its parts."""
-    kind, first = of
-    curves: list[Any] = [part.curve for part in parts]
-    most, rows, values = max(curve.segments for curve in curves), [], []
-    for k, (part, curve) in enumerate(zip(parts, curves, strict=True)):
-        mesh = refined_mesh(curve.mesh, most)
-        for point in part.points[int(k > 0) :]:
-            rows.append(curve.profile(point, mesh))
-            values.append(point.parameter)
-    states = jax.tree.map(lambda *a: np.stack(a), *rows)
-    own = states.unknowns[:, 0]
-    inside = (own >= first.low) & (own <= first.high)
-    where = np.flatnonzero(inside)
-    low, high = (int(where[0]), int(where[-1]) + 1) if len(where) else (0, len(own))
-    sides = (ends[0] if low == 0 else "outside", ends[1] if high == len(own) else "outside")
-    cut = jax.tree.map(lambda a: a[low:high], states)
-    return CriticalCurve(kind, own[low:high], np.array(values)[low:high], cut, np.zeros(high - low), (), sides)

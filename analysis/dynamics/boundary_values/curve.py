@@ -144,7 +144,7 @@ class BoundaryCurve(CurveOnMesh):
         del point
         return False
 
-    def sizes(self, nodes: np.ndarray) -> np.ndarray:
+    def component_sizes(self, nodes: np.ndarray) -> np.ndarray:
         """Compute the largest values of the components, or one if they vanish."""
         most = np.max(np.abs(nodes), axis=0)
         return np.where(most > TINY, most, 1.0)

@@ -171,7 +171,8 @@ class CriticalCurve(NamedTuple):
     """Curve of bifurcations of one kind in the plane of two parameters.
 
     Attributes:
-        kind: `fold` or `Hopf point`; for orbits `fold`, `period doubling` or `Neimark-Sacker point`.
+        kind: `fold` or `Hopf point`; for orbits `fold`, `period doubling` or `Neimark-Sacker point`; or `homoclinic
+            orbit` or `heteroclinic orbit`, see `continue_connection`.
         first: first parameter at each point.
         second: second parameter at each point.
         states: equilibria, points of an iterate of a map, or orbits (`Cycle`), on the first axis.

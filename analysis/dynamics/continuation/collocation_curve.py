@@ -87,7 +87,7 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         """Build an orbit from nodes and the period."""
         return self.cycle(nodes, duration)
 
-    def sizes(self, nodes: np.ndarray) -> np.ndarray:
+    def component_sizes(self, nodes: np.ndarray) -> np.ndarray:
         """Compute the ranges of the components."""
         return np.ptp(nodes, axis=0) + self.accuracy * (1 + np.max(np.abs(nodes), axis=0))
 

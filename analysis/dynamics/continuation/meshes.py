@@ -1,7 +1,7 @@
 """Continue periodic orbits by collocation, on meshes that are replaced where the error of an orbit grows."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from analysis.dynamics.collocation.intervals import refined_mesh
 from analysis.dynamics.collocation.solver import MOST
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
-from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.marks import Watched
 from analysis.dynamics.continuation.method_change import CHANGES, on_intervals_of, without_change
@@ -20,6 +19,8 @@ from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.scaling.flat import states_like
 from dynsim._runtime.blas import in_one_thread
 from dynsim.errors import ArgumentError
+
+OnMesh = TypeVar("OnMesh", bound=CurveOnMesh)
 
 # Error of an orbit on a new mesh, relative to the largest one: the mesh serves for several steps.
 NEW = 0.03
@@ -36,7 +37,7 @@ class Part(NamedTuple):
     points: list[CurvePoint]
 
 
-def remeshed(curve: CurveOnMesh, point: CurvePoint, direction: np.ndarray) -> tuple[CurveOnMesh, CurvePoint] | None:
+def remeshed(curve: OnMesh, point: CurvePoint, direction: np.ndarray) -> tuple[OnMesh, CurvePoint] | None:
     """Find an orbit again on a mesh on which its error is small; None if it needs too many intervals.
 
     Intervals are added as the error, of order twice the number of Gauss points, asks for.
@@ -99,11 +100,11 @@ def follow_on_meshes(
         direction = here.tangent
 
 
-def _changed(curve: OrbitCurve, last: CurvePoint, home: CurvePoint) -> tuple[Any, CurvePoint, CurvePoint]:
+def _changed(curve: OrbitCurve, last: CurvePoint, home: CurvePoint) -> tuple[OrbitCurve, CurvePoint, CurvePoint]:
     """Find the last orbit by shooting again by collocation, or leave the method; `home` is where the curve began."""
     found = on_intervals_of(curve, last)
     found = None if found is None else remeshed(*found, found[1].tangent)
-    if found is None or not isinstance(found[0], CollocationCurve):
+    if found is None:
         return without_change(curve), last, home
     other, here = found
     rows = curve.states_at(home.state, home.parameter, other.mesh[:-1])

@@ -45,7 +45,7 @@ class CurveOnMesh(AbstractCurve):
         """Evaluate the polynomials of a solution at shares of the interval."""
 
     @abc.abstractmethod
-    def sizes(self, nodes: np.ndarray) -> np.ndarray:
+    def component_sizes(self, nodes: np.ndarray) -> np.ndarray:
         """Compute the sizes of the components, relative to which errors count."""
 
     @abc.abstractmethod
@@ -114,7 +114,7 @@ class CurveOnMesh(AbstractCurve):
         except np.linalg.LinAlgError:
             return np.inf
         nodes = self.nodes(point.state)
-        found = np.max(change[: nodes.size].reshape(nodes.shape) / self.sizes(nodes))
+        found = np.max(change[: nodes.size].reshape(nodes.shape) / self.component_sizes(nodes))
         others = np.append(self.duration(point.state), 1 + abs(point.parameter))[nodes.size - len(change) :]
         values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
         apart = float(np.max(np.abs(values - point.values) / np.maximum(1.0, np.abs(values)), initial=0.0))

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from analysis.dynamics.boundary_values.connecting import connecting_orbit, continue_connection, homoclinic_orbit
+from analysis.dynamics.boundary_values.connecting import connecting_orbit, homoclinic_orbit
+from analysis.dynamics.boundary_values.connection_curve import continue_connection
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.errors import ArgumentError

@@ -1,0 +1,158 @@
+"""Continue homoclinic and heteroclinic orbits in two parameters, and mark special points of homoclinic ones."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from analysis.dynamics.boundary_values.connecting import (
+    ConnectingOrbit,
+    Connection,
+    equilibrium_near,
+    left_subspace,
+)
+from analysis.dynamics.boundary_values.curve import BoundaryCurve, Profile
+from analysis.dynamics.boundary_values.special_points import Ends, bounded_adjoint, ends_of, special_points
+from analysis.dynamics.codim2.curves import CriticalCurve
+from analysis.dynamics.codim2.degeneracies import Degeneracy
+from analysis.dynamics.collocation.intervals import refined_mesh
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes
+from analysis.dynamics.continuation.steps import Limits, Steps
+from dynsim._core.placement import on_host_by_default
+from dynsim._core.validation import instance, number
+from dynsim.errors import ArgumentError
+from dynsim.systems.parameter import Parameter
+
+# Default of the largest number of points of a curve in each direction.
+POINTS = 500
+# Distance, relative to the ranges of the parameters, up to which two special points of a kind are one.
+SAME = 1e-6
+
+
+class ConnectionCurve(BoundaryCurve):
+    """Equations of connecting orbits along a second parameter."""
+
+    def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
+        """Choose the largest step: durations, which grow without bound beside some special points, do not count."""
+        tangent = point.tangent.copy()
+        tangent[:-1].reshape(self.segments, -1)[:, -1] = 0.0
+        return super().largest_step(point._replace(tangent=tangent), within, first)
+
+    def ends_of(self, point: CurvePoint) -> Ends:
+        """Collect what test functions of special points need from a homoclinic orbit."""
+        conditions: Any = self._conditions
+        nodes = self.nodes(point.state)
+        n, own, found = nodes.shape[1] - 2, float(nodes[0, -2]), self.solution(nodes, self.length, point.parameter)
+        linear = lambda x: conditions.linear(x, own, point.parameter)
+        rows = np.vstack([nodes, found.ends[-1:]])[:, :n]
+        rest = equilibrium_near(linear, rows[0])
+        last = equilibrium_near(linear, rows[-1])
+        if rest is None or last is None:
+            raise ArithmeticError("no equilibrium beside the ends of an orbit")
+        J = linear(rest)[1]
+        unstable, stable = (left_subspace(J.T, stable=side) for side in (False, True))
+        adjoint = bounded_adjoint(found.maps[:, :n, :n], unstable, stable)
+        far = int(np.argmax(np.minimum(np.linalg.norm(rows - rest, axis=1), np.linalg.norm(rows - last, axis=1))))
+        return ends_of(J, np.array([rows[-1] - last, rows[0] - rest]), adjoint[[0, -1, far]])
+
+
+@on_host_by_default
+def continue_connection(
+    parameters: tuple[Parameter, Parameter],
+    orbit: ConnectingOrbit,
+    *,
+    steps: Steps = Steps(),
+    rtol: float = 1e-6,
+) -> CriticalCurve:
+    """Continue a homoclinic or heteroclinic orbit in two parameters, in both directions.
+
+    States of the curve are `Profile(states, unknowns, x)`, with shares of the duration as places; the unknowns are the
+    first parameter and the duration.
+
+    Special points of homoclinic orbits are the `degeneracies` of the curve: a `neutral saddle`, `neutral saddle-focus`
+    or `neutral bifocus`, where the saddle quantity vanishes (for a saddle-focus, Shilnikov's chaos begins there); a
+    `neutrally divergent saddle-focus`; a `Belyakov point`, where two real leading eigenvalues become a pair; an `orbit
+    flip` and an `inclination flip`.
+
+    Args:
+        parameters: the parameter that was solved for, and another one of the same flow, with their ranges.
+        orbit: what `homoclinic_orbit` or `connecting_orbit` returned, at the flow's own value of the second one.
+        steps: the steps along the curve.
+        rtol: largest error of the states, relative to the size of each component.
+
+    Raises:
+        ValueError: for bad input, or if the orbit is not found again.
+
+    Source: A. R. Champneys and Y. A. Kuznetsov, Numerical detection and continuation of codimension-two homoclinic
+    bifurcations, Int. J. Bifurcation Chaos 4 (1994).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import Steps, connecting_orbit, continue_connection
+        >>> def front(z, s, c=-0.3, a=0.25):
+        ...     return jnp.stack([s[1], -c * s[1] - s[0] * (1 - s[0]) * (s[0] - a)])
+        >>> flow = ds.FunctionFlow(front, parameters={"c": -0.3, "a": 0.25})
+        >>> c, a = ds.Parameter(flow, "c", -1.0, 1.0), ds.Parameter(flow, "a", 0.1, 0.45)
+        >>> curve = continue_connection((c, a), connecting_orbit(c, [0, 0], [1, 0]), steps=Steps(first=0.5, points=5))
+        >>> bool(np.allclose(curve.first, -(1 - 2 * curve.second) / 2**0.5, atol=1e-5))
+        True
+    """
+    first, second = parameters
+    instance("orbit", orbit, ConnectingOrbit, "what `homoclinic_orbit` or `connecting_orbit` returned")
+    if jax.tree.structure(first.system) != jax.tree.structure(second.system) or first.name == second.name:
+        raise ArgumentError("parameters", "be two parameters of one flow", f"are {first.name} and {second.name}")
+    begin, end = np.asarray(orbit.begin), np.asarray(orbit.end)
+    distances = float(np.linalg.norm(orbit.states[0] - begin)), float(np.linalg.norm(orbit.states[-1] - end))
+    own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
+    problem = Connection(own, begin, end, distances)
+    problem.equilibria = None  # they move with the orbit, whose ends are beside them
+    duration = float(orbit.times[-1])
+    mesh = np.asarray(orbit.times) / duration
+    mesh[-1] = 1.0
+    start = Profile(orbit.states, np.array([orbit.parameter, duration]), mesh)
+    curve = ConnectionCurve(problem, second, mesh, orbit.states.shape[1] + 2, number("rtol", rtol))
+    here = curve.at(curve.from_profile(start), second.value)
+    if here is None:
+        raise ArgumentError("orbit", "be one at the flow's own second parameter", "is not found again")
+    limits = steps.limits(second, POINTS)
+    kind = f"{orbit.kind} orbit"
+    return both_ways_on_meshes(curve, here, limits, lambda parts, ends: _collected(parts, ends, (kind, first)))
+
+
+def _collected(parts: list[Part], ends: tuple[str, str], of: tuple[str, Parameter]) -> Any:
+    """Build the curve in the plane of both parameters from its parts."""
+    kind, first = of
+    curves: list[Any] = [part.curve for part in parts]
+    most, rows, values, places = max(curve.segments for curve in curves), [], [], []
+    for k, (part, curve) in enumerate(zip(parts, curves, strict=True)):
+        mesh = refined_mesh(curve.mesh, most)
+        for point in part.points[int(k > 0) :]:
+            rows.append(curve.profile(point, mesh))
+            values.append(point.parameter)
+        if kind == "homoclinic orbit":
+            places += [
+                Degeneracy(name, curve.profile(at, mesh), float(curve.nodes(at.state)[0, -2]), at.parameter)
+                for name, at in special_points(curve, part.points, curve.ends_of)
+            ]
+    states = jax.tree.map(lambda *a: np.stack(a), *rows)
+    own = states.unknowns[:, 0]
+    inside = (own >= first.low) & (own <= first.high)
+    where = np.flatnonzero(inside)
+    low, high = (int(where[0]), int(where[-1]) + 1) if len(where) else (0, len(own))
+    sides = (ends[0] if low == 0 else "outside", ends[1] if high == len(own) else "outside")
+    cut = jax.tree.map(lambda a: a[low:high], states)
+    kept: list[Degeneracy] = []
+    for place in places:  # one at the border of two parts may be found in both
+        twice = kept and kept[-1].kind == place.kind and _is_near(kept[-1], place, (first, curves[0].parameter))
+        if first.low <= place.first <= first.high and not twice:
+            kept.append(place)
+    return CriticalCurve(kind, own[low:high], np.array(values)[low:high], cut, np.zeros(high - low), tuple(kept), sides)
+
+
+def _is_near(one: Degeneracy, other: Degeneracy, parameters: tuple[Parameter, Parameter]) -> bool:
+    """Test whether two special points are one up to errors."""
+    apart = abs(one.first - other.first), abs(one.second - other.second)
+    return all(far <= SAME * (p.high - p.low) for far, p in zip(apart, parameters, strict=True))

@@ -1,0 +1,92 @@
+"""Special points along curves of homoclinic orbits, on flows whose orbit and points have closed forms.
+
+All contain the loop u = 1 / cosh(t / 2)^2 of u'' = u - 3 u^2 / 2, which the first parameter breaks.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.boundary_values.connecting import connecting_orbit
+from analysis.dynamics.boundary_values.connection_curve import continue_connection
+from analysis.dynamics.continuation.steps import Steps
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.parameter import Parameter
+
+TIMES = np.linspace(-9.0, 9.0, 400)
+LOOP = np.cosh(TIMES / 2) ** -2.0
+
+
+def special(field, names, size, second, inside=None):
+    """Continue the loop in `mu` and a second parameter, and list its special points."""
+    flow = FunctionFlow(field, parameters=names)
+    mu = Parameter(flow, "mu", -1.0, 1.0)
+    states = np.zeros((len(TIMES), size))
+    states[:, 0], states[:, 1] = LOOP, -LOOP * np.tanh(TIMES / 2)
+    states[:, 2:] = 0.0 if inside is None else inside(TIMES)[:, None]
+    orbit = connecting_orbit(mu, np.zeros(size), np.zeros(size), guess=(TIMES, states), distance=1e-2)
+    curve = continue_connection((mu, Parameter(flow, *second)), orbit, steps=Steps(first=0.4, points=60), rtol=1e-4)
+    return [(one.kind, one.second) for one in curve.degeneracies]
+
+
+def test_a_pair_of_leading_eigenvalues_is_judged_where_it_says():
+    """A decaying oscillator has the eigenvalues -z +- sqrt(z^2 - 0.49); the loop has 1 and -1."""
+
+    def field(t, s, mu=0.0, z=0.4):
+        return jnp.stack([s[1], s[0] - 1.5 * s[0] ** 2 + mu * s[1], s[3], -2 * z * s[3] - 0.49 * s[2]])
+
+    found = special(field, {"mu": 0.0, "z": 0.4}, 4, ("z", 0.3, 1.2))
+    assert [kind for kind, _ in found] == ["neutrally divergent saddle-focus", "Belyakov point"]
+    assert np.allclose([place for _, place in found], [0.5, 0.7], atol=1e-8)
+
+
+def test_the_saddle_quantity_vanishes_where_the_planar_loop_is_hamiltonian():
+    """The saddle has the eigenvalues a + 1 and a - 1."""
+
+    def field(t, s, mu=0.0, a=0.0):
+        x, y = s
+        return jnp.stack([a * (x - x**2) + y, x - 1.5 * x**2 + a * (y - 1.5 * x * y) + mu * y])
+
+    ((kind, place),) = special(field, {"mu": 0.0, "a": 0.0}, 2, ("a", -0.004, 0.006))
+    assert (kind, place) == ("neutral saddle", pytest.approx(0.0, abs=1e-8))
+
+
+def test_an_inclination_flip_is_where_an_integral_over_the_loop_vanishes():
+    """That of exp(-t / 2) (u - k u^2) u' over all times: k = 2; with ends at a distance, near it."""
+
+    def field(t, s, mu=0.0, k=1.9):
+        return jnp.stack([s[1], s[0] - 1.5 * s[0] ** 2 + mu * s[1] + s[2] * (s[0] - k * s[0] ** 2), -0.5 * s[2]])
+
+    ((kind, place),) = special(field, {"mu": 0.0, "k": 1.9}, 3, ("k", 1.8, 2.1))
+    assert (kind, place) == ("inclination flip", pytest.approx(2.0, abs=1e-2))
+
+
+@pytest.mark.slow
+def test_an_orbit_flip_is_where_an_integral_over_the_loop_vanishes():
+    """That of exp(t / 2) (u^2 - k u^3) over all times: k = 4 / 3; with ends at a distance, near it."""
+
+    def field(t, s, mu=0.0, k=1.3):
+        return jnp.stack([s[1], s[0] - 1.5 * s[0] ** 2 + mu * s[1], -0.5 * s[2] + s[0] ** 2 - k * s[0] ** 3])
+
+    def driven(times):
+        steps = np.exp(times / 2) * (LOOP**2 - 1.3 * LOOP**3) * (times[1] - times[0])
+        return np.exp(-times / 2) * np.cumsum(steps)
+
+    found = special(field, {"mu": 0.0, "k": 1.3}, 3, ("k", 1.29, 1.35), driven)
+    assert found == [("orbit flip", pytest.approx(4 / 3, abs=1e-3))]
+
+
+def test_equilibria_may_move_nearer_to_others():
+    """Fronts of Nagumo's equation between m and 1 + m: those of m = 0, moved."""
+
+    def front(t, s, c=-0.35, m=0.0):
+        return jnp.stack([s[1], -c * s[1] - (s[0] - m) * (1 + m - s[0]) * (s[0] - m - 0.25)])
+
+    flow = FunctionFlow(front, parameters={"c": -0.35, "m": 0.0})
+    speed = Parameter(flow, "c", -1.0, 1.0)
+    found = connecting_orbit(speed, [0.0, 0.0], [1.0, 0.0], distance=1e-2)
+    curve = continue_connection(
+        (speed, Parameter(flow, "m", 0.0, 0.8)), found, steps=Steps(first=0.5, largest=2.0), rtol=1e-4
+    )
+    assert curve.second[-1] == pytest.approx(0.8)
+    assert np.allclose(curve.first, -0.5 / 2**0.5, atol=1e-3)
