@@ -51,7 +51,7 @@ def test_curves_of_folds_are_solved_where_rates_depend_exponentially_on_the_seco
 def test_cycles_of_a_map_whose_iterates_grow_at_the_other_end_are_cycles():
     step = lambda t, x, p: x + 2 * p**2 * x + p * x**2 - 1
     parameter = Parameter(FunctionMap(step, parameters={"p": 1.0}), "p", -2.0, 1.0)
-    diagram = bifurcation_diagram(parameter, [[-1 - 2**0.5]], levels=3)
+    diagram = bifurcation_diagram(parameter, [[-1 - 2**0.5]])
     for branch, iterate in zip(diagram.branches, diagram.iterates, strict=True):
         x = branch.states[:, 0]
         for _ in range(iterate):
