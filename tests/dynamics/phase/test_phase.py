@@ -7,10 +7,10 @@ import pytest
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.periodic_orbits.collocated_orbit import CycleField, collocated_orbit
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.phase.isochrons import isochrons
 from analysis.dynamics.phase.locking import locking_range
-from analysis.dynamics.periodic_orbits.collocated_orbit import CycleField, collocated_orbit
 from analysis.dynamics.phase.response import _adjoint, asymptotic_phase, phase_response
 from analysis.tables import table
 from dynsim.errors import ArgumentError
