@@ -351,8 +351,8 @@ def test_events_that_are_not_finite_at_the_start_are_refused_on_trajectories_tha
     free = sliding.SlidingStates(switched_field(SLIDES, np.zeros(2)), *(jnp.zeros(()) for _ in range(5)))
     monkeypatch.setattr(sliding, "sliding_states", lambda *_: (free, SimpleNamespace(succeeded=True, num_steps=3)))
     monkeypatch.setattr(sliding, "_velocity", lambda states, t, y: -y)
+    events = [Event(lambda t, x: x[0] - 3.0), Event(lambda t, x: jnp.log(x[1]))]
     with pytest.raises(ValueError, match="`events` must be finite at the start, but number 1 is -inf"):
-        events = [Event(lambda t, x: x[0] - 3.0), Event(lambda t, x: jnp.log(x[1]))]
         sliding.slid_until(SLIDES, jnp.array([1.0, 0.0]), np.array([0.0, 1.0]), events, 1e-8)
 
 

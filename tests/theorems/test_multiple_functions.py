@@ -123,8 +123,8 @@ def test_each_inequality_that_is_decided_is_that_of_the_theorem(monkeypatch):
     expected = [
         (0.09, 2, False, True), (0.18 - 0.135, 2, False, True), (-0.3, 1, True, False),  # V1, its fall, the end at -0.5
         (0.27, 1, False, True), (1.08 - 0.405, 1, False, True),  # mode 2, which leaves by its guard
-        (growth * 0.09 - 3 * 0.0225, 2, True, True), (0.81 - 0.0225, 2, True, False), (0.45, 2, True, False),  # the leap
-        (growth * 0.27 - 0.09, 1, True, True), (0.8, 1, True, False), (0.2, 1, True, False),  # the way back
+        (growth * 0.09 - 3 * 0.0225, 2, True, True), (0.81 - 0.0225, 2, True, False), (0.45, 2, True, False),
+        (growth * 0.27 - 0.09, 1, True, True), (0.8, 1, True, False), (0.2, 1, True, False),  # back
     ]  # fmt: skip
     assert [one[1:] for one in seen] == [one[1:] for one in expected]
     np.testing.assert_allclose([one[0] for one in seen], [one[0] for one in expected], atol=1e-8)
