@@ -372,7 +372,9 @@ def test_absolute_tolerances_are_a_hundredth_in_units_of_the_components(monkeypa
 @jax.jit
 def onwards(x, V, sides):
     """How the motion goes on from the end of a step, in a field that jumps on x = 0 and y = 0."""
-    rates = lambda x: jnp.stack([jnp.where(x[0] > 0, -1.0, 1.0 - x[2]), jnp.where(x[1] > 0, -x[2], 2.0), 0.0 * x[2]])
+    rates = lambda x: jnp.stack(
+        [jnp.where(x[0] > 0, -1.0, 1.0 - x[2]), jnp.where(x[1] > 0, -x[2], 2.0), jnp.where(x[1] > 0, 0.0, 1.0)]
+    )
     field = switched_field(FunctionFlow(lambda t, x: rates(x)), np.zeros(3))
     y = jnp.concatenate([x, jnp.ravel(V)])
     found = switched_solver._onwards(field, jnp.zeros(()), y, 3, sides, jnp.asarray(True))
@@ -391,5 +393,5 @@ def test_where_a_step_ends_on_a_surface_the_motion_slides_touches_or_is_blocked(
     rests = onwards(np.array([0.0, 0.5, 1.0]), V, both)  # and here along it
     assert sides(rests) == [[1.0, 1.0], [-1.0, 1.0]]
     touches = onwards(np.array([0.5, 0.0, 1e-12]), V, both)
-    np.testing.assert_allclose(touches[0][:2, 0], [1.0, 0.0], atol=1e-6)  # projected, and not divided by the rate
+    np.testing.assert_allclose(touches[0][:, 0], [1.0, 0.0, 0.0], atol=1e-6)  # projected, and not divided by the rate
     assert blocked(onwards(np.array([0.0, 0.0, 0.5]), V, on_y))  # it slides on y = 0 to x = 0
