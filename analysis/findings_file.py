@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from analysis.findings_history import History
+from analysis.findings_history import FindingsHistory
 from analysis.ledger.claim import Claim
 from analysis.ledger.findings import LedgerEntry
 from analysis.ledger.statement import Statement
@@ -53,7 +53,7 @@ def findings_json(
         "papers": papers([entry.statement for entry in ledger]),
     }
     found = {**head, "statements": [_statement(entry, lines) for entry in ledger]}
-    history = History.of(found) if former is None else History.of(former).then(found)
+    history = FindingsHistory.of(found) if former is None else FindingsHistory.of(former).then(found)
     text = _text(found, history)
     while len(text.encode()) > LARGEST and len(history.reports) > 1:
         history = history.without_first()
@@ -108,7 +108,7 @@ def claim_digest(claim: Claim) -> str:
     return digest.hexdigest()[:12]
 
 
-def _text(found: Mapping[str, Any], history: History) -> str:
+def _text(found: Mapping[str, Any], history: FindingsHistory) -> str:
     head = {name: value for name, value in found.items() if name != "statements"} | {"reports": history.reports}
     rows = ",\n".join(_packed(one | {"history": history.states[one["id"]]}) for one in found["statements"])
     return f'{_packed(head)[:-1]},"statements":[\n{rows}\n]}}\n'

@@ -10,7 +10,7 @@ State = tuple[int, str, str]  # number of the first report in which it was so, f
 
 
 @dataclass(frozen=True)
-class History:
+class FindingsHistory:
     """Reports, oldest first, and for each statement what they found on it; what did not change is not repeated.
 
     Attributes:
@@ -22,7 +22,7 @@ class History:
     states: Mapping[str, tuple[State, ...]]
 
     @classmethod
-    def of(cls, found: Mapping[str, Any]) -> "History":
+    def of(cls, found: Mapping[str, Any]) -> "FindingsHistory":
         """Return the history that a file of findings holds; a file without one is a history of one report."""
         if "reports" not in found:
             return _one(found)
@@ -31,7 +31,7 @@ class History:
         }
         return cls(tuple((date, version) for date, version in found["reports"]), states)
 
-    def then(self, found: Mapping[str, Any]) -> "History":
+    def then(self, found: Mapping[str, Any]) -> "FindingsHistory":
         """Return the history with one more report; statements that it does not have are forgotten.
 
         A report of the same day and version that found nothing new is no further report.
@@ -40,15 +40,15 @@ class History:
         last = {name: states[-1][1:] for name, states in self.states.items()}
         changed = {name for name, (state,) in new.states.items() if last.get(name) != state[1:]}
         if not changed and self.reports[-1:] == new.reports:
-            return History(self.reports, {name: self.states[name] for name in new.states})
+            return FindingsHistory(self.reports, {name: self.states[name] for name in new.states})
         number = len(self.reports)
         states = {
             name: self.states.get(name, ()) + (((number, *state[1:]),) if name in changed else ())
             for name, (state,) in new.states.items()
         }
-        return History(self.reports + new.reports, states)
+        return FindingsHistory(self.reports + new.reports, states)
 
-    def without_first(self) -> "History":
+    def without_first(self) -> "FindingsHistory":
         """Return the history without its first report."""
         states = {}
         for name, known in self.states.items():
@@ -58,7 +58,7 @@ class History:
                 for state, following in zip(later, [*later[1:], None], strict=True)
                 if following is None or following[0]
             )
-        return History(self.reports[1:], states)
+        return FindingsHistory(self.reports[1:], states)
 
     def rows(self, statement: str) -> list[tuple[str, str, str, str]]:
         """Return date, version, finding and digest of each report on a statement, oldest first."""
@@ -76,9 +76,9 @@ def statement_digest(claims: Sequence[Mapping[str, Any]]) -> str:
     return hashlib.sha256("".join(claim["digest"] for claim in claims).encode()).hexdigest()[:8] if claims else ""
 
 
-def _one(found: Mapping[str, Any]) -> History:
+def _one(found: Mapping[str, Any]) -> FindingsHistory:
     states = {one["id"]: ((0, one["finding"], statement_digest(one["claims"])),) for one in _all(found)}
-    return History(((found["date"], found["dynsim"]),), states)
+    return FindingsHistory(((found["date"], found["dynsim"]),), states)
 
 
 def _all(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -37,9 +37,20 @@ DRAWINGS = {
     "analysis.dynamics.phase.response.PhaseResponse": "phases.response",
     "analysis.dynamics.phase.isochrons.Isochrons": "phases.isochrons",
     "analysis.dynamics.phase.locking.LockingRange": "phases.locking",
+    "analysis.tokens.densities.TokenDensity": "densities.density",
+    "analysis.chains.convergence.Convergence": "convergence.convergence",
+    "analysis.fast_slow.critical_manifold.ManifoldBranch": "manifolds.branch",
     "analysis.theorems.conditions.Conditions": "theorems.conditions",
 }
 """The function that draws each type of result. Modules are imported when a result of the type is drawn."""
+RUNS = {
+    "dynsim.systems.prototypes.flow.PrototypeFlow": "prototype_runs.prototypes",
+    "dynsim.systems.prototypes.flow.CoupledFlow": "prototype_runs.prototypes",
+    "dynsim.systems.prototypes.hierarchy.TwoLevelFlow": "prototype_runs.prototypes",
+    "dynsim.systems.growing.flow.GrowingFlow": "prototype_runs.temperatures",
+    "dynsim.systems.growing.descent.GrowingStep": "prototype_runs.temperatures",
+}
+"""The function that draws runs of a system, where it is not that of all runs."""
 OTHERS = {"plane": "diagrams.plane"}
 """Further pictures of a result, by name."""
 
@@ -71,7 +82,7 @@ def plot(result: Any, ax: Any = None, *, picture: str = "", **options: Any) -> A
     draw = _function(OTHERS[picture]) if picture in OTHERS else drawing_of(result)
     if draw is None:
         raise ArgumentError("result", "be one that has a picture", f"is {shown(result)}")
-    known = _options(draw)
+    known = options_of(draw)
     wrong = [name for name in options if name not in known and not (None in known and _is_property(name))]
     if wrong:
         names = [name for name in known if name]
@@ -83,8 +94,16 @@ def drawing_of(result: Any) -> Callable[..., Artists] | None:
     """The function that draws results of a type, or None."""
     if type(result).__name__ == "Dataset" and "status" in result:
         return _function("sweeps.sweep")
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(result).__mro__)
-    return next((_function(DRAWINGS[name]) for name in names if name in DRAWINGS), None)
+    found = next((DRAWINGS[name] for name in _names(result) if name in DRAWINGS), None)
+    if found == "trajectories.trajectory":
+        phases = getattr(result, "phases", (result,))
+        found = next((RUNS[name] for name in _names(phases[0].system) if name in RUNS), found) if phases else found
+    return None if found is None else _function(found)
+
+
+def _names(one: Any) -> list[str]:
+    """Names of the class of an object and of the classes that it extends."""
+    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(one).__mro__]
 
 
 def _function(name: str) -> Callable[..., Artists]:
@@ -94,7 +113,7 @@ def _function(name: str) -> Callable[..., Artists]:
 
 
 @functools.cache
-def _options(draw: Callable[..., Artists]) -> tuple[str | None, ...]:
+def options_of(draw: Callable[..., Artists]) -> tuple[str | None, ...]:
     """Names of the options of a function, and None if it takes properties of artists, too."""
     parameters = list(inspect.signature(draw).parameters.values())[2:]
     return tuple(None if one.kind is one.VAR_KEYWORD else one.name for one in parameters)

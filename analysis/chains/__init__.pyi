@@ -2,6 +2,7 @@ from .classes import Classes as Classes
 from .classes import communicating_classes as communicating_classes
 from .classes import periods as periods
 from .classes import transition_classes as transition_classes
+from .convergence import Convergence as Convergence
 from .entropies import attention_entropy as attention_entropy
 from .entropies import dissipation as dissipation
 from .entropies import entropy_rate as entropy_rate

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice, product, takewhile
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,11 +25,15 @@ from dynsim._core.printing import one_line
 from dynsim._core.types import ArrayLike, State, Time
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
+from dynsim.notebook import picture, plot
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from dynsim.systems.fast_slow.reduced import RightHandSide
 from dynsim.systems.parameter import Parameter
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Length of a stretch of the path in the continuation parameter.
 LENGTH = 0.5
@@ -249,6 +253,28 @@ class ManifoldBranch(NamedTuple):
     end: str
 
     __repr__ = one_line
+    _repr_png_ = picture
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the branch in the plane of slow and fast variable into axes; further branches can share them.
+
+        The branch is solid where attracting, dashed where repelling, and dash-dotted where of saddle type. In given
+        axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in the style
+        of `figures`. Runs are added by `run.plot(ax, path=True, components=("slow", "fast"))`.
+
+        Args:
+            ax: axes of matplotlib.
+            options: `components`, the index of the entry of y and of that of x; the parts `branches` and `folds`. A
+                part is left out by False, and styled by properties of matplotlib, `folds={"markersize": 8}`. Also
+                `colour`, `legend`, `labels`, `limits` and `title`, and properties of the branch, `linewidth=2`.
+
+        Returns:
+            The artists of each part by name, such as `drawn.folds`.
+
+        Raises:
+            ValueError: for axes of another projection, or an unknown option.
+        """
+        return plot(self, ax, **options)
 
     @property
     def kind(self) -> str:

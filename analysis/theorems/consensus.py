@@ -21,6 +21,7 @@ from dynsim.spaces import AbstractSpace, Ellipsoid, Sphere
 from dynsim.systems.schedules import AbstractSchedule, Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full
+from dynsim.systems.tokens.normalised import NormalisedTokenFlow
 
 ROUNDING = 16 * float(np.finfo(float).eps)
 """Relative error of eigenvalues, norms and inner products of small matrices and of tokens, for each dimension."""
@@ -65,13 +66,17 @@ class ConsensusTheorems(NamedTuple):
 
 
 @checked
-def consensus_theorems(flow: TokenFlow | ProjectedValueFlow, tokens: ArrayLike) -> ConsensusTheorems:
+def consensus_theorems(
+    flow: TokenFlow | ProjectedValueFlow | NormalisedTokenFlow, tokens: ArrayLike
+) -> ConsensusTheorems:
     """Check which theorems on the consensus of tokens apply to a flow that starts at `tokens`.
 
     Theorems 3.2, 4.1, 5.1 and 6.1 are checked for a `TokenFlow`, Remark 5.1 for a `ProjectedValueFlow`. Equalities,
     such as U = I, are checked for the numbers as stored, without a tolerance. A positive factor of the velocity other
-    than 1 / sqrt(d) only rescales time. Conclusions are those that hold: Theorem 5.1 is printed for every start without
-    a token at -y_1, which has exceptions of measure zero from three tokens on.
+    than 1 / sqrt(d) only rescales time. With normalisation before attention (pre, peri) no theorem applies, because
+    the direction of each token moves at a pace of its own; the other conditions are checked for the directions.
+    Conclusions are those that hold: Theorem 5.1 is printed for every start without a token at -y_1, which has
+    exceptions of measure zero from three tokens on.
 
     Args:
         flow: the flow.
@@ -91,14 +96,21 @@ def consensus_theorems(flow: TokenFlow | ProjectedValueFlow, tokens: ArrayLike) 
         >>> found.theorem.split(":")[0], round(found.hypotheses[-1].margin, 3)
         ('Theorem 6.1', 0.6)
     """
-    instance("flow", flow, TokenFlow | ProjectedValueFlow, "a `TokenFlow` or a `ProjectedValueFlow`")
-    attention = flow.attention if isinstance(flow, ProjectedValueFlow) else flow
+    kinds = TokenFlow | ProjectedValueFlow | NormalisedTokenFlow
+    instance("flow", flow, kinds, "a `TokenFlow`, a `ProjectedValueFlow` or a `NormalisedTokenFlow`")
+    attention = flow if isinstance(flow, TokenFlow) else flow.attention
     d, shape = attention.query_key.shape[1], reals("tokens", tokens).shape
     if len(shape) != 2 or shape[0] < 1 or shape[1] != d:
         raise ArgumentError("tokens", f"have shape (n, {d})", f"has shape {shape}")
     x = np.asarray(check_start("tokens", flow, tokens), float)
     if isinstance(flow, ProjectedValueFlow):
         return ConsensusTheorems((_remark_5_1(flow, x),))
+    if isinstance(flow, NormalisedTokenFlow):
+        found = consensus_theorems(flow.attention, np.asarray(flow.attention.space.project(x)))
+        after = known("tokens are normalised after attention (post)", "x_i' is tangent to the space of x_i", False)
+        return ConsensusTheorems(
+            tuple(one._replace(hypotheses=(*one.hypotheses, after), system=flow) for one in found.theorems)
+        )
     return ConsensusTheorems(
         tuple(theorem(flow, x) for theorem in (_theorem_3_2, _theorem_4_1, _theorem_5_1, _theorem_6_1))
     )

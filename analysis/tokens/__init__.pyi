@@ -10,6 +10,7 @@ from .consensus import min_inner_product as min_inner_product
 from .consensus import misalignment as misalignment
 from .densities import DensityClusters as DensityClusters
 from .densities import EqualAreaGrid as EqualAreaGrid
+from .densities import TokenDensity as TokenDensity
 from .densities import cluster_drift as cluster_drift
 from .densities import density_clusters as density_clusters
 from .densities import merge_times as merge_times

@@ -4,7 +4,7 @@ The cost grows with the number of cells, not with pairs of tokens.
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,9 +21,13 @@ from dynsim._core.printing import one_line, report
 from dynsim._core.types import ArrayLike, Time, Tokens
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
+from dynsim.notebook import picture, plot
 from dynsim.spaces import Sphere
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
+
+if TYPE_CHECKING:
+    from figures.artists import Artists
 
 # Largest distance of the centres of neighbouring cells on the sphere, in square roots of the cell area.
 NEAR = 1.6
@@ -85,6 +89,46 @@ class EqualAreaGrid(eqx.Module):
             return np.stack([np.arange(self.cells), np.roll(np.arange(self.cells), -1)], axis=1)
         near = NEAR * math.sqrt(4 * math.pi / self.cells)
         return KDTree(self.centres()).query_pairs(near, output_type="ndarray")
+
+
+class TokenDensity(NamedTuple):
+    """Density of many tokens over time: the share of the tokens in each cell of a grid, (times, cells).
+
+    Example:
+        >>> import numpy as np
+        >>> from analysis.tokens import EqualAreaGrid, TokenDensity
+        >>> found = TokenDensity(EqualAreaGrid(2, 8), np.array([0.0, 1.0]), np.full((2, 8), 1 / 8))
+        >>> found.plot().axes[0].get_xlabel()
+        'time $t$'
+    """
+
+    grid: EqualAreaGrid
+    ts: np.ndarray
+    shares: np.ndarray
+
+    __repr__ = one_line
+    __str__ = report
+    _repr_png_ = picture
+
+    def plot(self, ax: Any = None, **options: Any) -> "Artists":
+        """Draw the density over time on the circle, or at one time on an equal-area map of the sphere, into axes.
+
+        In given axes your style sheet holds, and a colour bar is drawn only on request. Without axes, a figure is made
+        in the style of `figures`.
+
+        Args:
+            ax: axes of matplotlib.
+            options: `time`, the last time that is shown, or the only one on the sphere; the part `image`, which is left
+                out by False and styled by properties of matplotlib; `top`, the density relative to the uniform one at
+                the dark end of the colours; `colourbar`, `legend`, `labels`, `limits` and `title`.
+
+        Returns:
+            The artists of each part by name, such as `drawn.image`.
+
+        Raises:
+            ValueError: for axes of another projection, a time before the first one, or an unknown option.
+        """
+        return plot(self, ax, **options)
 
 
 class DensityClusters(NamedTuple):

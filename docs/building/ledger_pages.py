@@ -8,7 +8,7 @@ from markdown_text import cell, escaped
 
 from analysis.claims import claims
 from analysis.findings_file import claim_digest, read_findings
-from analysis.findings_history import History
+from analysis.findings_history import FindingsHistory
 from analysis.ledger.findings import Finding
 from analysis.verifiers.pages import page, verifiers
 
@@ -40,7 +40,7 @@ def pages(root: Path) -> dict[str, str | bytes]:
     scripts = {script_name(claim): page(path).encode() for claim, path in verifiers().items()}
     files: dict[str, str | bytes] = {"ledger/ledger.json": (root / "docs" / FILE).read_bytes()}
     files |= {f"ledger/verifiers/{name}": text for name, text in scripts.items()}
-    history = History.of(found)
+    history = FindingsHistory.of(found)
     for one in found["statements"]:
         files[f"ledger/{one['id']}.md"] = statement_page(one, found, digests, scripts, history)
     files["ledger/statements.md"] = _table(found, digests)
@@ -130,7 +130,11 @@ computed. [What a verdict means](index.md). The same as data: [ledger.json](ledg
 
 
 def statement_page(
-    one: dict[str, Any], found: dict[str, Any], digests: dict[str, str], scripts: dict[str, bytes], history: History
+    one: dict[str, Any],
+    found: dict[str, Any],
+    digests: dict[str, str],
+    scripts: dict[str, bytes],
+    history: FindingsHistory,
 ) -> str:
     """Return the page of a statement: what is printed, finding and reasons, witness, how to repeat it, and history."""
     key, name = one["id"].split("/")
@@ -152,7 +156,7 @@ def statement_page(
     if _changed(one, digests):
         lines.append(f'!!! note "Changed"\n    A claim has changed since it was computed on {found["date"]}.\n')
     lines += _history(history.rows(one["id"]))
-    lines.append("[All statements](../statements.md) · [History of the ledger](../../papers/history.md)\n")
+    lines.append("[All statements](../statements.md) · [FindingsHistory of the ledger](../../papers/history.md)\n")
     return "\n".join(lines)
 
 
@@ -162,7 +166,7 @@ def _history(found: list[tuple[str, str, str, str]]) -> list[str]:
         f"| {date} | {version} | {finding} | {f'`{digest}`' if digest else ''} |"
         for date, version, finding, digest in reversed(found)
     ]
-    head = ["## History of the finding\n", "| report | dynsim | finding | digest |", "|---|---|---|---|"]
+    head = ["## FindingsHistory of the finding\n", "| report | dynsim | finding | digest |", "|---|---|---|---|"]
     return [*head, *rows, "\nThe digest changes with the text or the code of the claims on the statement.\n"]
 
 

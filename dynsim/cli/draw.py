@@ -220,14 +220,13 @@ def _dataset(file: Path, must: str) -> Any:
 
 def picture(o: Draw, result: Any, drawing: Mapping[str, Any] = {}) -> Any:
     """Draw the result into a figure of the requested size; `drawing` are options with which it was drawn before."""
-    from dynsim.simulation.hybrid_trajectory import HybridTrajectory
-    from dynsim.simulation.trajectory import Trajectory
-    from figures.plotting import drawing_of, plot
+    from figures.plotting import drawing_of, options_of, plot
 
-    if drawing_of(result) is None:
-        raise ArgumentError("file", "hold a result that has a picture", f"holds {type(result).__name__}")
-    kind = type(result).__name__
-    is_run = isinstance(result, Trajectory | HybridTrajectory)
+    kind, draw = type(result).__name__, drawing_of(result)
+    if draw is None:
+        raise ArgumentError("file", "hold a result that has a picture", f"holds {kind}")
+    is_run = "path" in options_of(draw)
+    kind = f"a run of {type(result.system).__name__}" if kind == "Trajectory" and not is_run else kind
     for name, fits in (
         ("path", is_run),
         ("series", is_run),

@@ -25,7 +25,7 @@ def option_comments(
         parameters: names of the parameters, of which AUTO varies the first.
         is_map: whether the equations are those of a map, which has no step size.
     """
-    left = _Left(options)
+    left = _LeftOptions(options)
     comments = []
     for axis in "xy":
         shown = next((name for name in (f"{axis}p", f"{axis}plot") if left.get(name) in states), None)
@@ -45,7 +45,7 @@ def option_comments(
     return comments + ([f"{UNUSED}{', '.join(left)}"] if left else [])
 
 
-class _Left(dict[str, str]):
+class _LeftOptions(dict[str, str]):
     """Options that nothing has used yet."""
 
     def numbers(self, *names: str, positive: bool = False) -> list[float]:

@@ -84,7 +84,8 @@ class HybridTrajectory(eqx.Module):
             options: the parts `lines`, `jumps`, `errors`, `start` and `end`. A part is left out by False, and styled
                 by properties of matplotlib, `jumps={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and
                 `title`, which may all be switched off; `components`, `path`, `smooth` and properties of lines as for
-                a `Trajectory`.
+                a `Trajectory`. A run of growing heads shows their temperatures, with the parts `lines` and `least`
+                and without `components` and `path`.
 
         Returns:
             The artists of each part by name, such as `drawn.jumps`.

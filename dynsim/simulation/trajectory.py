@@ -53,7 +53,8 @@ class Trajectory(eqx.Module):
                 `title`, which may all be switched off; `components` by name or index; `path=True` for the path in the
                 plane, in axes of three dimensions, or on the sphere or the simplex; `smooth=False` for the saved
                 times only; `reduced=True` for angles between minus half a period and half a period; properties of the
-                lines, `linewidth=2`.
+                lines, `linewidth=2`. A run of prototypes shows them among their embeddings and has the part
+                `embeddings`, too, but no `errors`, `components` or `path`.
 
         Returns:
             The artists of each part by name, such as `drawn.lines`.
@@ -108,6 +109,12 @@ class Trajectory(eqx.Module):
             return jax.tree.map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *values)
         with beside(self.ys):
             return jax.vmap(fn)(jnp.asarray(self.ts), self.ys)
+
+
+def last_finite(run: Trajectory) -> int:
+    """Find the index of the last time with a finite state, which is not the last one after a failure."""
+    finite = [np.isfinite(np.asarray(a)).reshape(len(run.ts), -1).all(axis=1) for a in jax.tree.leaves(run.ys)]
+    return int(np.flatnonzero(np.all(finite, axis=0))[-1])
 
 
 def _at(ys: PyTree, k: int) -> State:

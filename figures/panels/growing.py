@@ -1,6 +1,7 @@
 """Draw growing systems: temperatures and lifetimes of heads, levels against eigenvalues, and forces."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
-from figures.style import colour
+from figures.style import COLOURS, colour, thick
 
 DARKEST, PALEST = 0.0, 0.85  # range of the colour map: the first head is dark, the last still visible on white
 NAMED = 11  # largest number of heads that are all named in a legend
@@ -22,11 +23,19 @@ def head_colours(count: int) -> np.ndarray:
 
 
 def temperature_fan(
-    ax: Axes, ts: ArrayLike, temperatures: ArrayLike, *, least: float, xlabel: str = "time $t$"
+    ax: Axes,
+    ts: ArrayLike,
+    temperatures: ArrayLike,
+    *,
+    least: float,
+    xlabel: str = "time $t$",
+    colour: Any = None,
+    parts: Sequence[str] = ("lines", "least"),
 ) -> list[Line2D]:
     """Draw the temperatures of heads, (times, heads), above the least one (dotted); NaN where a head does not exist.
 
-    Lines have labels for a legend. If there are many heads, only the first and the last are labelled.
+    Lines have labels for a legend. If there are many heads, only the first and the last are labelled. `colour` is one
+    for all heads, by default they go from dark to bright in the order of growth.
 
     Raises:
         ValueError: for shapes that do not match.
@@ -35,13 +44,14 @@ def temperature_fan(
     if rows.ndim != 2 or times.shape != rows.shape[:1]:
         raise ArgumentError("temperatures", f"have shape ({times.size}, heads)", f"has shape {rows.shape}")
     shown = [k for k in range(rows.shape[1]) if np.any(np.isfinite(rows[:, k]))]
-    colours = head_colours(len(shown))
+    colours = list(head_colours(len(shown))) if colour is None else [colour] * len(shown)
     named = shown if len(shown) <= NAMED else [shown[0], shown[-1]]
     lines = [
-        ax.plot(times, rows[:, k], color=c, linewidth=0.9, label=f"head {k}" if k in named else None)[0]
-        for k, c in zip(shown, colours, strict=True)
+        ax.plot(times, rows[:, k], color=c, linewidth=thick(0.9), label=f"head {k}" if k in named else None)[0]
+        for k, c in zip(shown, colours if "lines" in parts else (), strict=False)
     ]
-    ax.axhline(least, color=colour("bound"), linestyle=":", linewidth=0.7, label="least $T$")
+    if "least" in parts:
+        ax.axhline(least, color=COLOURS["bound"], linestyle=":", linewidth=thick(0.7), label="least $T$")
     ax.set(xlabel=xlabel, ylabel="temperature $T$", ylim=(0.0, 1.05 * np.nanmax(rows)))
     return lines
 

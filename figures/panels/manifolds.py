@@ -1,6 +1,7 @@
 """Draw critical manifolds {f = 0} of fast-slow systems, relaxing trajectories, and errors against epsilon."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,7 +11,7 @@ from matplotlib.lines import Line2D
 from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
-from figures.style import SERIES, colour
+from figures.style import SERIES, colour, large, thick
 
 GUIDES = ((0, (1, 1)), (0, (8, 2)))  # line styles of reference lines, which are thin
 HYPERBOLIC = {"attracting": STYLES[0], "repelling": STYLES[1], "saddle": STYLES[3], "undecided": STYLES[2]}
@@ -24,6 +25,7 @@ def critical_manifold(
     *,
     folds: ArrayLike = (),
     labels: tuple[str, str] = ("slow variable $y$", "fast variable $x$"),
+    tint: Any = None,
 ) -> LineCollection:
     """Draw a branch of the critical manifold {f = 0} with its folds, and return its pieces.
 
@@ -38,6 +40,7 @@ def critical_manifold(
             the other end.
         folds: slow and fast variable of each fold, (folds, 2).
         labels: labels of the slow and the fast axis.
+        tint: the colour of the branch; by default black, and purple where it is undecided.
 
     Raises:
         ValueError: unless `kinds` has one such word for each point.
@@ -48,22 +51,32 @@ def critical_manifold(
         raise ArgumentError("kinds", f"name each of {len(points)} points by {', '.join(HYPERBOLIC)}", f"are {words}")
     pieces = [(_side(words[k], words[k + 1]), points[k : k + 2]) for k in range(len(points) - 1)]
     runs = _runs(pieces)
+    tints = {word: tint or colour("undecided" if word == "undecided" else "stable") for word in HYPERBOLIC}
     lines = LineCollection(
         [run for _, run in runs],
         linestyles=[HYPERBOLIC[word] for word, _ in runs],
-        colors=[colour("undecided" if word == "undecided" else "stable") for word, _ in runs],
-        linewidths=1.2,
+        colors=[tints[word] for word, _ in runs],
+        linewidths=thick(1.2),
         zorder=3.0,
     )
     ax.add_collection(lines)
-    _name(ax, dict.fromkeys(word for word, _ in runs), labels)
+    named = {line.get_label() for line in ax.lines}
+    for word in dict.fromkeys(word for word, _ in runs):
+        if word not in named:
+            ax.plot([], [], color=tints[word], linestyle=HYPERBOLIC[word], linewidth=thick(1.2), label=word)
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    fold_points(ax, folds)
+    ax.autoscale_view()
+    return lines
+
+
+def fold_points(ax: Axes, folds: ArrayLike) -> None:
+    """Mark folds, slow and fast variable of each in (folds, 2), by diamonds that a legend names once."""
     places = np.asarray(folds, float).reshape(-1, 2)
     if places.size:
         named = "fold" in {line.get_label() for line in ax.lines}
-        ax.plot(*places.T, marker="D", color=colour("end"), linestyle="none", zorder=6.0, markersize=4.0,
+        ax.plot(*places.T, marker="D", color=colour("end"), linestyle="none", zorder=6.0, markersize=large(4.0),
                 label=None if named else "fold")  # fmt: skip
-    ax.autoscale_view()
-    return lines
 
 
 def _side(one: str, other: str) -> str:
@@ -79,17 +92,6 @@ def _runs(pieces: list[tuple[str, np.ndarray]]) -> list[tuple[str, np.ndarray]]:
         else:
             runs.append((word, piece))
     return runs
-
-
-def _name(ax: Axes, words: dict[str, None], labels: tuple[str, str]) -> None:
-    """Label the axes, and each kind of branch once for a legend."""
-    named = {line.get_label() for line in ax.lines}
-    for word in words:
-        if word not in named:
-            tint = colour("undecided" if word == "undecided" else "stable")
-            ax.plot([], [], color=tint, linestyle=HYPERBOLIC[word], linewidth=1.2, label=word)
-    ax.set_xlabel(labels[0])
-    ax.set_ylabel(labels[1])
 
 
 def relaxations(

@@ -1,6 +1,7 @@
 """Draw prototypes among embeddings: their paths, portraits of two on a line, and paths of two measures."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,10 +13,24 @@ from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
 from figures.panels.phase import equilibria
-from figures.style import SERIES, colour
+from figures.style import SERIES, colour, large, thick
+
+PARTS = ("embeddings", "start", "end", "lines")
+START: dict[str, Any] = {"marker": "o", "markerfacecolor": "white", "markersize": 3.5, "zorder": 4.0}
+END: dict[str, Any] = {
+    "marker": "*", "markeredgecolor": "black", "markeredgewidth": 0.4, "markersize": 7.0, "zorder": 5.0
+}  # fmt: skip
 
 
-def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: ArrayLike) -> list[Line2D]:
+def prototype_paths(
+    ax: Axes,
+    embeddings: ArrayLike,
+    paths: ArrayLike,
+    ts: ArrayLike,
+    *,
+    colours: Sequence[Any] | None = None,
+    parts: Sequence[str] = PARTS,
+) -> list[Line2D]:
     """Draw the paths of prototypes in the plane of the first two coordinates, or over time in one dimension.
 
     Open circles are initial prototypes, and stars are final ones. Embeddings are grey dots, in one dimension at the
@@ -26,6 +41,8 @@ def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: Array
         embeddings: the embeddings, (n, m).
         paths: the prototypes over time, (times, k, m); rows that are NaN, after a failure, are not drawn.
         ts: the times, (times,).
+        colours: a colour for each prototype; by default those of our figures in turn.
+        parts: which of `embeddings`, `start`, `end` and `lines` to draw.
 
     Raises:
         ValueError: if the shapes do not match.
@@ -44,27 +61,25 @@ def prototype_paths(ax: Axes, embeddings: ArrayLike, paths: ArrayLike, ts: Array
         ax.set(xlabel="time $t$", ylabel="$p_k$")
     else:
         ax.set(xlabel="$z_1$", ylabel="$z_2$")
-    ax.plot(z[:, 0], z[:, 1], color=colour("surface"), marker=".", markersize=2.0, linestyle="none", alpha=0.5,
-            markeredgewidth=0.0, rasterized=len(z) > 2000, zorder=1.0, label="embeddings")  # fmt: skip
-    _ends(ax)
+    if "embeddings" in parts:
+        ax.plot(z[:, 0], z[:, 1], color=colour("surface"), marker=".", markersize=large(2.0), linestyle="none",
+                alpha=0.5, markeredgewidth=0.0, rasterized=len(z) > 2000, zorder=1.0, label="embeddings")  # fmt: skip
+    tints = colours or [colour(role) for role in SERIES]
+    ways = [(p[:, k, :2], tints[k % len(tints)]) for k in range(p.shape[1])]
+    for name, row, style in (("start", 0, START), ("end", -1, END)):
+        if name in parts:
+            size = {"markersize": large(style["markersize"]), "linestyle": "none"}
+            ax.plot([], [], **(style | size), color=colour(name), label=name)
+            for way, tint in ways:
+                ax.plot(*way[row], **(style | size), color=tint)
+    if "lines" not in parts:
+        return []
     named = p.shape[1] <= len(SERIES) * len(STYLES)
-    return [_way(ax, p[:, k, :2], k, label=f"prototype {k}" if named else None) for k in range(p.shape[1])]
-
-
-def _ends(ax: Axes) -> None:
-    """Name the marks at the ends of paths."""
-    ax.plot([], [], marker="o", markerfacecolor="white", color="black", markersize=3.5, linestyle="none", label="start")
-    ax.plot([], [], marker="*", color="black", markersize=7.0, linestyle="none", label="end")
-
-
-def _way(ax: Axes, way: np.ndarray, number: int, *, label: str | None) -> Line2D:
-    tint = colour(SERIES[number % len(SERIES)])
-    style = STYLES[number // len(SERIES) % len(STYLES)]
-    (line,) = ax.plot(*way.T, color=tint, linestyle=style, linewidth=0.9, zorder=3.0, label=label)
-    ax.plot(*way[0], marker="o", markerfacecolor="white", color=tint, markersize=3.5, linestyle="none", zorder=4.0)
-    ax.plot(*way[-1], marker="*", color=tint, markersize=7.0, markeredgecolor="black", markeredgewidth=0.4,
-            linestyle="none", zorder=5.0)  # fmt: skip
-    return line
+    return [
+        ax.plot(*way.T, color=tint, linestyle=STYLES[k // len(tints) % len(STYLES)], linewidth=thick(0.9), zorder=3.0,
+                label=f"prototype {k}" if named else None)[0]
+        for k, (way, tint) in enumerate(ways)
+    ]  # fmt: skip
 
 
 def pair_portrait(

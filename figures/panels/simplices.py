@@ -1,6 +1,7 @@
 """Draw distributions on three states as points of a triangle: flows, stationary distributions and orbits."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -43,22 +44,27 @@ def simplex_portrait(
         states: names of the vertices.
     """
     drawn = trajectories_in_triangle(ax, paths)
-    points = in_triangle(stationary).reshape(-1, 2)
-    name = "stationary distribution" if len(points) == 1 else "stationary distributions"
-    if len(points):
-        ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=thick(2.0), markersize=large(4.5), zorder=6.0,
-                linestyle="-" if len(points) > 1 else "none", label=name)  # fmt: skip
+    if len(np.atleast_1d(stationary)):
+        stationary_points(ax, stationary)
     outline(ax, states)
     return drawn
 
 
-def trajectories_in_triangle(ax: Axes, paths: ArrayLike) -> LineCollection:
-    """Draw trajectories of distributions, (paths, times, 3), with arrow heads."""
-    lines = in_triangle(paths)
-    drawn = LineCollection(list(lines), colors=[colour("field")], linewidths=thick(0.7), zorder=1.5)
+def stationary_points(ax: Axes, stationary: ArrayLike) -> None:
+    """Draw stationary distributions, (distributions, 3), as discs, which a line joins as their mixtures."""
+    points = in_triangle(stationary).reshape(-1, 2)
+    name = "stationary distribution" if len(points) == 1 else "stationary distributions"
+    ax.plot(*points.T, marker="o", color=colour("stable"), linewidth=thick(2.0), markersize=large(4.5), zorder=6.0,
+            linestyle="-" if len(points) > 1 else "none", label=name)  # fmt: skip
+
+
+def trajectories_in_triangle(ax: Axes, paths: ArrayLike, tint: Any = None) -> LineCollection:
+    """Draw trajectories of distributions, (paths, times, 3), with arrow heads, in one colour."""
+    lines, tint = in_triangle(paths), tint or colour("field")
+    drawn = LineCollection(list(lines), colors=[tint], linewidths=thick(0.7), zorder=1.5)
     ax.add_collection(drawn)
     for line in lines:
-        _head(ax, line)
+        _head(ax, line, tint)
     return drawn
 
 
@@ -78,7 +84,7 @@ def outline(ax: Axes, states: Sequence[str]) -> None:
     ax.set_axis_off()
 
 
-def _head(ax: Axes, line: np.ndarray) -> None:
+def _head(ax: Axes, line: np.ndarray, tint: Any) -> None:
     """Draw an arrow head at a third of a trajectory's length, unless its length is nearly zero."""
     steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
     length = np.concatenate([[0.0], np.cumsum(steps)])
@@ -88,7 +94,7 @@ def _head(ax: Axes, line: np.ndarray) -> None:
     at = lambda share: (np.interp(share * length[-1], length, x), np.interp(share * length[-1], length, y))
     arrow = {
         "arrowstyle": "-|>",
-        "color": colour("field"),
+        "color": tint,
         "lw": thick(0.0),
         "mutation_scale": 6,
         "shrinkA": 0,

@@ -43,6 +43,15 @@ def test_a_run_is_written_and_made_again_to_the_bit(capsys, tmp_path):
     assert "run.npz" in refused(capsys, "simulate", out)
 
 
+def test_tokens_are_normalised_elsewhere_and_then_no_theorem_applies(capsys, tmp_path):
+    out, words = tmp_path / "run.npz", ("--tokens", 2, "--theorems", "--end", 0.1, "--frames", 2, *SCIPY)
+    said = answer(capsys, "simulate", "token-flow", "--norm", "peri", *words, "--out", out)
+    assert "0 of 4 theorems apply." in said
+    assert "fails     tokens are normalised after attention (post)" in said
+    assert "attention is multiplied by 1/sqrt(3)" in said
+    assert load(out).system.placement == "peri"
+
+
 def test_the_theorems_that_apply_to_a_start_are_told_with_margins(capsys):
     words = ("simulate", "token-flow", "--causal", "--tokens", 4, "--seed", 3, "--theorems", "--end", 0.1)
     said = answer(capsys, *words)

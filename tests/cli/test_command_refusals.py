@@ -204,6 +204,11 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
             "`theorems` must be left out for other systems than flows of tokens, but is given.",
         ),
         ("simulate henon --theorems", "`theorems` must be left out for a map, but is given."),
+        ("simulate causal --norm pre", "`norm` must be left out for `causal` with these options, on which it has no"),
+        (
+            "simulate token-flow --norm pre --space euclidean",
+            "`norm` must be `none` unless `--space` normalises tokens, but is `pre`.",
+        ),
         ("simulate token-flow --scale inf", "`scale` must be a finite number, but is inf."),
         ("simulate oja --scale 2", "`scale` must be left out for `oja` with these options, on which it has no effect"),
         ("portrait attracted --tokens 1 --scale 2", "`scale` must be left out for `attracted`, on which it has no"),

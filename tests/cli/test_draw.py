@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from figures.decimals import with_comma
 from figures.lengths import journal_width, length
 from figures.panels.labels import parsed, symbol
 from figures.style import Page
-from tests.figures.test_own_axes import basins, branch
+from tests.figures.test_own_axes import CASES, basins, branch
 from tests.support.commands import refused, run
 
 
@@ -113,6 +114,14 @@ def test_angles_are_reduced_on_request(tmp_path, capsys):
     assert np.nanmax(draw.picture(o, one).lines[0].get_ydata()) == 2
     with pytest.raises(ValueError, match="Argument `reduced` must be left out for a system without angles"):
         iterate(FunctionMap(halve), np.array([1.0]), 3).plot(reduced=True)
+
+
+def test_a_run_of_prototypes_is_drawn_as_its_command_draws_it_and_has_no_path():
+    one = CASES["prototypes"].result
+    drawn = draw.picture(draw.Draw(Path("run.npz"), legend=False), one)
+    assert list(drawn) == ["embeddings", "start", "end", "lines"]
+    with pytest.raises(ValueError, match="`path` must be left out for a run of PrototypeFlow, but is given"):
+        draw.picture(draw.Draw(Path("run.npz"), path=True), one)
 
 
 @pytest.mark.parametrize(

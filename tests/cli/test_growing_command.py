@@ -9,13 +9,13 @@ import pytest
 
 from analysis.growing.separation import separation_force
 from dynsim.cli.simulate.growing.options import Growing
-from dynsim.cli.simulate.growing.summary import temperatures
 from dynsim.simulation.growing import flow_of
 from dynsim.simulation.run_files import load
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.assignments import separation
-from figures import panels
+from figures import prototype_runs
+from figures.prototype_runs import temperatures_of
 from tests.cli.test_command_line import refused, run
 
 SMALL = ("--tokens", 20, "--dimension", 4, "--capacity", 2, "--end", 3, "--frames", 4)
@@ -44,10 +44,9 @@ def test_rules_and_rates_are_by_default_those_of_the_library():
 
 @pytest.mark.slow
 def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder, monkeypatch):
-    drawn, fan = [], panels.temperature_fan
-    monkeypatch.setattr(
-        panels, "temperature_fan", lambda ax, ts, *rest, **options: drawn.append(ts) or fan(ax, ts, *rest, **options)
-    )
+    drawn, fan = [], prototype_runs.temperature_fan
+    seen = lambda ax, ts, *rest, **options: drawn.append(ts) or fan(ax, ts, *rest, **options)
+    monkeypatch.setattr(prototype_runs, "temperature_fan", seen)
     status, said, _ = run(
         capsys, "simulate", "growing", *SHORT, "--temperature-rate", 5, "--out", "run.npz", "--figure", "run.svg"
     )
@@ -70,7 +69,7 @@ def test_events_are_printed_in_order_and_the_file_has_them(capsys, folder, monke
     least = jax.vmap(separation)(x.prototypes)
     table = np.stack([np.arange(2), flow.levels, [0.1, 0.1], flow.activity(x), forces, least], axis=1)
     np.testing.assert_allclose(rows, table, rtol=1e-4)
-    begin = temperatures(found)[1][0]
+    begin = temperatures_of(found)[1][0]
     assert (begin[0], np.isnan(begin[1])) == (pytest.approx(1.0), True)  # the second head comes later
     assert "<svg" in (folder / "run.svg").read_text()
     assert len(drawn[0]) > 64 * len(found.phases)  # between few saved times, curves of the dense output

@@ -43,7 +43,7 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 PACKAGES = (analysis, dynsim.simulation, dynsim.integrators)
 NOT_OF_RESULTS = ("analysis.verifiers", "analysis.claims", "analysis.experiments")
 PARTS = {
-    *("Bounds", "Rightmost", "TakenStep", "curve.Equations", "EndConditions"),
+    *("Bounds", "Rightmost", "TakenStep", "curve.Equations", "EndConditions", "LienardFunctions"),
     *("Lane", "TrialStep", "Recorded", "Solved", "Ways", "FlowForm", "SlidingStates"),
     *(
         "FollowedStates",

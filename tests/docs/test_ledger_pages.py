@@ -22,7 +22,7 @@ from analysis.findings_file import (
     former_findings,
     read_findings,
 )
-from analysis.findings_history import History, statement_digest
+from analysis.findings_history import FindingsHistory, statement_digest
 from analysis.ledger import Trial, holds
 from analysis.ledger.check import Check
 from analysis.ledger.claim import Claim
@@ -95,7 +95,7 @@ def test_other_files_are_refused(tmp_path, text, said):
 
 def test_the_page_of_a_statement_has_finding_reason_witness_and_command(found):
     (one,) = found["statements"]
-    history = History.of(found)
+    history = FindingsHistory.of(found)
     page = ledger_pages.statement_page(one, found, {one["id"]: one["claims"][0]["digest"]}, {}, history)
     assert "**Finding: fails**" in page
     assert "printed: refuted, in floating-point arithmetic" in page
@@ -118,7 +118,7 @@ def test_a_report_continues_the_history_of_the_one_before(found):
     del found["reports"], found["statements"][0]["history"]  # a file from before there were histories
     second = report(against(2), Verdict.SUPPORTED, DAYS[1], found)
     third = report(replace(against(2), note=""), Verdict.SUPPORTED, DAYS[2], second)
-    rows = History.of(third).rows(NAME)
+    rows = FindingsHistory.of(third).rows(NAME)
     assert [(date, finding) for date, _, finding, _ in rows] == [
         ("2000-01-02", "fails"),
         ("2000-01-03", "holds"),
@@ -126,7 +126,7 @@ def test_a_report_continues_the_history_of_the_one_before(found):
     ]
     digests = [digest for *_, digest in rows]
     assert digests[0] == digests[1] == statement_digest(found["statements"][0]["claims"]) != digests[2]
-    page = ledger_pages.statement_page(third["statements"][0], third, {}, {}, History.of(third))
+    page = ledger_pages.statement_page(third["statements"][0], third, {}, {}, FindingsHistory.of(third))
     assert re.findall(r"^\| (2000-\S+) \| (\S+) \| (\w+) \| `(\w+)` \|$", page, re.M) == rows[::-1]
 
 
@@ -136,13 +136,13 @@ def test_what_did_not_change_is_written_once_and_a_repeated_report_counts_once(f
     later = report(against(2), Verdict.REFUTED, DAYS[2], found)
     assert len(later["reports"]) == 2
     assert later["statements"][0]["history"] == found["statements"][0]["history"]
-    assert len(History.of(later).rows(NAME)) == 2
+    assert len(FindingsHistory.of(later).rows(NAME)) == 2
 
 
 def test_a_statement_that_is_new_has_no_history_before_its_first_report(found):
     former = copy.deepcopy(found)
     former["statements"] = []
-    rows = History.of(report(against(2), Verdict.REFUTED, DAYS[1], former)).rows(NAME)
+    rows = FindingsHistory.of(report(against(2), Verdict.REFUTED, DAYS[1], former)).rows(NAME)
     assert [date for date, *_ in rows] == ["2000-01-03"]
 
 
@@ -152,10 +152,10 @@ def test_the_oldest_reports_are_forgotten_where_the_file_grows_too_large(monkeyp
     for day, verdict in zip(DAYS, verdicts, strict=True):
         text = ledger_of(against(2), verdict, file, day)
         file = json.loads(text)
-    rows = History.of(file).rows(NAME)
+    rows = FindingsHistory.of(file).rows(NAME)
     for largest, expected in ((1, rows[-1:]), (len(text) - 1, rows[1:]), (len(text), rows)):
         monkeypatch.setattr(findings_file, "LARGEST", largest)
-        assert History.of(report(against(2), verdicts[-1], DAYS[-1], file)).rows(NAME) == expected
+        assert FindingsHistory.of(report(against(2), verdicts[-1], DAYS[-1], file)).rows(NAME) == expected
 
 
 def test_a_report_into_a_file_that_is_new_or_empty_begins_a_history(tmp_path):

@@ -2,12 +2,16 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 
+from analysis.chains.convergence import Convergence
+from analysis.chains.stationary import stationary_distributions
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.attractors.limit_set import LimitSet
@@ -28,6 +32,9 @@ from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.line import LinePortrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from analysis.dynamics.portraits.simplex import SimplexPortrait
+from analysis.fast_slow.critical_manifold import ManifoldBranch
+from analysis.fast_slow.folds import LossOfHyperbolicity
+from analysis.tokens.densities import EqualAreaGrid, TokenDensity
 from dynsim import (
     Ensemble,
     FunctionFlow,
@@ -39,8 +46,12 @@ from dynsim import (
     Trajectory,
     iterate,
 )
+from dynsim.keys import random_key
 from dynsim.simulation.hybrid_trajectory import Ending, Jump
+from dynsim.systems.growing.flow import GrowingFlow
+from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.named import Components
+from dynsim.systems.prototypes.flow import PrototypeFlow
 from figures import plot
 from figures.panels.exponents import groups
 from figures.panels.labels import at_rest, size_label
@@ -104,6 +115,15 @@ def run(ys: Any = None, flow: Any = FALL) -> Trajectory:
 def bouncing() -> HybridTrajectory:
     late = Trajectory(np.linspace(1.0, 2.0, 65), -CYCLE, FALL, STATS)
     return HybridTrajectory((run(), late), (Jump(0, "hit", 1.0, CYCLE[-1], -CYCLE[0]),), Ending.FINISHED)
+
+
+def heads() -> HybridTrajectory:
+    """A run of growing heads of which the first exists and cools from 1 to 1/2."""
+    flow = GrowingFlow(np.eye(2), [[0.0, 1.0], [-1.0, 0.0]], rules=GrowthRules(threshold=0.1, capacity=2))
+    states = jax.tree.map(lambda value: np.stack([value] * 2), flow.start(random_key(0, "heads")))
+    states = states._replace(cubes=np.array([[1.0, 1.0], [0.125, 1.0]]))
+    first = eqx.tree_at(lambda one: one.active, flow, np.array([True, False]))
+    return HybridTrajectory((Trajectory(np.arange(2.0), states, first, STATS),), (), Ending.FINISHED)
 
 
 def ensemble() -> Ensemble:
@@ -190,8 +210,43 @@ CASES = {
         lambda drawn: (drawn.multipliers[0].get_xydata(), [[0.5, 0.25]]),
     ),
     "run": Case(run(), "lines errors", lambda drawn: (drawn.lines[1].get_ydata(), CYCLE[:, 1])),
+    "prototypes": Case(
+        run(np.stack([CYCLE, -CYCLE], axis=1), PrototypeFlow([[0.0, 1.0], [1.0, 0.0]], 1.0)),
+        "embeddings start end lines",
+        lambda drawn: (drawn.lines[1].get_xydata(), -CYCLE),
+    ),
     "hybrid run": Case(
         bouncing(), "lines errors jumps", lambda drawn: (drawn.jumps[0].get_ydata(), [CYCLE[-1, 0], -CYCLE[0, 0]])
+    ),
+    "growing heads": Case(
+        heads(), "lines least", lambda drawn: (drawn.lines[0].get_xydata(), [[0.0, 1.0], [1.0, 0.5]])
+    ),
+    "convergence": Case(
+        Convergence(np.arange(2.0), np.eye(2), stationary_distributions(np.array([[-1.0, 1.0], [1.0, -1.0]]))),
+        "lines",
+        lambda drawn: (drawn.lines[0].get_ydata(), [0.5, 0.5]),
+    ),
+    "convergence of three states": Case(
+        Convergence(np.arange(3.0), np.eye(3), stationary_distributions(np.ones((3, 3)) - 3 * np.eye(3)), "euler"),
+        "lines steps stationary outline",
+        lambda drawn: (drawn.stationary[0].get_xydata(), [[0.5, 0.75**0.5 / 3]]),
+    ),
+    "critical manifold": Case(
+        ManifoldBranch(
+            SIDE,
+            SIDE**2,
+            SIDE[:, None] + 0j,
+            ("attracting",) * 9,
+            (LossOfHyperbolicity("fold", *np.zeros((2, 1)), 4.0),),
+            "path",
+        ),
+        "branches folds",
+        lambda drawn: (drawn.branches[0].get_segments()[0], np.stack([SIDE**2, SIDE], axis=1)),
+    ),
+    "density": Case(
+        TokenDensity(EqualAreaGrid(2, 8), np.arange(3.0), np.arange(24.0).reshape(3, 8)),
+        "image",
+        lambda drawn: (drawn.image[0].get_array(), 8 * np.arange(24.0).reshape(3, 8).T),
     ),
     "ensemble": Case(
         ensemble(), "members bands medians densities", lambda drawn: (drawn.medians[0].get_ydata(), np.full(5, 14.5))
@@ -237,7 +292,10 @@ def test_fonts_widths_and_colours_are_those_of_the_style_in_use():
         ax = Figure().subplots()
         lines = run().plot(ax, smooth=False).lines
         points = branch().plot(ax).bifurcations
-    assert [line.get_color() for line in lines] == ["teal", "maroon"]
+        two = CASES["prototypes"].result.plot(ax, smooth=False).lines
+        (head,) = CASES["growing heads"].result.plot(ax, smooth=False).lines
+    assert [line.get_color() for line in (*lines, *two)] == ["teal", "maroon"] * 2
+    assert [line.get_linewidth() for line in (*two, head)] == [pytest.approx(2.7)] * 3
     assert ax.xaxis.label.get_fontfamily() == ["monospace"]
     assert (lines[0].get_linewidth(), points[0].get_markersize()) == (pytest.approx(2.4), 13.5)
     own = run().plot(smooth=False)
@@ -287,6 +345,10 @@ def test_what_does_not_fit_is_refused_in_a_sentence(options, axes, sentence):
         branch().plot(3)
     with pytest.raises(ValueError, match="`result` must be one that has a picture, but is 'a'"):
         plot("a")
+    with pytest.raises(ValueError, match="`triangle` must be left out for 2 states, because a triangle shows three"):
+        CASES["convergence"].result.plot(triangle=True)
+    with pytest.raises(ValueError, match="`components` must be an index of the 1 entries of y and one of the 1 of x"):
+        CASES["critical manifold"].result.plot(components=(0, 1))
 
 
 def test_a_path_is_drawn_in_the_plane_in_space_and_on_the_sphere(ax):
@@ -362,6 +424,16 @@ def test_pictures_have_the_same_bytes_whatever_style_is_in_use(tmp_path):
     with mpl.rc_context({"xtick.labelsize": 30}):
         drawn.save(files[1], "basins")
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_density_is_drawn_up_to_a_time_and_at_one_time_on_the_sphere(ax):
+    found = TokenDensity(EqualAreaGrid(3, 12), np.arange(3.0), np.arange(36.0).reshape(3, 12))
+    drawn = found.plot(ax, time=1.5, colourbar=True, top=7.0)
+    np.testing.assert_array_equal(drawn.image[0].get_array(), 12 * np.arange(12.0, 24.0))
+    assert (drawn.image[0].get_clim(), drawn.colourbar.ax.get_ylabel()) == ((0.0, 7.0), "density / uniform")
+    assert found.plot(time=1.5).axes[0].get_title(loc="right") == "$t$ = 1"
+    with pytest.raises(ValueError, match="`time` must be at least 0, the first time, but is -1"):
+        found.plot(ax, time=-1.0)
 
 
 def test_nullclines_of_a_plane_are_contours_of_its_field(ax):

@@ -166,7 +166,10 @@ def test_a_counterexample_is_written_in_exact_numbers(capsys, folder):
     assert Fraction(found["conclusions"][0]["slack"]) == Fraction(1.0 - (float(x) * float(x) + 1.0))
     assert found["witness"]["many"] == 65 * [str(Fraction(0.1))]
     said = refused(capsys, "check", "mine.py", "theorem-1", "--witness", "other.json")
-    assert "a claim whose verdict is REFUTED, but the verdict on `mine/theorem-1` is SUPPORTED" in said
+    assert (
+        "a claim whose verdict is REFUTED (`--trials-out` writes the instances of any claim), but the verdict" in said
+    )
+    assert "on `mine/theorem-1` is SUPPORTED" in said
     assert "2 are chosen: `mine/theorem-1`, `mine/theorem-2`" in refused(
         capsys, "check", "mine.py", "--witness", "o.json"
     )

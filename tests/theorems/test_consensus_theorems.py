@@ -26,7 +26,15 @@ from dynsim.systems.tokens.published import (
     published_hemisphere_flow,
     published_symmetric_flow,
 )
-from dynsim.tokens import Causal, ProjectedValueFlow, TokenFlow, Window, causal_identity_flow, causal_symmetric_flow
+from dynsim.tokens import (
+    Causal,
+    ProjectedValueFlow,
+    TokenFlow,
+    Window,
+    causal_identity_flow,
+    causal_symmetric_flow,
+    with_norms,
+)
 
 P = np.array([[[2.0, 0.5], [0.5, 1.0]]])
 TURN = np.array([[[0.0, 1.0], [-1.0, 0.0]]])
@@ -226,7 +234,11 @@ def test_conclusions_about_almost_every_start_and_text():
 @pytest.mark.parametrize(
     ("system", "tokens", "message"),
     [
-        (ds.catalogue.Lorenz(), NEAR, r"flow.*must be a `ProjectedValueFlow` or a `TokenFlow`"),
+        (
+            ds.catalogue.Lorenz(),
+            NEAR,
+            r"flow.*must be a `NormalisedTokenFlow` or a `ProjectedValueFlow` or a `TokenFlow`",
+        ),
         (flow(), NEAR[0], r"tokens.*must have shape \(n, 2\)"),
         (flow(), np.eye(3), r"tokens.*must have shape \(n, 2\)"),
         (flow(), 2 * NEAR, "tokens.*must lie on the space"),
@@ -272,3 +284,13 @@ def test_schedules_that_end_and_waves_that_stand_still():
     assert [_constant(Modulated(TURN, size, rate, 0.5))[0] for size, rate in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))] == [
         True, True, False,
     ]  # fmt: skip
+
+
+def test_theorems_hold_for_normalisation_after_attention_only():
+    plain, x = TokenFlow(np.eye(2)), np.array([[2.0, 0.0], [0.6, 0.8]])
+    names = {norm: [one.theorem[:11] for one in consensus_theorems(with_norms(plain, norm), at).applying]
+             for norm, at in (("post", x / [[2.0], [1.0]]), ("pre", x), ("peri", x), ("none", x))}  # fmt: skip
+    assert names == {"post": ["Theorem 3.2", "Theorem 4.1"], "pre": [], "peri": [], "none": []}
+    hemisphere = consensus_theorems(with_norms(plain, "pre"), x).theorems[1]
+    failing = [one for one in hemisphere.hypotheses if one.status == "fails"]
+    assert [one.words for one in failing] == ["tokens are normalised after attention (post)"]

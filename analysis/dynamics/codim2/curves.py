@@ -314,6 +314,7 @@ def critical_curve(
     first = _first(curve, units, at)
     if first is None:
         raise ArgumentError("at", f"be near a {kind} of this flow", "Newton's method finds none there")
+    curve.begun(first)
     forward, end = follow(curve, first, first.tangent, within)
     backward, begin = ([], end) if end == "closed" else follow(curve, first, -first.tangent, within)
     points = [*(point._replace(tangent=-point.tangent) for point in backward[::-1]), first, *forward]
@@ -400,6 +401,7 @@ def _extend_curve(
         ends = zip((known.first, known.second), (one.bounds for one in units.varied), strict=True)
         if len(known.second) > 1 and all(can_go_on(known.ends[side], float(v[-side]), pair) for v, pair in ends):
             curve, begin, direction = _end(units, known, side, returning)
+            curve.begun(begin)
             points, end = follow(curve, begin, direction, _limits(curve, steps))
             points = refined(curve, [begin._replace(tangent=direction), *points], _widths(curve))
             known = _joined(known, _found(curve, points, ("", end), known.kind), side)

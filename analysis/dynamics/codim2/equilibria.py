@@ -14,6 +14,7 @@ from jaxtyping import Array
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.locating import crossed, located
 from analysis.dynamics.continuation.smoothness import may_have_corners
+from analysis.dynamics.continuation.typical_sizes import SizesAlong
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.linearisation import eigenvalues, null_vectors, tangent_basis, tangent_jacobian
@@ -21,6 +22,7 @@ from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, crossing_pair, lyapunov_coefficient, without
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.sparse.matrices import row_sizes
 from dynsim._core.types import State
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
@@ -77,6 +79,10 @@ class AbstractCritical(AbstractCurve):
     @abc.abstractmethod
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
         """Compute a solution with its critical vector, which becomes the phase reference."""
+
+    def begun(self, point: CurvePoint) -> None:
+        """Take note of the first point of the curve; nothing by default."""
+        del point
 
     @abc.abstractmethod
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
@@ -156,6 +162,10 @@ class CriticalEquations(AbstractCritical):
             return np.asarray(scipy.linalg.block_diag(B, B, B, np.eye(2)))
         return np.asarray(scipy.linalg.block_diag(B, B, np.empty((n + 1, 0)), 1.0))
 
+    def begun(self, point: CurvePoint) -> None:
+        """Judge the equations by their sizes at the first point."""
+        self.sizes = SizesAlong(point.flat, np.fmax(row_sizes(point.J), np.abs(point.slope)))
+
     def displaced(self, state: State, step: np.ndarray) -> State:
         """Move the state on the space, and project the vectors to its tangent space."""
         old: Any = state
@@ -180,7 +190,7 @@ class CriticalEquations(AbstractCritical):
             left[k * d : (k + 1) * d, k * n : (k + 1) * n] = B.T
         left[parts * d :, 3 * n : 3 * n + parts - 1] = np.eye(parts - 1)
         values, J, slope = left @ values, left @ J @ basis, left @ slope
-        return Equations(values, J, slope, float(np.max(np.abs(values))))
+        return Equations(values, J, slope, float(np.max(np.abs(values))), self.typical(state, parameter))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Return no eigenvalues, since a curve of bifurcations has no stability of its own."""

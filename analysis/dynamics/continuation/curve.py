@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution, with_row
 from analysis.dynamics.continuation.steps import Limits
+from analysis.dynamics.continuation.typical_sizes import SizesAlong
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.branch_points import BranchForm
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
@@ -119,6 +120,7 @@ class AbstractCurve(abc.ABC):
     apart: ClassVar[float] = 1e-5  # distance, relative to a step, over which eigenvalues are differentiated
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
+    sizes: SizesAlong | None = None  # of the equations along the curve, where these may change by orders of magnitude
     note: str = ""  # what a user should know of the method, in a sentence without a full stop
 
     def __init__(self, parameter: Parameter, units: Units | None = None):
@@ -318,17 +320,24 @@ class AbstractCurve(abc.ABC):
         largest = max(float(np.max(np.abs(point.values), initial=0.0)) for point in points)
         return abs(value.imag) <= self.double * largest
 
-    def row_sizes(self, at: Equations | CurvePoint) -> np.ndarray:
-        """Compute sizes of the equations at a point, by which they are divided in Newton steps; one by default."""
-        return np.ones(len(at.J))
+    def typical(self, state: State, parameter: float) -> np.ndarray | float:
+        """Look up the sizes of the equations near a part of the curve; 1 if none are known."""
+        return 1.0 if self.sizes is None else self.sizes.near(np.append(flat_state(state), parameter))
 
     def passed(self, point: CurvePoint) -> None:
-        """Take note of a point of the curve that has been reached; nothing by default."""
-        del point
+        """Take note of the sizes of the equations at a point of the curve that has been reached."""
+        if self.sizes is not None:
+            self.sizes.add(point.flat, np.maximum(row_sizes(point.J), np.abs(point.slope)))
+
+    def row_sizes(self, at: Equations | CurvePoint) -> np.ndarray:
+        """Compute sizes of the equations at a point, by which they are divided in Newton steps; one if unknown."""
+        if self.sizes is None:
+            return np.ones(len(at.J))
+        return np.fmax(np.fmax(row_sizes(at.J), np.abs(at.slope)), at.typical)
 
     def residual(self, at: Equations) -> float:
         """Compute the largest residual, relative to typical sizes of the equations, to compare with the tolerance."""
-        return at.size
+        return at.size if self.sizes is None else float((np.abs(at.values) / at.typical).max(initial=0.0))
 
     def scaled(self, at: Equations) -> Equations:
         """Divide equations by their sizes."""

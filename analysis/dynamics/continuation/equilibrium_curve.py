@@ -12,7 +12,6 @@ from jaxtyping import Array
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.continuation.typical_sizes import SizesAlong
 from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.linearisation import (
@@ -30,7 +29,7 @@ from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coef
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
-from analysis.dynamics.sparse.matrices import Extended, row_sizes
+from analysis.dynamics.sparse.matrices import Extended
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import instance, integer
 from dynsim.programs import NumbersFunction, Programmed
@@ -61,7 +60,6 @@ def _transverse(J: Any, typical: np.ndarray | float, orbit: np.ndarray) -> tuple
 class EquilibriumCurve(AbstractCurve):
     """Vector field of a flow in tangent coordinates at t = 0, with its derivatives."""
 
-    sizes: SizesAlong | None = None  # of the equations along the curve
     _short: tuple[NumbersFunction | None] | None = None  # a short field evaluated by Python, once it was looked for
 
     def __init__(self, parameter: Parameter, symmetries: Sequence[SymmetryGenerator] = (), units: Units | None = None):
@@ -85,15 +83,6 @@ class EquilibriumCurve(AbstractCurve):
         if is_flat(self.system.space):  # the basis is the identity
             return Equations(field, J, slope, size, typical)
         return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, size, typical)
-
-    def typical(self, state: State, parameter: float) -> np.ndarray | float:
-        """Look up the sizes of the equations near a part of the curve; 1 as long as none are known."""
-        return 1.0 if self.sizes is None else self.sizes.near(np.append(flat_state(state), parameter))
-
-    def passed(self, point: CurvePoint) -> None:
-        """Take note of the sizes of the equations at a point that has been reached."""
-        if self.sizes is not None:
-            self.sizes.add(point.flat, np.fmax(row_sizes(point.J), np.abs(point.slope)))
 
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
         if self._short is None:
@@ -119,13 +108,7 @@ class EquilibriumCurve(AbstractCurve):
 
         With symmetries the equations are not independent, and other weights would lead to other solutions.
         """
-        if self.symmetries:
-            return np.ones(len(at.J))
-        return np.fmax(np.fmax(row_sizes(at.J), np.abs(at.slope)), at.typical)
-
-    def residual(self, at: Equations) -> float:
-        """Compute the largest residual, relative to typical sizes of the equations."""
-        return float((np.abs(at.values) / at.typical).max(initial=0.0))
+        return np.ones(len(at.J)) if self.symmetries else super().row_sizes(at)
 
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step from a point along its tangent: each coordinate moves by that of the limits at most.

@@ -19,6 +19,7 @@ from analysis.dynamics.flow_maps.component_sizes import (
     Local,
     LocalRates,
     arrays_of,
+    carried_entries,
     groups_of,
     orbit_scale,
     scale_of,
@@ -106,6 +107,7 @@ def curve_units(
         wide = max((one.high - one.low) / unit for one, unit in zip(parameters, units, strict=True))
         most = min(max(wide, NARROW), STATES[1])
         sizes = unit_entries(lambda x: local(x, own), np.asarray(flat), groups, here, rates, most)
+        sizes = carried_entries(sizes, groups, here, beyond)
         scale = scale_of(restored(jnp.asarray(sizes)))
     rate = max(rates.fastest, SLOW * float(np.max(rates.forces / (TYPICAL * sizes), initial=0.0)))
     return made_units(system, parameters, scale, unit_of_rate(rate), units)

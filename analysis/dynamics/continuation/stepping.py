@@ -218,7 +218,7 @@ def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: 
         return False
     flat = [curve.place(first, here), curve.place(here, here), curve.place(found, found)]
     chord = float(np.linalg.norm(flat[2] - flat[1]))
-    if max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) > CLOSED * chord:
+    if not chord or max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) > CLOSED * chord:
         return False
     share = min(max(float((flat[0] - flat[1]) @ (flat[2] - flat[1])) / chord**2, 0.0), 1.0)
     inside = between(curve, here, found, share)  # none at a branch point

@@ -23,7 +23,8 @@ class SizesAlong:
     """
 
     def __init__(self, flat: Float[np.ndarray, " n"], sizes: Float[np.ndarray, " m"]):
-        """Begin with the sizes at the first place, a flattened state with its parameter."""
+        """Begin with the sizes at the first place, a flattened state with its parameter; 1 for those that vanish."""
+        sizes = np.where(sizes > 0, sizes, 1.0)
         self._places, self._sizes, self._last = flat[None], sizes[None], sizes
 
     def near(self, flat: Float[np.ndarray, " n"]) -> Float[np.ndarray, " m"]:
@@ -45,7 +46,7 @@ class SizesAlong:
 def first_sizes(
     equations: Callable[[float], Any], at: float, bounds: tuple[float, float], count: int
 ) -> Float[np.ndarray, " count"]:
-    """Compute typical sizes of equations at the first solution: medians over values of the parameter, 1 if they vanish.
+    """Compute typical sizes of equations at the first solution: medians over values of the parameter.
 
     The values are beside that of the solution, which may be a bifurcation, and inside the bounds.
 
@@ -58,10 +59,9 @@ def first_sizes(
     low, high = bounds
     near = [at + k * ASIDE * (high - low) for k in (-2, -1, 0, 1, 2)]
     found = [equations(value) for value in near if low <= value <= high]
-    sizes = [np.fmax(row_sizes(one.J), np.abs(one.slope)) for one in found]
+    sizes = [np.maximum(row_sizes(one.J), np.abs(one.slope)) for one in found]
     sizes = [one for one in sizes if np.all(np.isfinite(one))]
     if not sizes:
         return np.ones(count)
     middle, most = np.median(sizes, axis=0), np.max(sizes, axis=0)
-    chosen = np.where(middle > 0, middle, most)
-    return np.where(chosen > 0, chosen, 1.0)
+    return np.where(middle > 0, middle, most)

@@ -270,6 +270,28 @@ def unit_entries(
     return _filled(found, x, groups, here.J, rates, max(natural, default=0.0))
 
 
+def carried_entries(
+    sizes: np.ndarray, groups: list[np.ndarray], here: Local, beyond: list[list[Local | None]]
+) -> np.ndarray:
+    """Raise units that are far smaller than the way of an equilibrium over the ranges of the parameters.
+
+    A component may have no effect on eigenvalues, and be driven by one that hardly moves: a position by the velocity of
+    a body with stiff friction. The way is that of the linear equations, unless these are nearly singular here and
+    not at the ends of the ranges.
+    """
+    ends = [found for pair in beyond for found in pair if found is not None]
+    slow = lambda found: np.sort(np.abs(found.values))
+    if isinstance(here.J, SparseMatrix) or not ends or np.any(slow(here) <= SLOW * np.max([*map(slow, ends)], axis=0)):
+        return sizes
+    way = np.max(np.abs(np.linalg.solve(here.J, np.transpose([one.field - here.field for one in ends]))), axis=1)
+    raised = sizes.copy()
+    for group in groups:
+        far = float(np.max(way[group]))
+        if np.isfinite(far) and far > FAR * float(np.max(sizes[group])):
+            raised[group] = unit_of(far, (STATES[0], STATES[1]), 1 / TYPICAL)
+    return raised
+
+
 def _together(
     at: Callable[[np.ndarray], Local | None],
     x: np.ndarray,

@@ -39,6 +39,9 @@ class Simulate(SystemOptions):
     """a .safetensors or .npz file with the weights of a trained network, for the system `trained`"""
     causal: bool = False
     """use causal attention (token-flow)"""
+    norm: Literal["post", "pre", "peri", "none"] = "post"
+    """where the normalisation of a layer acts (token-flow): after attention, as in (7) of CONSENSUS (post), before it
+    (pre), before and after it (peri), or nowhere (none); all but post have tokens in R^d"""
     scale: float | None = None
     """factor of the output of attention: by default 1/sqrt(d) for tokens in R^d, as in (7) of CONSENSUS; 1 for none"""
     space: str = ""

@@ -13,6 +13,7 @@ from dynsim.cli.parsing.options import typed_as
 from dynsim.cli.parsing.tables import matrix
 from dynsim.errors import ArgumentError
 from dynsim.keys import random_key
+from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.named import changed
@@ -24,6 +25,7 @@ from dynsim.systems.tokens.flow import (
     gradient_token_flow,
 )
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full
+from dynsim.systems.tokens.normalised import NormalisedTokenFlow, with_norms
 from dynsim.systems.tokens.published import (
     published_ensemble_flow,
     published_gradient_flow,
@@ -93,7 +95,7 @@ SYSTEMS: dict[str, tuple[str, Builder]] = {
 }  # fmt: skip
 
 
-MODEL = ("heads", "beta", "query_key", "value", "weights", "causal", "space", "scale")
+MODEL = ("heads", "beta", "query_key", "value", "weights", "causal", "space", "norm", "scale")
 TAKEN = {
     "token-flow": set(MODEL) - {"weights"},
     "gradient": {"beta", "query_key", "scale"},
@@ -111,11 +113,15 @@ def build(options: Simulate) -> AbstractFlow:
     """Build the flow of `SYSTEMS` that `options.system` names; errors about a matrix name its option."""
     with typed_as(matrix="value", **({"query_key": "beta"} if options.query_key is None else {})):
         flow = SYSTEMS[options.system][1](options)
-    if options.scale is None or not isinstance(flow, TokenFlow):
+    if options.scale is not None and isinstance(flow, TokenFlow):
+        if not math.isfinite(options.scale):
+            raise ArgumentError("scale", "be a finite number", f"is {options.scale}")
+        flow = changed(flow, {"scale": options.scale})
+    if options.norm == "post" or not isinstance(flow, TokenFlow):
         return flow
-    if not math.isfinite(options.scale):
-        raise ArgumentError("scale", "be a finite number", f"is {options.scale}")
-    return changed(flow, {"scale": options.scale})
+    if options.norm != "none" and not isinstance(flow.space, Sphere | Ellipsoid):
+        raise ArgumentError("norm", "be `none` unless `--space` normalises tokens", f"is `{options.norm}`")
+    return with_norms(flow, options.norm)
 
 
 def factor(options: Simulate, flow: AbstractFlow | AbstractMap) -> str:
@@ -123,10 +129,12 @@ def factor(options: Simulate, flow: AbstractFlow | AbstractMap) -> str:
 
     A user who expects plain self-attention would otherwise find all rates too small.
     """
-    if options.scale is not None or "scale" not in TAKEN.get(options.system, ()) or not isinstance(flow, TokenFlow):
+    attention = flow.attention if isinstance(flow, NormalisedTokenFlow) else flow
+    known = options.scale is None and "scale" in TAKEN.get(options.system, ())
+    if not known or not isinstance(attention, TokenFlow):
         return ""
-    d = flow.query_key.shape[-1]
-    return f"attention is multiplied by 1/sqrt({d}) = {float(flow.scale):.6g} (`--scale 1` leaves this factor out)"
+    d, by = attention.query_key.shape[-1], float(attention.scale)
+    return f"attention is multiplied by 1/sqrt({d}) = {by:.6g} (`--scale 1` leaves this factor out)"
 
 
 def unused(o: Simulate, flow: AbstractFlow | AbstractMap) -> set[str]:

@@ -9,7 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import tyro
 
@@ -290,7 +290,9 @@ def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
     """Convert a TOML value to the type of its field; raise `ValueError` if it has another type."""
     kind = _kind(field)
     several = get_origin(kind) is tuple
-    kinds = get_args(kind)[:1] if several else get_args(kind) or (kind,)
+    given = get_args(kind)[:1] if several else get_args(kind) or (kind,)
+    parts = (get_args(one) if get_origin(one) is Literal else (one,) for one in given)  # choices, or None by default
+    kinds = tuple(one for part in parts for one in part if one is not type(None))
     values = value if several and isinstance(value, list) else [value]
     if several and value == []:
         raise ArgumentError("--config", f"give `{field.name}` with a value", f"`{path}` gives []")

@@ -1,7 +1,7 @@
 """`dynsim simulate token-flow --tokens 1000000`: simulate many tokens, and keep their density instead of the states."""
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import diffrax as dfx
 import equinox as eqx
@@ -20,6 +20,9 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.schedules import ScaledIdentity
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
+
+if TYPE_CHECKING:
+    from analysis.tokens.densities import TokenDensity
 
 MANY = 20_000  # largest number of tokens whose states are kept by default; with more the density is kept
 CELLS = {2: 720, 3: 10_000}  # largest default number of cells on the circle (half a degree each) and on the sphere
@@ -68,7 +71,7 @@ def check(o: Simulate, flow: AbstractFlow) -> TokenFlow:
 
 def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarray) -> int:
     """Simulate one trajectory, keep its density, and print its clusters and when they merged."""
-    from analysis.tokens.densities import EqualAreaGrid, cluster_drift, density_clusters, merge_times
+    from analysis.tokens.densities import EqualAreaGrid, TokenDensity, cluster_drift, density_clusters, merge_times
     from dynsim.simulation.ensemble import ensemble
     from dynsim.simulation.run_files import save
 
@@ -88,7 +91,7 @@ def density_run(o: Simulate, tokens: TokenFlow, starts: jax.Array, ts: np.ndarra
         rate = cluster_drift(tokens, last, float(ts[reached[-1]])).rate
         say(f"the fastest pair of clusters approaches each other at the relative rate {rate:.3g}")
     write_out(o.out, found, lambda out: save(out, found, seed=o.seed))
-    draw(o, grid, ts[reached], shares[reached])
+    draw(o, TokenDensity(grid, ts[reached], shares[reached]))
     return 0 if len(reached) == len(ts) else 1
 
 
@@ -116,33 +119,16 @@ def _merged(times: np.ndarray) -> str:
     return f"clusters merged at t = {shown}"
 
 
-def draw(o: Simulate, grid: Any, ts: np.ndarray, shares: np.ndarray) -> None:
+def draw(o: Simulate, found: "TokenDensity") -> None:
     """Draw the requested figure and movie: the last density on the sphere, or the density over time on the circle."""
-    from figures.files import write_figure
-    from figures.movie import write_movie
-    from figures.panels.densities import circle_density, sphere_density
-    from figures.style import canvas, settings
-
-    def drawing(last: int) -> Any:
-        drawn, (ax,) = canvas(aspect=0.6)
-        relative = shares[: last + 1] * grid.cells
-        top = max(4.0, float(np.quantile(relative[-1], 0.995)))
-        if grid.dimension == 2:
-            panel = circle_density(ax, ts[: last + 1], relative, top=top)
-            ax.set_xlim(ts[0], ts[-1])
-        else:
-            panel = sphere_density(ax, grid.edges, grid.counts, relative[-1], top=top)
-            ax.set_title(f"$t$ = {ts[last]:.3g}", loc="right")
-        drawn.colorbar(panel, ax=ax, label="density / uniform")
-        return drawn
-
     if o.figure is not None:
-        with settings():
-            write_figure(drawing(len(ts) - 1), o.figure, "density of the tokens")
+        found.plot().save(o.figure, "density of the tokens")
         say(f"figure {o.figure}")
     if o.movie is not None:
-        frames = min(len(ts) - 1, MOVIE_FRAMES)
-        with settings():
-            last = (frames - 1) / frames  # the phase of the last frame, which shows the last density
-            write_movie(o.movie, lambda phase: drawing(1 + round(phase / last * (len(ts) - 2))), frames=frames)
+        from figures.movie import write_movie
+
+        frames = min(len(found.ts) - 1, MOVIE_FRAMES)
+        last = (frames - 1) / frames  # the phase of the last frame, which shows the last density
+        at = lambda phase: found.ts[1 + round(phase / last * (len(found.ts) - 2))]
+        write_movie(o.movie, lambda phase: found.plot(time=at(phase)).figure, frames=frames)
         say(f"movie {o.movie}")

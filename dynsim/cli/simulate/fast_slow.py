@@ -238,23 +238,17 @@ def draw(
     path: Path, branches: "Sequence[ManifoldBranch]", runs: "Sequence[Trajectory]", ratios: Sequence[float]
 ) -> None:
     """Draw the critical manifold and the trajectories: the first entry of x against the first entry of y."""
-    from figures.files import write_figure
-    from figures.panels.manifolds import critical_manifold, relaxations
-    from figures.style import canvas, settings
+    from figures.artists import sheet
+    from figures.style import SERIES, colour
 
-    first = lambda part: np.asarray(part).reshape(len(part), -1)[:, 0]
-    with settings():
-        drawn, (ax,) = canvas(aspect=0.9)
+    place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    with sheet(None, aspect=0.9, legend=place, place="above", columns=1) as drawn:
+        (ax,) = drawn.axes
         for branch in branches:
-            folds = [
-                (first(at.slow[None])[0], first(at.fast[None])[0]) for at in branch.bifurcations if at.kind == "fold"
-            ]
-            critical_manifold(ax, first(branch.slow), first(branch.fast), branch.kinds, folds=folds)
-        relaxations(
-            ax,
-            [first(run.ys.slow) for run in runs],
-            [first(run.ys.fast) for run in runs],
-            labels=[rf"$\varepsilon = {ratio:g}$" for ratio in ratios],
-        )
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        write_figure(drawn, path, "a critical manifold and trajectories")
+            branch.plot(ax)
+        for number, (run, ratio) in enumerate(zip(runs, ratios, strict=True)):
+            first = int(np.size(run.initial.fast))  # the entries of x are before those of y
+            tint, label = colour(SERIES[number % len(SERIES)]), rf"$\varepsilon = {ratio:g}$"
+            run.plot(ax, path=True, components=(first, 0), end=False, smooth=False, labels=False, limits=False,
+                     colour=tint, label=label)  # fmt: skip
+    drawn.save(path, "a critical manifold and trajectories")

@@ -304,8 +304,9 @@ def tell_theorems(flow: AbstractFlow, x: jax.Array) -> None:
     """Print which theorems on consensus apply to a flow and a start; raise `ValueError` for a flow of another kind."""
     from analysis.theorems.consensus import consensus_theorems
     from dynsim.systems.tokens.flow import ProjectedValueFlow, TokenFlow
+    from dynsim.systems.tokens.normalised import NormalisedTokenFlow
 
-    if not isinstance(flow, TokenFlow | ProjectedValueFlow):
+    if not isinstance(flow, TokenFlow | ProjectedValueFlow | NormalisedTokenFlow):
         raise ArgumentError("theorems", "be left out for other systems than flows of tokens", "is given")
     say(str(consensus_theorems(flow, x)))
 

@@ -14,8 +14,6 @@ from dynsim.cli.parsing.tables import array, matrix
 from dynsim.errors import ArgumentError, check_at_least, check_positive
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from analysis.chains.stationary import StationaryDistributions
     from dynsim.simulation.trajectory import Trajectory
 
@@ -72,7 +70,9 @@ def main(words: Sequence[str]) -> int:
     check_at_least(2, frames=o.frames, size=o.size)
     check_positive(end=o.end)
     _check_sizes(o)
+    from analysis.chains.convergence import Convergence
     from analysis.chains.stationary import stationary_distributions
+    from dynsim.simulation.run_files import save
 
     check_outputs(o.force, out=o.out, figure=o.figure)
     Q = chain(o)
@@ -81,9 +81,13 @@ def main(words: Sequence[str]) -> int:
     stationary = stationary_distributions(Q)
     describe(Q, stationary)
     say(method)
-    gaps = distances(path, stationary.limit(p0))
-    say(f"total variation distance to the limit: {gaps[0]:.6g} at t = 0, {gaps[-1]:.6g} at t = {o.end:g}")
-    write(o, path, stationary, gaps)
+    ts = np.asarray(path.ts) * (1.0 if o.euler is None else o.euler)
+    found = Convergence(ts, np.asarray(path.ys), stationary, steps="" if o.euler is None else "forward Euler")
+    say(str(found))
+    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
+    if o.figure is not None:
+        found.plot().save(o.figure, "a master equation")
+        say(f"figure {o.figure}")
     return 0
 
 
@@ -189,47 +193,3 @@ def by_euler(o: MasterEquation, Q: Any, p0: np.ndarray) -> tuple["Trajectory", s
     return iterate(
         map, p0, steps, every=every
     ), f"forward Euler: {steps} steps of size {map.step_size:g}, one in {every} kept"
-
-
-def distances(path: "Trajectory", limit: np.ndarray) -> np.ndarray:
-    """Compute the total variation distance of each kept distribution from the limit."""
-    from analysis.chains.mixing import total_variation
-
-    return total_variation(np.asarray(path.ys), limit)
-
-
-def write(o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray) -> None:
-    """Write the requested run file and figure."""
-    from dynsim.simulation.run_files import save
-
-    write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
-    if o.figure is not None:
-        from figures.files import write_figure
-        from figures.style import canvas, settings
-
-        with settings():
-            drawn, (ax,) = canvas()
-            draw(ax, o, path, stationary, gaps)
-            write_figure(drawn, o.figure, "a master equation")
-        say(f"figure {o.figure}")
-
-
-def draw(
-    ax: "Axes", o: MasterEquation, path: "Trajectory", stationary: "StationaryDistributions", gaps: np.ndarray
-) -> None:
-    """Draw a chain of three states on the simplex, or the distance to the limit over time for other chains."""
-    from figures import panels
-
-    ys = np.asarray(path.ys)
-    if ys.shape[1] == 3:
-        panels.simplex_portrait(
-            ax, ys[None], np.stack([one.probabilities for one in stationary.distributions]), states=("0", "1", "2")
-        )
-        if o.euler is not None:
-            panels.orbits(ax, [ys], labels=["forward Euler"])
-        ax.legend(loc="upper left")
-    else:
-        scale = 1.0 if o.euler is None else o.euler
-        panels.over_time(
-            ax, np.asarray(path.ts) * scale, gaps, role="token", ylabel="total variation distance to the limit"
-        )

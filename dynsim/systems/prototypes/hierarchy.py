@@ -115,6 +115,10 @@ class TwoLevelFlow(AbstractFlow):
         """Inputs of level 2: the soft centroids of level 1, or their means over groups."""
         return self._inputs(self.embed(x), x.first, self.temperature(t))
 
+    def prototypes(self, x: State) -> Prototypes:
+        """The prototypes of level 1 in a state."""
+        return jnp.asarray(x.first)
+
     def embed(self, x: State) -> Embeddings:
         """Inputs of level 1: the embeddings."""
         return self.encoder.embed(x.encoder, self.data.astype(x.first.dtype))

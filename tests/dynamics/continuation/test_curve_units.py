@@ -86,6 +86,20 @@ def test_components_that_parameters_move_through_others_are_as_large_as_they_mov
     assert others == [1.0] * (order - 1)
 
 
+@pytest.mark.parametrize("rate", [1e2, 1e4, 1e8])
+def test_positions_keep_their_unit_where_stiff_friction_makes_velocities_small(rate):
+    """The velocity has an effect on eigenvalues from 1 / rate on, and drives the position."""
+    field = lambda t, x, p: jnp.stack([x[1], p - x[0] - jnp.tanh(rate * x[1]) / 2])
+    parameter = Parameter(FunctionFlow(field, parameters={"p": -2.5}), "p", -3.0, 3.0)
+    position, velocity = curve_units((parameter,), jnp.asarray([-2.5, 0.0])).scale.tolist()
+    assert position == 1.0
+    assert velocity <= 1.0
+    branch = continue_equilibria(parameter, [-2.5, 0.0])
+    assert branch.ends == ("bounds", "bounds")
+    assert len(branch.parameters) < 100
+    assert np.max(np.abs(branch.states[:, 0] - branch.parameters)) < 1e-9
+
+
 def test_matrices_have_one_unit_curved_spaces_and_noise_none():
     flow = FunctionFlow(lambda t, x, p: x * (p - x**2 / 1e12), parameters={"p": 1.0})
     find = lambda flow, x: curve_units((Parameter(flow, lambda f: f.parameters["p"], -1.0, 1.0),), x)

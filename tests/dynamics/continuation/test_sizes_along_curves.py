@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.typical_sizes import SizesAlong, first_sizes
 from analysis.dynamics.diagrams import bifurcation_diagram
@@ -34,6 +35,19 @@ def test_folds_are_found_where_the_equation_is_a_trillion_times_smaller_than_at_
     branch = continue_equilibria(Parameter(FunctionFlow(field, parameters={"p": -28.0}), "p", -28.0, 28.0), [-3.15])
     assert [(b.kind, round(abs(b.parameter), 6)) for b in branch.bifurcations] == [("fold", 0.3849)] * 2
     assert np.max(np.abs(branch.parameters - branch.states[:, 0] ** 3 + branch.states[:, 0])) < 1e-6
+
+
+@pytest.mark.parametrize("rate", [-5.0, 5.0])
+def test_curves_of_folds_are_solved_where_rates_depend_exponentially_on_the_second_parameter(rate):
+    field = lambda t, x, p, q: jnp.exp(rate * q) * (p + 0.1 * q + x - x**3)
+    flow = FunctionFlow(field, parameters={"p": -2.0, "q": 0.0})
+    first, second = Parameter(flow, "p", -4.0, 4.0), Parameter(flow, "q", -5.0, 5.0)
+    folds = continue_equilibria(first, [-1.52138]).bifurcations
+    assert [b.kind for b in folds] == ["fold"] * 2
+    for fold in folds:
+        curve = critical_curve((first, second), fold)
+        assert curve.ends == ("bounds", "bounds")
+        assert np.max(np.abs(np.abs(curve.first + 0.1 * curve.second) - 2 / 27**0.5)) < 1e-7
 
 
 def test_cycles_of_a_map_whose_iterates_grow_at_the_other_end_are_cycles():
@@ -70,8 +84,8 @@ def test_the_first_sizes_are_medians_beside_a_bifurcation_inside_the_range():
         def __init__(self, value):
             self.J, self.slope = np.array([[value], [0.0]]), np.array([0.0, 0.0])
 
-    assert np.allclose(first_sizes(At, 0.0, (0.0, 1.0), 2), [1e-3, 1.0])
-    assert np.allclose(first_sizes(lambda value: At(7.0), 0.5, (0.0, 1.0), 2), [7.0, 1.0])
+    assert np.allclose(first_sizes(At, 0.0, (0.0, 1.0), 2), [1e-3, 0.0])
+    assert np.allclose(first_sizes(lambda value: At(7.0), 0.5, (0.0, 1.0), 2), [7.0, 0.0])
     assert np.allclose(first_sizes(lambda value: At(np.nan), 0.5, (0.0, 1.0), 2), [1.0, 1.0])
     given = lambda size, slope=0.0: SimpleNamespace(J=np.array([[size]]), slope=np.array([slope]))
     first = lambda equations, bounds: first_sizes(equations, 0.0, bounds, 1)[0]

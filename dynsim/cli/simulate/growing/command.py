@@ -19,7 +19,7 @@ def main(words: Sequence[str]) -> int:
     o = parse(Growing, words, "simulate growing")
     check_options(o)
     check_outputs(o.force, out=o.out, figure=o.figure)
-    from dynsim.cli.simulate.growing.summary import describe, draw
+    from dynsim.cli.simulate.growing.summary import describe
     from dynsim.simulation.hybrid_trajectory import Ending
     from dynsim.simulation.run_files import save
 
@@ -29,7 +29,7 @@ def main(words: Sequence[str]) -> int:
     describe(o, path)
     write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
     if o.figure is not None:
-        draw(o, path, o.figure)
+        path.plot().save(o.figure, "temperatures of heads")
         say(f"figure {o.figure}")
     return 1 if path.ending is Ending.CAPPED else 0
 

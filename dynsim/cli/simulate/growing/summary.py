@@ -1,10 +1,8 @@
 """Print and draw the results of `dynsim simulate growing`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from analysis.growing.separation import separation_force
@@ -71,28 +69,3 @@ def heads(o: Growing, path: HybridTrajectory) -> Iterator[str]:
         row = [flow.levels[slot], T[slot], sigma[slot], forces[slot], S[slot]]
         row += [measures[slot]] if name != "S" else []
         yield f"{slot:>4}" + "".join(f"{float(value):>12.5g}" for value in row)
-
-
-def temperatures(path: HybridTrajectory) -> tuple[np.ndarray, np.ndarray]:
-    """Collect the temperatures of the heads at all times, (times, heads); NaN where a head does not exist."""
-    found = []
-    for phase in path.phases:
-        flow = flow_of(phase)
-        found.append(np.where(np.asarray(flow.active), jax.vmap(flow.temperatures)(phase.ys), np.nan))
-    return np.concatenate([np.asarray(phase.ts) for phase in path.phases]), np.concatenate(found)
-
-
-def draw(o: Growing, path: HybridTrajectory, file: Path) -> None:
-    """Draw the temperatures of the heads over time."""
-    from figures import panels
-    from figures.files import write_figure
-    from figures.refined import refined_phases
-    from figures.style import canvas, settings
-
-    ts, values = temperatures(refined_phases(path, of=lambda x: jnp.cbrt(x.cubes)))
-    with settings():
-        drawn, (ax,) = canvas(aspect=0.7)
-        panels.temperature_fan(ax, ts, values, least=o.least_temperature,
-                               xlabel="step" if o.discrete else "time $t$")  # fmt: skip
-        drawn.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        write_figure(drawn, file, "temperatures of heads")

@@ -16,7 +16,7 @@ def main(words: Sequence[str]) -> int:
     check_outputs(o.force, out=o.out, figure=o.figure)
     from dynsim.cli.parsing.solvers import integrator
     from dynsim.cli.simulate.prototypes.flow import data, flow_and_start
-    from dynsim.cli.simulate.prototypes.summary import describe, draw
+    from dynsim.cli.simulate.prototypes.summary import describe
     from dynsim.simulation.simulate import simulate
 
     x, labels = data(o)
@@ -30,6 +30,6 @@ def main(words: Sequence[str]) -> int:
 
     write_out(o.out, path, lambda out: save(out, path, seed=o.seed))
     if o.figure is not None:
-        draw(o.figure, path)
+        path.plot().save(o.figure, "embeddings and prototypes")
         say(f"figure {o.figure}")
     return 0 if bool(path.stats.succeeded) else 1

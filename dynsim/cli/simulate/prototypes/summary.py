@@ -1,7 +1,6 @@
 """Print and draw the results of `dynsim simulate prototypes`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -18,7 +17,7 @@ from dynsim._core.types import State, Time
 from dynsim.cli.parsing.options import say
 from dynsim.cli.simulate.prototypes.options import Prototypes
 from dynsim.errors import Outcome
-from dynsim.simulation.trajectory import Trajectory
+from dynsim.simulation.trajectory import Trajectory, last_finite
 from dynsim.systems.prototypes.assignments import (
     Embeddings,
     assignments,
@@ -40,7 +39,7 @@ NAMES = ("loss", "separation S", "entropy H (nats)", "V / N", "utilisation", "la
 def describe(o: Prototypes, path: Trajectory, labels: np.ndarray | None) -> None:
     """Print the measures at the start and at the last time reached, and the fate of the prototypes."""
     flow: Any = path.system
-    last = _last_finite(path)
+    last = last_finite(path)
     _say_clocks(o, path)
     begin, end = (jax.tree.map(lambda a, at=at: a[at], path.ys) for at in (0, last))
     t0, t1 = float(path.ts[0]), float(path.ts[last])
@@ -66,7 +65,7 @@ def _say_scores(flow: Any, begin: State, end: State, labels: np.ndarray) -> None
     """Print how well the nearest first-level prototypes separate the labels, at the start and at the end."""
     classes, numbers = np.unique(labels, return_inverse=True)
     for when, x in (("start", begin), ("end", end)):
-        p = banks(flow, x)[0]
+        p = flow.prototypes(x)
         table = contingency(numbers, np.asarray(nearest(flow.embed(x), p)), len(classes), len(p))
         accuracy, information, rand = scores(table)
         say(f"labels at the {when}: accuracy {accuracy:.4f} (best matching), NMI {information:.4f}, ARI {rand:.4f}")
@@ -102,12 +101,6 @@ def _growth(flow: Any, x: State) -> str:
     return f"{found.verdict} ({found.reason}): {what}, and its growth exponents in the last two decades are {rate}"
 
 
-def _last_finite(path: Trajectory) -> int:
-    """Find the index of the last kept time with a finite state."""
-    finite = [np.isfinite(np.asarray(a)).reshape(len(path.ts), -1).all(axis=1) for a in jax.tree.leaves(path.ys)]
-    return int(np.flatnonzero(np.all(finite, axis=0))[-1])
-
-
 def _say_clocks(o: Prototypes, path: Any) -> None:
     """Print when the temperature reaches its floor, the fast and slow times, and advice after a failure."""
     flow, reached = path.system, float(path.stats.last_time)
@@ -126,17 +119,11 @@ def _say_clocks(o: Prototypes, path: Any) -> None:
             "`--integrator stiff`, a larger `--ratio` or an earlier `--end`")  # fmt: skip
 
 
-def banks(flow: Any, x: State) -> list[Any]:
-    """List the prototypes of each level."""
-    if isinstance(flow, TwoLevelFlow):
-        return [x.first, x.second]
-    return [flow.prototypes(x)]
-
-
 def levels(flow: Any, t: Time, x: State) -> Iterator[tuple[Embeddings, Bank]]:
     """Yield the embeddings and the prototypes of each level."""
-    inputs = [flow.embed(x), *([flow.inputs(t, x)] if isinstance(flow, TwoLevelFlow) else [])]
-    yield from zip(inputs, banks(flow, x), strict=True)
+    yield flow.embed(x), flow.prototypes(x)
+    if isinstance(flow, TwoLevelFlow):
+        yield flow.inputs(t, x), x.second
 
 
 @eqx.filter_jit
@@ -199,22 +186,3 @@ def _sets(same: np.ndarray) -> list[np.ndarray]:
 def _listed(members: np.ndarray) -> str:
     words = [str(number) for number in members]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def draw(file: Path, path: Trajectory) -> None:
-    """Draw the final embeddings and the paths of the first-level prototypes."""
-    from figures import panels
-    from figures.files import write_figure
-    from figures.refined import refined
-    from figures.style import canvas, settings
-
-    flow: Any = path.system
-    last = _last_finite(path)
-    z = flow.embed(jax.tree.map(lambda a: a[last], path.ys))
-    path = refined(path)
-    ways = path.along(lambda x: banks(flow, x)[0])
-    with settings():
-        drawn, (ax,) = canvas(aspect=0.9)
-        panels.prototype_paths(ax, np.asarray(z), np.asarray(ways), np.asarray(path.ts))
-        drawn.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-        write_figure(drawn, file, "embeddings and prototypes")
