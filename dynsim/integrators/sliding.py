@@ -111,14 +111,19 @@ def slid_until(
     begin, y = jnp.asarray(times[0]), jax.tree.map(lambda leaf: jnp.asarray(leaf, float), y0)
     start, sides, quiet = _begun(states, flow.space, given, begin, y)
     check_begin(start)
-    count = int(stats.num_steps) * max(event.samples for event in given)
-    grid = np.union1d(times, np.linspace(times[0], times[-1], count + 1))[1:]
+    grid = _sampled(times, int(stats.num_steps), given)
     at_samples = _values(flow.space, given, jnp.asarray(grid), states(grid))
     step = narrowed(given, untouched(begin, grid[-1], sides, quiet), grid, np.asarray(at_samples))
     found, y, velocity = _first(states, flow.space, given, jax.tree.map(jnp.asarray, step))
     found = jax.device_get(found)
     check_end(found)
     return states(times), stats, float(found.end), y, events_at(given, flow.space, found, y, velocity)
+
+
+def _sampled(times: np.ndarray, steps: int, events: Sequence[Event]) -> np.ndarray:
+    """The times after the first one at which events are looked at, each as often as in so many steps of a solver."""
+    count = steps * max(event.samples for event in events)
+    return np.union1d(times, np.linspace(times[0], times[-1], count + 1))[1:]
 
 
 def _velocity(states: SlidingStates, t: Array, y: State) -> State:

@@ -1,5 +1,8 @@
 """Sliding on surfaces on which a field jumps: trajectories, states at rest, attractors, portraits, and refusals."""
 
+from types import SimpleNamespace
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,7 +23,7 @@ from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from analysis.dynamics.poincare import _is_quick, poincare_section
 from analysis.dynamics.portraits.plane import KEPT, _switched, beside_poles, phase_plane
 from dynsim.errors import IntegrationError
-from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.integrators import Diffrax, Event, Scipy, sliding, switched_solver
 from dynsim.integrators.corners import Corner, _left_on, corner_at, corner_motion, through_corners
 from dynsim.integrators.switched_field import jumps_left_out, switched_field
 from dynsim.keys import random_key
@@ -124,6 +127,8 @@ def test_a_trajectory_slides_along_the_intersection_of_two_surfaces_and_leaves_i
     motion = corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.0]), corner)
     assert bool(motion.holds)
     np.testing.assert_allclose(motion.velocity, [0.0, 0.0, 1.116], atol=1e-9)
+    share = [0.3, 0.21]  # of the far sides, for signs 0.4 and 0.58 in the mean
+    np.testing.assert_allclose(motion.shares, share, atol=1e-9)
     assert not bool(corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.9]), corner).holds)
 
 
@@ -334,3 +339,59 @@ def test_an_event_occurs_while_a_trajectory_slides():
     assert stop.path.ts == pytest.approx([0.0, 3.0, 4.0], abs=1e-12)
     assert np.allclose(stop.path.ys, [[0, 1], [3, 0], [4, 0]], atol=1e-9)
     assert stop.path.stats.succeeded
+
+
+def test_events_are_looked_for_at_the_samples_of_the_one_that_asks_for_most():
+    events = [Event(lambda t, x: x[0], samples=count) for count in (2, 5, 3)]
+    found = sliding._sampled(np.array([0.0, 0.25, 2.0]), 2, events)
+    np.testing.assert_allclose(found, np.sort([0.25, *np.arange(1, 11) / 5]))
+
+
+def test_events_that_are_not_finite_at_the_start_are_refused_on_trajectories_that_slide(monkeypatch):
+    free = sliding.SlidingStates(switched_field(SLIDES, np.zeros(2)), *(jnp.zeros(()) for _ in range(5)))
+    monkeypatch.setattr(sliding, "sliding_states", lambda *_: (free, SimpleNamespace(succeeded=True, num_steps=3)))
+    monkeypatch.setattr(sliding, "_velocity", lambda states, t, y: -y)
+    events = [Event(lambda t, x: x[0] - 3.0), Event(lambda t, x: jnp.log(x[1]))]
+    with pytest.raises(ValueError, match="`events` must be finite at the start, but number 1 is -inf"):
+        sliding.slid_until(SLIDES, jnp.array([1.0, 0.0]), np.array([0.0, 1.0]), events, 1e-8)
+
+
+def test_absolute_tolerances_are_a_hundredth_in_units_of_the_components(monkeypatch):
+    """Those of tangent vectors have no units."""
+    kept = lambda field, s, end, longest, tolerances, n: s._replace(t=end, y=tolerances[0])
+    monkeypatch.setattr(switched_solver, "_advanced", kept)
+    field, zero, one = switched_field(SLIDES, np.zeros(2)), jnp.zeros(()), jnp.ones(())
+    over = lambda **given: switched_solver.switched_over(
+        field, zero, one, one, jnp.zeros(2), jnp.eye(2), jnp.asarray(1e-6), np.inf, **given
+    )
+    plain, given = over(), over(atol=jnp.asarray(1e-3), sizes=jnp.array([2.0, 5.0]))
+    np.testing.assert_allclose(np.vstack([plain.x, plain.V]), 1e-8)
+    np.testing.assert_allclose(np.vstack([given.x, given.V]), [[2e-3, 5e-3], [1e-3, 1e-3], [1e-3, 1e-3]])
+
+
+@jax.jit
+def onwards(x, V, sides):
+    """How the motion goes on from the end of a step, in a field that jumps on x = 0 and y = 0."""
+    rates = lambda x: jnp.stack(
+        [jnp.where(x[0] > 0, -1.0, 1.0 - x[2]), jnp.where(x[1] > 0, -x[2], 2.0), jnp.where(x[1] > 0, 0.0, 1.0)]
+    )
+    field = switched_field(FunctionFlow(lambda t, x: rates(x)), np.zeros(3))
+    y = jnp.concatenate([x, jnp.ravel(V)])
+    found = switched_solver._onwards(field, jnp.zeros(()), y, 3, sides, jnp.asarray(True))
+    return found.y[3:].reshape(3, -1), found.velocity, found.sides, found.blocked
+
+
+def test_where_a_step_ends_on_a_surface_the_motion_slides_touches_or_is_blocked():
+    both, on_y = np.ones((2, 2)), np.array([[1.0, 1.0], [1.0, -1.0]])
+    V, sides, blocked = (
+        np.array([[1.0], [2.0], [0.0]]),
+        lambda found: np.asarray(found[2]).tolist(),
+        lambda f: bool(f[3]),
+    )
+    slides = onwards(np.array([0.0, 0.5, 0.5]), V, both)  # the field behind x = 0 points back
+    assert (sides(slides), blocked(slides)) == ([[1.0, 1.0], [-1.0, 1.0]], False)
+    rests = onwards(np.array([0.0, 0.5, 1.0]), V, both)  # and here along it
+    assert sides(rests) == [[1.0, 1.0], [-1.0, 1.0]]
+    touches = onwards(np.array([0.5, 0.0, 1e-12]), V, both)
+    np.testing.assert_allclose(touches[0][:, 0], [1.0, 0.0, 0.0], atol=1e-6)  # projected, and not divided by the rate
+    assert blocked(onwards(np.array([0.0, 0.0, 0.5]), V, on_y))  # it slides on y = 0 to x = 0

@@ -264,6 +264,31 @@ def test_steps_of_one_member():
     assert float(begun(solver, field, jnp.ones(2), settings._replace(longest=1e-5)).end) == 1e-5
 
 
+def test_first_steps_are_those_of_the_formulas_by_hand():
+    """Orders of state and slope count in units of the tolerance, here 1 or a thousandth; the estimate has order 5."""
+    begins = lambda y, field, atol: float(
+        begun(dfx.Tsit5(), lambda t, y: field(y), jnp.array([y]), Settings(0.0, 9.0, 0.0, atol, np.inf, 9)).end
+    )
+    assert begins(0.0, jnp.ones_like, 1.0) == pytest.approx(1e-4)  # a hundred times that for a state of size 0
+    assert begins(1.0, lambda y: 1e-6 * y, 1.0) == pytest.approx(1e-4)  # the same for a slope of size 0
+    assert begins(1.0, jnp.zeros_like, 1.0) == pytest.approx(1e-6)
+    assert begins(1.0, lambda y: 2 * y, 1e-3) == pytest.approx((0.01 / 4000) ** 0.2, rel=1e-6)  # y'' counts
+    assert begins(1.0, lambda y: 1.0 + 0 * y, 1e-5) == pytest.approx(1e-7**0.2, rel=1e-6)
+    assert begins(1e-4, lambda y: 1.0 + 0 * y, 1.0) == pytest.approx(1e-4, rel=1e-6)
+    assert begins(1.0, lambda y: y / 0, 1.0) == pytest.approx(1e-6)
+
+
+def test_a_step_rejected_beside_the_end_is_halved_and_the_last_one_allowed_is_taken():
+    solver, near = dfx.Tsit5(), 1 + 2.0**-47
+    settings = Settings(1.0, near, 0.0, 1e-9, np.inf, 2)
+    lane = begun(solver, lambda t, y: 0 * y, jnp.ones(1), settings)._replace(end=jnp.asarray(near))
+    rejected, _ = stepped(solver, lambda t, y: jnp.nan * y, lane, settings)
+    assert (float(rejected.end), int(rejected.status)) == (1 + 2.0**-48, RUNNING)
+    assert int(stepped(solver, lambda t, y: jnp.nan * y, rejected, settings)[0].status) == SPENT
+    kept, _ = stepped(solver, lambda t, y: 0 * y, rejected, settings)
+    assert (float(kept.t), float(kept.end)) == (1 + 2.0**-48, near)
+
+
 @pytest.mark.parametrize("solver", [dfx.Tsit5(), dfx.Dopri8(), dfx.Heun()], ids=lambda s: type(s).__name__)
 def test_the_interpolant_is_that_of_the_method(solver):
     """At both ends it is exact; in between it is the polynomial that diffrax evaluates."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynsim.integrators import Diffrax, Scipy
-from dynsim.integrators.time_structure import breakpoints, confirming, uses_time
+from dynsim.integrators.time_structure import breakpoints, confirming, longest_step, uses_time
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -123,7 +123,21 @@ def test_only_fields_that_may_depend_on_time_are_confirmed_with_short_steps():
     longest = lambda flow, n: confirming(Scipy(), [flow], np.ones(n), TS).longest_step
     assert longest(Lorenz(), 3) is None
     assert longest(PULSED, 1) == longest(PLAIN, 1) == pytest.approx(200 / 1009)
+    late = confirming(Scipy(longest_step=0.3), [PULSED], np.ones(1), TS + 100).longest_step
+    assert late == pytest.approx(200 / 1009)
     assert [uses_time(flow, np.ones(n)) for flow, n in ((Lorenz(), 3), (PULSED, 1), (PLAIN, 1))] == [False, True, None]
+
+
+def test_without_breakpoints_steps_are_half_the_shortest_time_between_jumps_or_the_limit_of_the_flow():
+    pulse = lambda start, width, **given: FunctionFlow(pulsed, parameters={"start": start, "width": width}, **given)
+    longest = lambda flow: longest_step(flow, np.zeros(1))
+    assert longest(pulse(40.0, 1.0)) == 0.5
+    assert longest(pulse(700.0, 2000.0)) == 150.0  # the end of what is looked at is 1000
+    assert longest(pulse(40.0, 1.0, fastest_period=0.2)) == 0.1
+    assert longest(pulse(40.0, 1.0, fastest_period=7.0)) == 0.5
+    assert longest(pulse(-5.0, 1.0)) == np.inf
+    assert longest(pulse(40.0, 1e-9)) == 0.01
+    assert longest(FunctionFlow(lambda t, x: -x, fastest_period=3.0)) == 1.5
 
 
 def test_the_tolerance_that_hides_components_is_named():

@@ -9,12 +9,15 @@ import pytest
 
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Event, Scipy, Stats
+from dynsim.integrators.events import NOISE
 from dynsim.simulation.hybrid import (
     Transition,
     _estimated,
     _filled,
     _holds,
+    _index,
     _joined,
+    _noise,
     _remaining,
     accumulate,
     crossings,
@@ -527,3 +530,29 @@ def test_all_transitions_at_the_start_occur_once_and_crossings_begin_after_it():
     run = simulate_hybrid(two, [0.0, -1.0, 0.0, -1.0], [0.0, 1.0], rules, integrator=Scipy())
     assert [jump.name for jump in run.jumps] == ["0", "1"]
     assert crossings(BALL, [0.0, -1.0], [0.0, 1.0], [GROUND], integrator=Scipy()).jumps == ()
+
+
+def test_a_transition_is_looked_up_by_identity_before_its_name():
+    one, other, third = (Transition(name, GROUND, unchanged) for name in ("hit", "hit", "miss"))
+    assert [_index(rule, [one, other]) for rule in (one, other, third)] == [0, 1, -1]
+    assert _index(Transition("hit", GROUND, _bounce), [third, other, one]) == 1
+
+
+def test_the_noise_of_a_guard_is_the_larger_one_of_two_directions_of_rounding():
+    a, b, unit = np.sin(1.0), np.sin(2.0), NOISE * np.finfo(float).eps
+    y = jnp.array([0.0, 0.0, 1.0])  # the first two are moved by the sines of k and 2 k
+    blind = [_noise(Event(lambda t, x, c=c: c[0] * x[0] - c[1] * x[1]), y, 0.0) for c in ((b, a), (np.sin(4.0), b))]
+    np.testing.assert_allclose(blind, unit * abs(b * b - a * np.sin(4.0)), rtol=1e-6)
+
+
+def test_another_transition_within_rounding_of_the_last_one_is_no_accumulation():
+    """A clock that is set to just before 2 when it shows 1 shows 2 a float or two later."""
+    almost = np.nextafter(2.0, 0.0)
+    leap = Transition("leap", Event(lambda t, x: x[0] - 1, 1), lambda flow, t, x: (flow, 0 * x + almost))
+    run = simulate_hybrid(
+        CLOCK, [0.0], [0.0, 4.0], [leap, Transition("two", Event(lambda t, x: x[0] - 2, 1), unchanged)],
+        integrator=Scipy(),
+    )  # fmt: skip
+    assert [jump.name for jump in run.jumps] == ["leap", "two"]
+    assert run.jumps[1].time - run.jumps[0].time < 1e-15
+    assert run.ending is Ending.FINISHED

@@ -9,6 +9,14 @@ import pytest
 
 import dynsim as ds
 from analysis.theorems import consensus_theorems
+from analysis.theorems.consensus import (
+    _constant,
+    _for_all_times,
+    _off_the_antipode,
+    _positive_definite,
+    _remark_5_1,
+    _top_eigenvector,
+)
 from dynsim.errors import ArgumentError
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.schedules import AbstractSchedule, Constant, Modulated, PiecewiseConstant, Resampled
@@ -240,6 +248,42 @@ def test_conclusions_about_almost_every_start_and_text():
 def test_bad_input(system: Any, tokens: Any, message: str):
     with pytest.raises(ArgumentError, match=message):
         consensus_theorems(system, tokens)
+
+
+def test_margins_within_rounding_decide_nothing():
+    """The bound of an error grows with the dimension, the largest number, and for an eigenvector with 1 / gap."""
+    tiny, turned = 2e-14, np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2)
+    of = lambda values: turned @ np.diag(values) @ turned
+    wide = np.eye(16)[[0, 0]] * [[1.0], [-1.0]] + np.eye(16)[[1, 1]] * [[0.0], [tiny]]
+    assert _off_the_antipode(wide).status == "undecided"
+    assert _off_the_antipode(wide[:, :2]).status == "holds"
+    assert _positive_definite(np.diag([*np.ones(15), tiny])).status == "undecided"
+    assert _positive_definite(np.diag([1.0, tiny])).status == "holds"
+    regular = _remark_5_1(ProjectedValueFlow(P, np.diag([1.0, 1e-15])), NEAR).hypotheses[0]
+    assert regular.status == "undecided"
+    statuses = lambda U, x: [row.status for row in _top_eigenvector(U, x)]
+    beside = np.array([[1.0, 0.0], [1e-15, 1.0]])
+    assert statuses(np.diag([1.0, 0.0]), beside) == ["holds", "holds", "undecided"]
+    assert statuses(of([1.0, 1.0 - 1e-9]), np.array([[1e-6, 1.0]]) @ turned)[2] == "undecided"
+    assert statuses(of([1e-8, -1e10]), NEAR)[0] == "undecided"
+
+
+def test_eigenvalues_are_those_of_symmetric_parts_and_the_second_largest_one_counts():
+    for lower in (np.array([[1.0, 4.0], [0.0, 1.0]]), np.array([[1.0, 0.0], [4.0, 1.0]])):
+        assert _positive_definite(lower).margin == pytest.approx(-1.0)
+        assert _top_eigenvector(lower - 2 * np.eye(2), NEAR)[0].margin == pytest.approx(1.0)
+    simple = _top_eigenvector(np.diag([2.0, 1.75, -1.0]), np.eye(3))[1]
+    assert simple.margin == pytest.approx(0.25)
+    assert _top_eigenvector(np.diag([-0.5, -1.0]), NEAR)[0].margin == -0.5
+
+
+def test_schedules_that_end_and_waves_that_stand_still():
+    assert [_for_all_times(flow(*pair))[0].status for pair in ((P, 1.0), (ENDS, 1.0), (P, ENDS))] == [
+        "holds", "fails", "fails",
+    ]  # fmt: skip
+    assert [_constant(Modulated(TURN, size, rate, 0.5))[0] for size, rate in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))] == [
+        True, True, False,
+    ]  # fmt: skip
 
 
 def test_theorems_hold_for_normalisation_after_attention_only():

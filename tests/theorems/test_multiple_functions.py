@@ -1,11 +1,16 @@
 """Lyapunov functions of several modes: where switching is shown to be stable, near misses, and bad input."""
 
+import importlib
+
 import numpy as np
 import pytest
 
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems import Switch
+from analysis.theorems.conditions import known
+from analysis.theorems.regions import as_region
+from analysis.theorems.subdivision import Decision
 
 pytest.importorskip("flint")
 
@@ -86,6 +91,54 @@ def test_a_near_miss_names_the_one_condition(name):
         assert words not in [row[0] for row in not_holding(on_line(**options))]
     else:
         assert not_holding(on_line(**options)) == [(words, status)]
+
+
+def test_each_inequality_that_is_decided_is_that_of_the_theorem(monkeypatch):
+    """Their left sides at x = 0.3, the number of inequalities of the part, and whether it is a surface."""
+    module, seen, lows = importlib.import_module("analysis.theorems.switching.multiple_lyapunov"), [], []
+    at = lambda fn: round(float(np.ravel(fn(np.array([0.3])))[0]), 9)
+
+    class Part(module.RegionPart):
+        def positive_off(self, fn, budget, strictly=True):
+            seen.append((at(fn), len(self.inside), self.on is not None, strictly))
+            return [Decision("holds", 0.0, 0.0, 1, np.zeros((0, 1, 2)))]
+
+        def decide(self, fn, region, strictly, budget):
+            return self.positive_off(fn, budget, strictly)[0]
+
+    def least(fn, region, *, on=None, faces=(), budget):
+        lows.append((on, faces, len(region.inside)))
+        return (2.0 if faces else 0.5), None
+
+    monkeypatch.setattr(module, "RegionPart", Part)
+    monkeypatch.setattr(module, "together", lambda words, sense, parts: known(words, sense, True))
+    monkeypatch.setattr(module, "least_value", least)
+    disc, low, high = th.ball([0.0], 0.9), (lambda s: s[0] + 0.5), (lambda s: 0.6 - s[0])
+    leap = Switch(0, 1, lambda s: s[0] - 0.5, lambda s: s / 2, 1)
+    found = th.multiple_lyapunov(
+        flows("x' = -x", "x' = -2*x"), [ROUND, lambda s: 3 * s @ s], disc, [0.0], [leap, Switch(1, 0, high)],
+        domains=[(low, lambda s: 0.5 - s[0]), (high,)], rate=1.5, dwell=0.1,
+    )  # fmt: skip
+    growth = np.exp(0.15)
+    expected = [
+        (0.09, 2, False, True), (0.18 - 0.135, 2, False, True), (-0.3, 1, True, False),  # V1, its fall, the end at -0.5
+        (0.27, 1, False, True), (1.08 - 0.405, 1, False, True),  # mode 2, which leaves by its guard
+        (growth * 0.09 - 3 * 0.0225, 2, True, True), (0.81 - 0.0225, 2, True, False), (0.45, 2, True, False),
+        (growth * 0.27 - 0.09, 1, True, True), (0.8, 1, True, False), (0.2, 1, True, False),  # back
+    ]  # fmt: skip
+    assert [one[1:] for one in seen] == [one[1:] for one in expected]
+    np.testing.assert_allclose([one[0] for one in seen], [one[0] for one in expected], atol=1e-8)
+    assert found.numbers["c"] == 0.5
+    assert {one[2] for one in lows} == {2, 3}
+    ends = module._bounds(as_region([(-1.0, 2.0)]))
+    np.testing.assert_allclose([at(one) for one in ends], [1.3, 1.7])
+
+
+def test_a_guard_in_one_direction_is_left_by_its_sign():
+    g, guard = (lambda s: 0.5 - s[0]), (lambda s: s[0] - 0.5)
+    leaves = [Switch(0, 1, guard, None, way).leaves(g, 1) for way in (1, -1, 0)]
+    assert leaves == [True, False, True]
+    assert [Switch(0, 1, g, None, way).leaves(g, 1) for way in (1, -1, 0)] == [False, True, True]
 
 
 @pytest.mark.slow

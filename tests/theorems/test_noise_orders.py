@@ -33,9 +33,41 @@ def test_the_known_orders_are_found_and_no_higher_ones(method, strong, weak):
 def test_noise_that_does_not_depend_on_the_state_needs_fewer_conditions():
     """Euler and Maruyama's method has strong order 1 then, and SRA1 has 1.5."""
     constant, varying = ds.system("x' = -x + sin(y) + 0.2*dW1; y' = -y + 0.1*dW2"), ds.system("x' = -x + 0.2*x*dW1")
-    assert not_holding(th.order_conditions("euler-maruyama", constant, strong=1)) == []
+    found = th.order_conditions("euler-maruyama", constant, strong=1)
+    assert not_holding(found) == []
+    assert found.numbers["L"] == pytest.approx(2.0)  # the sum of a row
     assert not_holding(th.order_conditions("euler-maruyama", varying, strong=1)) == [("strong order 1, b'(b)", "fails")]
-    assert not_holding(th.order_conditions("sra1", constant, [(-2.0, 2.0)] * 2, strong=1.5)) == []
+    inside = th.order_conditions("sra1", constant, [(-2.0, 2.0)] * 2, strong=1.5)
+    assert not_holding(inside) == []
+    assert inside.numbers["L"] == pytest.approx(2.0)
+    correlated = ds.system("x' = -x + dW1 + dW2; y' = -y + dW2")
+    assert not_holding(th.order_conditions("sra1", correlated, strong=1.5)) == []
+
+
+def test_how_many_derivatives_must_be_bounded_depends_on_the_order():
+    """As many as twice the order and one; and drift and noise themselves for strong orders, not with constant noise."""
+    bounded = ds.system("x' = -tanh(x) + 0.1*sin(x)*dW1")
+    constant = ds.system("x' = -tanh(x) + 0.1*dW1")
+    words, both = "the coefficients of the expansion do not grow too fast", ", and so are drift and noise"
+    for method, flow, order, said in (
+        ("euler-maruyama", bounded, {"strong": 0.5}, []), ("euler-maruyama", constant, {"strong": 1}, [(3, "")]),
+        ("milstein", bounded, {"strong": 1}, [(3, both)]), ("sra1", constant, {"strong": 1.5}, [(4, both)]),
+        ("euler-maruyama", bounded, {"weak": 1}, [(3, "")]),
+    ):  # fmt: skip
+        rows = th.order_conditions(method, flow, **order).hypotheses
+        found = [row.inequality for row in rows if row.words == words]
+        assert found == [f"derivatives up to order {count} are bounded{rest}" for count, rest in said]
+
+
+def test_several_processes_need_no_more_for_weak_order_1():
+    several = ds.system("x' = -x + y*dW1; y' = -y + dW2")
+    assert not_holding(th.order_conditions("euler-maruyama", several, weak=1)) == []
+
+
+def test_expectations_count_half_an_order_farther():
+    slow = dataclasses.replace(METHODS["euler-maruyama"], alpha=["1/2"])
+    fails = [row.words for row in th.order_conditions(slow, strong=0.5).failing]
+    assert fails == ["strong order 0.5, a on average"]
 
 
 def test_one_coefficient_that_is_off_by_little_is_found():
@@ -57,6 +89,14 @@ LINEAR = "x' = -x + 0.1*x*dW1"
     [
         ("milstein", "x' = x - x^3 + 0.1*x*dW1", "ito", [("drift and noise are Lipschitz continuous", "fails")]),
         ("milstein", LINEAR, "stratonovich", [("the integral is Ito's", "fails")]),
+        (
+            "euler-maruyama", "x' = -x*y + dW1; y' = -y + dW2", "ito",
+            [("drift and noise are Lipschitz continuous", "fails")],
+        ),
+        (
+            "milstein", "x' = -x + y*dW1; y' = -y + dW2", "ito",
+            [("each component has noise of its own, which depends only on it", "fails")],
+        ),
         (
             "euler-heun", "x' = -x + y*dW1; y' = -y + dW2", "stratonovich",
             [("the directions of the noise commute", "fails")],

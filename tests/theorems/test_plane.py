@@ -41,6 +41,7 @@ def branching(text, symmetries, value=0.05):
     [
         ("x'' = 5*(1 - x^2)*x' - x", 3**0.5),  # van der Pol
         ("x' = 10*(y - (x^3/3 - x)); y' = -x/10", 3**0.5),  # in Lienard's plane
+        ("x' = y - (x^3/3 - x) + 0.25; y' = -x", 3**0.5),  # of any integral of f, the one that is 0 at 0 counts
         ("x' = y; y' = -x - x^3 - (x^6 - 1)*y", 7 ** (1 / 6)),
         ("x' = y - x*(x^2 - 1)^3; y' = -x^3", 1.0),  # the damping touches zero where its integral vanishes
     ],

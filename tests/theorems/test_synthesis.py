@@ -7,8 +7,13 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
-from analysis.theorems.synthesis.monotone import _orthant
+from analysis.theorems.regions import as_region
+from analysis.theorems.synthesis.contraction_norm import _norms
+from analysis.theorems.synthesis.dulac_function import _function
+from analysis.theorems.synthesis.monotone import _loop, _orthant
+from analysis.theorems.synthesis.samples import Values, points_of
 from analysis.theorems.synthesis.trapping_polygon import WORDS as POLYGON
+from analysis.theorems.synthesis.trapping_polygon import _Edges
 
 RIVALS = "x' = x*(1 - x - 0.5*y); y' = y*(1 - y - 0.3*x)"
 FIRST_QUADRANT = [(0.01, 3.0), (0.01, 3.0)]
@@ -223,3 +228,37 @@ def test_bad_input_is_named():
         th.cooperative(three, [(0.0, 1.0)] * 3, signs=[1.0, 0.0, 1.0])
     with pytest.raises(ValueError, match="`flow` must be a flow"):
         th.monotone(ds.system("x[n+1] = x/2"), [(0.0, 1.0)])  # pyright: ignore[reportArgumentType]
+
+
+def test_edges_are_scaled_by_the_box_and_a_field_at_rest_on_one_does_not_point_inwards():
+    edges, wide = (_Edges(np.array([(0.0, 1.0), (0.0, high)]), 32) for high in (1.0, 1024.0))
+    np.testing.assert_array_equal(wide.normals * [1.0, 1024.0], edges.normals)
+    rest, moved = Values(lambda x: 0.0 * x, 2), np.where(edges.is_flat, 0.0, 8.0)
+    present = np.flatnonzero(edges.edges(moved)[0])
+    np.testing.assert_array_equal(edges._crossed(rest, moved, True), present)
+    assert not len(edges._crossed(rest, moved, False))
+
+
+def test_a_loop_goes_down_its_other_branch_from_the_top():
+    assert _loop(np.array([-1, 0, 1, 0, 3]), 2, 4) == [2, 1, 0, 3, 4, 2]
+
+
+def test_points_of_a_box_include_its_corners_in_few_dimensions():
+    for n, more in ((2, 9), (4, 81), (5, 0)):
+        points = points_of(as_region([(-1.0, 3.0)] * n), 10)
+        assert len(points) == 10 + more
+        assert bool(np.any(np.all(points == 3.0, axis=1))) is bool(more)
+
+
+def test_weights_of_the_norm_1_are_those_of_columns():
+    """Both norms contract at the rate of the Perron vector, 1 - sqrt(0.5)."""
+    found = {norm: (rate, given) for rate, norm, given in _norms(np.array([[[-1.0, 5.0], [0.1, -1.0]]]))}
+    for norm, ratio in (("inf", 50**0.5), ("1", 50**-0.5)):
+        rate, given = found[norm]
+        assert rate == pytest.approx(1 - 0.5**0.5, rel=0.02)
+        assert given["weights"][0] / given["weights"][1] == pytest.approx(ratio, rel=0.02)
+
+
+def test_powers_of_negative_components_are_those_of_their_sizes():
+    B = _function(np.array([-0.5, 2.0]), np.array([0.0, 0.5]), np.array([-1.0, 1.0]))
+    assert float(B(np.array([-4.0, 3.0]))) == pytest.approx(0.5 * 9 * np.exp(1.5))

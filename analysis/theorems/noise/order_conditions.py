@@ -235,7 +235,7 @@ def _equation_rows(
         rows.append(_unbounded(equation, words, sense))
         return rows, {}
     rows.append(Hypothesis(words, f"{sense}, L = {bound:.5g}", HOLDS, bound))
-    if equation.region is None and (kind == "weak" or order > 0.5):
+    if equation.region is None and order > 0.5:
         rows.append(_derivatives(equation, round(2 * order) + 1, kind == "strong" and not (additive and order == 1)))
     return rows, {"L": bound}
 

@@ -1,5 +1,7 @@
 """Equations whose size changes by orders of magnitude along a branch are solved to one relative tolerance."""
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -70,6 +72,11 @@ def test_sizes_follow_a_fall_of_two_places_and_rows_of_zeros_change_none():
     sizes.add(np.array([4.0, 0.0]), np.array([1e-8, np.nan]))
     assert np.array_equal(sizes.near(np.array([9.0, 0.0])), [1e-7, 4.0])
     assert np.array_equal(sizes.near(np.array([1.0, 0.0])), [1.0, 4.0])
+    for fall, kept in ((2e-4, 1.0), (5e-5, 5e-5)):  # four orders count
+        one = SizesAlong(np.zeros(1), np.ones(1))
+        for place in (1.0, 2.0):
+            one.add(np.array([place]), np.array([fall]))
+        assert one.near(np.array([2.0])) == [kept]
 
 
 def test_the_first_sizes_are_medians_beside_a_bifurcation_inside_the_range():
@@ -80,3 +87,9 @@ def test_the_first_sizes_are_medians_beside_a_bifurcation_inside_the_range():
     assert np.allclose(first_sizes(At, 0.0, (0.0, 1.0), 2), [1e-3, 0.0])
     assert np.allclose(first_sizes(lambda value: At(7.0), 0.5, (0.0, 1.0), 2), [7.0, 0.0])
     assert np.allclose(first_sizes(lambda value: At(np.nan), 0.5, (0.0, 1.0), 2), [1.0, 1.0])
+    given = lambda size, slope=0.0: SimpleNamespace(J=np.array([[size]]), slope=np.array([slope]))
+    first = lambda equations, bounds: first_sizes(equations, 0.0, bounds, 1)[0]
+    assert first(lambda value: given(1.0, -5.0), (0.0, 1.0)) == 5.0  # the parameter's derivative counts
+    assert first(lambda value: given(10.0 if value < 0 else 3.0 + value), (0.0, 1.0)) == pytest.approx(3.001)
+    assert first(given, (-1.0, 1.0)) == pytest.approx(2e-3)  # at a zero, by the range
+    assert first(lambda value: given(5.0 * (value > 3e-3)), (-1.0, 1.0)) == 5.0
