@@ -159,6 +159,7 @@ def test_limits_of_periods_are_told_apart():
         fitted_limit(p, np.log(p - 1))
 
 
+@pytest.mark.slow
 def test_period_doublings_and_multipliers_agree_with_shooting():
     c = Parameter(Roessler(c=2.6), "c", 2.6, 3.0)
     orbit = periodic_orbit(c.system, [0.0, -3.4, 0.1], 5.77, method="collocation")
