@@ -54,11 +54,17 @@ MODULES = {
 }
 """Modules in `dynsim.cli` of the commands whose module has another name."""
 
+LISTS = ("systems", "theorems", "papers", "claims", "verifiers", "experiments", "figures")
+"""Words that stand for `dynsim list WORD`."""
+
 
 def usage() -> str:
     """Build the help text of the command line."""
     rows = "\n".join(f"  {command:<12}{text}" for command, text in COMMANDS.items())
-    more = "`dynsim COMMAND --help` lists the options of a command, `dynsim --version` prints the version."
+    more = (
+        "`dynsim COMMAND --help` lists the options of a command, `dynsim systems` the systems, `dynsim theorems` the\n"
+        "theorems, `dynsim --version` prints the version."
+    )
     where = (
         "Every command takes `--device cpu` or `gpu`, where it computes; by default large work runs on a GPU if there\n"
         "is one, and small work does not. `dynsim --version --verbose` lists the devices."
@@ -96,7 +102,7 @@ def _run(words: list[str]) -> int:
             why = why_no_kernels()
             print("CUDA kernels are used." if why is None else f"CUDA kernels are not used: {why}.")
         return 0
-    command, rest = words[0], words[1:]
+    command, rest = ("list", words) if words[0] in LISTS else (words[0], words[1:])
     if command not in COMMANDS:
         from dynsim.errors import ArgumentError, nearest
 

@@ -4,11 +4,14 @@ import json
 import re
 import subprocess
 import sys
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 
 from dynsim import load
+from dynsim.__main__ import LISTS
+from dynsim.cli.list import List
 from dynsim.cli.simulate.flows import drawn_steps, escape
 from tests.support.commands import answer, refused, run
 
@@ -140,6 +143,13 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     command = f"set -o pipefail; {sys.executable} -m dynsim list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("systems:\n", "")
+
+
+def test_a_word_that_names_a_list_prints_it(capsys):
+    kinds = get_args(get_args(get_type_hints(List, include_extras=True)["what"])[0])
+    assert set(LISTS) <= set(kinds)
+    assert answer(capsys, "theorems") == answer(capsys, "list", "theorems")
+    assert "  poincare-bendixson " in answer(capsys, "theorems")
 
 
 @pytest.mark.parametrize(

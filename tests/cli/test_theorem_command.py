@@ -249,7 +249,7 @@ def test_a_common_function_is_checked_from_the_command_line(capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "`theorem` must be one of bendixson-dulac"),
+        ([], "`theorem` must be one of those that `dynsim theorems` lists, but is missing"),
         (["hopff", "lorenz"], "did you mean `hopf`?"),
         (["hopf", "lorenz", "--box", "0", "1"], "`box` must be left out for hopf, which takes `--parameter`, `--near`"),
         (["nagumo", "lorenz", "--box", "0", "1"], "a lower and an upper bound of each of 3 components"),

@@ -10,17 +10,19 @@ from dynsim.cli.theorem.options import OWN, Theorem
 from dynsim.errors import ArgumentError, check_at_least, nearest
 from dynsim.io.outputs import check_output
 
+MUST = "be one of those that `dynsim theorems` lists"
+
 
 def main(words: Sequence[str]) -> int:
     """Check the conditions, print the table, and write the files; the exit status says whether the theorem applies."""
     if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
-        raise ArgumentError("theorem", f"be one of {', '.join(ENTRIES)}", "is missing")
+        raise ArgumentError("theorem", MUST, "is missing")
     if words[0] in ("-h", "--help"):
         parse_system(Theorem, words, "theorem")
         return 0
     name, rest = words[0], words[1:]
     if name not in ENTRIES:
-        raise ArgumentError("theorem", f"be one of {', '.join(ENTRIES)}", f"is {name}{nearest(name, ENTRIES)}")
+        raise ArgumentError("theorem", MUST, f"is `{name}`{nearest(name, ENTRIES)}")
     o = parse_system(Theorem, rest, "theorem")
     entry = ENTRIES[name]
     _check_options(o, name, entry)
