@@ -206,7 +206,7 @@ def program_form(flow: AbstractFlow) -> AbstractFlow:
     return shared(jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule))
 
 
-class Parts(NamedTuple):
+class FlowParts(NamedTuple):
     """The program form of a flow: its arrays, and all else, which flows of one kind share."""
 
     leaves: list[Array]
@@ -215,7 +215,7 @@ class Parts(NamedTuple):
     rest: Any
 
 
-def taken_apart(flow: AbstractFlow) -> Parts:
+def taken_apart(flow: AbstractFlow) -> FlowParts:
     """Take the program form of a flow apart; of a flow that has not changed since the last time it is remembered."""
     given, structure = jax.tree.flatten(flow)
     given = shared(given)
@@ -225,7 +225,7 @@ def taken_apart(flow: AbstractFlow) -> Parts:
     # a flow with a dictionary is not hashable, but its parts are
     arrays, others = eqx.partition(program_form(flow), eqx.is_array)
     (leaves, tree), (static, rest) = jax.tree.flatten(arrays), jax.tree.flatten(others)
-    parts = Parts(leaves, tree, tuple(static), rest)
+    parts = FlowParts(leaves, tree, tuple(static), rest)
     if not any(isinstance(leaf, Tracer) for leaf in given):
         place = id(flow)
         _apart[place] = _Apart(weakref.ref(flow, lambda _: _apart.pop(place, None)), structure, given, parts)
@@ -240,7 +240,7 @@ class _Apart(NamedTuple):
     flow: weakref.ref[AbstractFlow]
     structure: Any
     given: list[Any]
-    parts: Parts
+    parts: FlowParts
 
     def matches(self, given: list[Any], structure: Any) -> bool:
         """Whether the flow still has these very leaves."""

@@ -43,7 +43,16 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 PACKAGES = (analysis, dynsim.simulation, dynsim.integrators)
 NOT_OF_RESULTS = ("analysis.verifiers", "analysis.claims", "analysis.experiments")
 PARTS = {
-    *("Bounds", "Rightmost", "TakenStep", "curve.Equations", "EndConditions", "LienardFunctions"),
+    *(
+        "Bounds",
+        "Rightmost",
+        "TakenStep",
+        "curve.Equations",
+        "EndConditions",
+        "LienardFunctions",
+        "FlowParts",
+        "special_points.Ends",
+    ),
     *("Lane", "TrialStep", "Recorded", "Solved", "Ways", "FlowForm", "SlidingStates"),
     *(
         "FollowedStates",

@@ -90,8 +90,8 @@ def curve_units(
     here = local(np.asarray(flat), own)
     if here is None:
         return made_units(system, parameters, 1.0, 1.0, units)
-    ends = [(one.low, one.high) for one in parameters]
-    beyond = [[local(np.asarray(flat), (*own[:k], end, *own[k + 1 :])) for end in pair] for k, pair in enumerate(ends)]
+    ends = [[(*own[:k], end, *own[k + 1 :]) for end in (one.low, one.high)] for k, one in enumerate(parameters)]
+    beyond = [[local(np.asarray(flat), values) for values in pair] for pair in ends]
     near = [
         (*own[:k], value + shift * (one.high - one.low), *own[k + 1 :])
         for k, (one, value) in enumerate(zip(parameters, own, strict=True))
@@ -107,7 +107,13 @@ def curve_units(
         wide = max((one.high - one.low) / unit for one, unit in zip(parameters, units, strict=True))
         most = min(max(wide, NARROW), STATES[1])
         sizes = unit_entries(lambda x: local(x, own), np.asarray(flat), groups, here, rates, most)
-        sizes = carried_entries(sizes, groups, here, beyond)
+        moves = [
+            (found, lambda step, at=at: local(np.asarray(flat) + step, at))
+            for pair, places in zip(beyond, ends, strict=True)
+            for found, at in zip(pair, places, strict=True)
+            if found is not None
+        ]
+        sizes = carried_entries(sizes, groups, here, moves)
         scale = scale_of(restored(jnp.asarray(sizes)))
     rate = max(rates.fastest, SLOW * float(np.max(rates.forces / (TYPICAL * sizes), initial=0.0)))
     return made_units(system, parameters, scale, unit_of_rate(rate), units)

@@ -271,24 +271,35 @@ def unit_entries(
 
 
 def carried_entries(
-    sizes: np.ndarray, groups: list[np.ndarray], here: Local, beyond: list[list[Local | None]]
+    sizes: np.ndarray,
+    groups: list[np.ndarray],
+    here: Local,
+    beyond: Sequence[tuple[Local, Callable[[np.ndarray], Local | None]]],
 ) -> np.ndarray:
     """Raise units that are far smaller than the way of an equilibrium over the ranges of the parameters.
 
     A component may have no effect on eigenvalues, and be driven by one that hardly moves: a position by the velocity of
-    a body with stiff friction. The way is that of the linear equations, unless these are nearly singular here and
-    not at the ends of the ranges.
+    a body with stiff friction. The way is a Newton step, and counts if it leads to smaller velocities, unlike at folds.
+
+    Args:
+        sizes: the unit of each entry.
+        groups: indices of the entries that share a unit.
+        here: the equilibrium.
+        beyond: the same state at the ends of the ranges, and the function of the displacement of the state there.
     """
-    ends = [found for pair in beyond for found in pair if found is not None]
-    slow = lambda found: np.sort(np.abs(found.values))
-    if isinstance(here.J, SparseMatrix) or not ends or np.any(slow(here) <= SLOW * np.max([*map(slow, ends)], axis=0)):
-        return sizes
-    way = np.max(np.abs(np.linalg.solve(here.J, np.transpose([one.field - here.field for one in ends]))), axis=1)
     raised = sizes.copy()
-    for group in groups:
-        far = float(np.max(way[group]))
-        if np.isfinite(far) and far > FAR * float(np.max(sizes[group])):
-            raised[group] = unit_of(far, (STATES[0], STATES[1]), 1 / TYPICAL)
+    if isinstance(here.J, SparseMatrix) or not np.linalg.cond(here.J) < 1 / np.finfo(float).eps:
+        return raised
+    for found, moved_by in beyond:
+        force = found.field - here.field
+        step = np.linalg.solve(here.J, -force)
+        moved = moved_by(step)
+        if moved is None or not np.linalg.norm(moved.field) <= CHANGED * np.linalg.norm(force):
+            continue
+        for group in groups:
+            way = float(np.max(np.abs(step[group])))
+            if way > FAR * float(np.max(raised[group])):
+                raised[group] = unit_of(way, STATES, 1 / TYPICAL)
     return raised
 
 
