@@ -29,7 +29,7 @@ from tests.support.draws import first_of_one_draw  # noqa: E402
 
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
 
-SHARING = 16  # files of tests that share programs, in 2 GB; with the programs of all files a process would hold 6 GB
+SHARING = 32  # files of tests that share programs, in 3 GB; with the programs of all files a process would hold 6 GB
 REPLACING = re.compile(r"set(attr|item)\(|short_draws|as_if_kernels")
 _files = [0]
 

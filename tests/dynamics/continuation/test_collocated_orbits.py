@@ -67,7 +67,7 @@ def test_a_family_of_circles_is_exact_with_its_fold_and_multipliers(circles):
     assert np.allclose(again.multipliers, found.eigenvalues[-1], rtol=1e-6)
 
 
-@pytest.mark.parametrize("last", [0.4, 1.0 - 1e-12])
+@pytest.mark.parametrize("last", [0.4, pytest.param(1.0 - 1e-12, marks=pytest.mark.slow)])
 def test_collocation_goes_on_where_shooting_ends(circles, monkeypatch, last):
     """The change lies before the fold, at r = 1, or at the step beside it; no point is lost or found twice."""
     mu, whole = circles

@@ -8,6 +8,7 @@ import pytest
 
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.continuation.typical_sizes import SizesAlong, first_sizes
 from analysis.dynamics.diagrams import bifurcation_diagram
 from dynsim import FunctionFlow, FunctionMap
@@ -37,7 +38,7 @@ def test_folds_are_found_where_the_equation_is_a_trillion_times_smaller_than_at_
     assert np.max(np.abs(branch.parameters - branch.states[:, 0] ** 3 + branch.states[:, 0])) < 1e-6
 
 
-@pytest.mark.parametrize("rate", [-5.0, 5.0])
+@pytest.mark.parametrize("rate", [-5.0, pytest.param(5.0, marks=pytest.mark.slow)])
 def test_curves_of_folds_are_solved_where_rates_depend_exponentially_on_the_second_parameter(rate):
     field = lambda t, x, p, q: jnp.exp(rate * q) * (p + 0.1 * q + x - x**3)
     flow = FunctionFlow(field, parameters={"p": -2.0, "q": 0.0})
@@ -53,7 +54,7 @@ def test_curves_of_folds_are_solved_where_rates_depend_exponentially_on_the_seco
 def test_cycles_of_a_map_whose_iterates_grow_at_the_other_end_are_cycles():
     step = lambda t, x, p: x + 2 * p**2 * x + p * x**2 - 1
     parameter = Parameter(FunctionMap(step, parameters={"p": 1.0}), "p", -2.0, 1.0)
-    diagram = bifurcation_diagram(parameter, [[-1 - 2**0.5]])
+    diagram = bifurcation_diagram(parameter, [[-1 - 2**0.5]], steps=Steps(points=30))
     for branch, iterate in zip(diagram.branches, diagram.iterates, strict=True):
         x = branch.states[:, 0]
         for _ in range(iterate):
