@@ -22,7 +22,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ["forced", *(pytest.param(one, marks=pytest.mark.slow) for one in [*CASES][1:])])
 def test_windows_agree(case, monkeypatch):
     flow, starts, interval, sizes = CASES[case]
     sizes = None if sizes is None else np.array(sizes)

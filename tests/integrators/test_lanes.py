@@ -98,7 +98,9 @@ def test_members_step_from_jump_to_jump():
 
 
 @pytest.mark.parametrize(
-    "solver", [dfx.Dopri5(), dfx.Dopri8(), dfx.Bosh3(), dfx.Heun()], ids=lambda s: type(s).__name__
+    "solver",
+    [pytest.param(dfx.Dopri5(), marks=pytest.mark.slow), dfx.Dopri8(), dfx.Bosh3(), dfx.Heun()],
+    ids=lambda s: type(s).__name__,
 )
 def test_other_explicit_methods(solver):
     """With and without the first stage at the end of the last step, with several kinds of interpolants."""

@@ -187,7 +187,7 @@ def test_an_oscillator_is_followed_slowly_or_not_at_all():
 @pytest.mark.parametrize(
     ("number", "until", "outcome"),
     [
-        (2, 1.0, Outcome.STEP_UNDERFLOW),
+        pytest.param(2, 1.0, Outcome.STEP_UNDERFLOW, marks=pytest.mark.slow),
         (3, 1.0, Outcome.NON_FINITE),
         (4, 0.0, Outcome.NON_FINITE),
         (5, 0.0, Outcome.NON_FINITE),
