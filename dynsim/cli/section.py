@@ -189,7 +189,7 @@ def _surface(o: Section, made: "Found", known: Any) -> tuple[Any, int | None]:
     if o.maxima:
         k = known.index(o.maxima, "maxima")
         return Maxima(k), k
-    name, equals, value = o.surface.partition("=")
+    name, equals, value = (part.strip() for part in o.surface.partition("="))
     try:
         level = float(value)
     except ValueError:

@@ -22,7 +22,6 @@ from analysis.dynamics.normal_forms.charts import FlowChart, second_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, crossing_pair, lyapunov_coefficient, without
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
-from analysis.dynamics.sparse.matrices import row_sizes
 from dynsim._core.types import State
 from dynsim.simulation.checks import check_flow
 from dynsim.systems.base import AbstractFlow
@@ -163,8 +162,8 @@ class CriticalEquations(AbstractCritical):
         return np.asarray(scipy.linalg.block_diag(B, B, np.empty((n + 1, 0)), 1.0))
 
     def begun(self, point: CurvePoint) -> None:
-        """Judge the equations by their sizes at the first point."""
-        self.sizes = SizesAlong(point.flat, np.fmax(row_sizes(point.J), np.abs(point.slope)))
+        """Judge the equations by their unit, 1, until they are far smaller along the curve."""
+        self.sizes = SizesAlong(point.flat, np.ones(len(point.J)))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
         """Move the state on the space, and project the vectors to its tangent space."""

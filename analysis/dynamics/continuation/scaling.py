@@ -12,7 +12,6 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.equilibrium_curve import derivatives_of
 from analysis.dynamics.continuation.large_equilibria import sparse_equations
 from analysis.dynamics.continuation.orbit_curve import Cycle
-from analysis.dynamics.continuation.typical_sizes import ASIDE
 from analysis.dynamics.flow_maps.component_sizes import (
     SLOW,
     TYPICAL,
@@ -43,7 +42,7 @@ from dynsim.systems.rescaled import is_flat
 
 # Relative tolerance of the solver that computes the states of an orbit, as in `periodic_orbit`.
 RTOL = 1e-10
-# Distance of the parameter from a Hopf point, relative to its range, at which sizes are estimated as well.
+# Distance of the parameter from a solution, relative to its range, at which sizes are estimated as well.
 BESIDE = 1 / 16
 
 
@@ -95,7 +94,7 @@ def curve_units(
     near = [
         (*own[:k], value + shift * (one.high - one.low), *own[k + 1 :])
         for k, (one, value) in enumerate(zip(parameters, own, strict=True))
-        for shift in (-ASIDE, ASIDE)
+        for shift in (-BESIDE, BESIDE)
         if one.low <= value + shift * (one.high - one.low) <= one.high
     ]
     beside = [] if pattern is not None else [local(np.asarray(flat), values) for values in near]

@@ -172,7 +172,7 @@ class LocalRates:
             beside: the same state at values of the parameters nearby, for the sizes of equations that vanish here.
         """
         if not isinstance(here.J, SparseMatrix):
-            near = np.max([np.abs(one.J) for one in (here, *beside) if one is not None], axis=0)
+            near = np.abs([one.J for one in (here, *beside) if one is not None])
             beyond = [[None if found is None else _as_near(found, near) for found in pair] for pair in beyond]
         known = [found for pair in beyond for found in pair if found is not None]
         sizes = np.array([np.sort(np.abs(found.values)) for found in (here, *known)])
@@ -195,10 +195,11 @@ def _as_near(found: Local, near: np.ndarray) -> Local:
 
     Args:
         found: the equations at an end.
-        near: the moduli of the derivatives nearby.
+        near: the moduli of the derivatives at the point, where they may vanish, and at others nearby.
     """
     known = (near > 0) & (found.J != 0) & np.isfinite(found.J)
     ratios = np.where(known, np.log(np.where(known, near, 1.0)) - np.log(np.where(known, np.abs(found.J), 1.0)), np.inf)
+    ratios = np.concatenate(list(ratios), axis=1)  # the ratio nearest to one decides about each row
     ratios = np.take_along_axis(ratios, np.argmin(np.abs(ratios), axis=1)[:, None], axis=1)[:, 0]
     share = np.exp(np.where(np.isfinite(ratios) & (np.abs(ratios) > np.log(FAR)), ratios, 0.0))
     if np.all(share == 1.0):
