@@ -184,7 +184,25 @@ class LayerMap(AbstractMap):
         return self.flow.space.project(x + tau * self.flow.velocity(t, x))
 
 
-class ProjectedValueFlow(AbstractFlow):
+class AbstractAttentionFlow(AbstractFlow):
+    """A flow that evaluates self-attention with its matrices P and U, whose schedules count in its runs."""
+
+    attention: eqx.AbstractVar[TokenFlow]
+
+    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
+        """Times strictly between `t0` and `t1` at which P or U jumps."""
+        return self.attention.breakpoints(t0, t1)
+
+    def step_limit(self) -> float:
+        """Longest step for a solver: half of the shortest period of P and U."""
+        return self.attention.step_limit()
+
+    def check_horizon(self, t0: float, t1: float) -> None:
+        """Raise `ValueError` if a schedule does not cover [t0, t1]."""
+        self.attention.check_horizon(t0, t1)
+
+
+class ProjectedValueFlow(AbstractAttentionFlow):
     r"""Causal attention on the ellipsoid of $W = U^\top U$, with value matrix U and its own projection $\Pi_W$.
 
     $$ \dot y_i = U^{-1} (I - U y_i y_i^\top U^\top) \sum_{j \le i} \alpha_{ij} U y_j $$
@@ -216,18 +234,6 @@ class ProjectedValueFlow(AbstractFlow):
         X = self.attention.velocity(t, x)
         z = x @ U.T
         return jnp.linalg.solve(U, (X - jnp.sum(z * X, axis=-1, keepdims=True) * z).T).T
-
-    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Times strictly between `t0` and `t1` at which P jumps."""
-        return self.attention.breakpoints(t0, t1)
-
-    def step_limit(self) -> float:
-        """Longest step for a solver: half of the shortest period of P."""
-        return self.attention.step_limit()
-
-    def check_horizon(self, t0: float, t1: float) -> None:
-        """Raise `ValueError` if the schedule of P does not cover [t0, t1]."""
-        self.attention.check_horizon(t0, t1)
 
 
 def gradient_token_flow(query_key: ArrayLike) -> TokenFlow:

@@ -1,20 +1,18 @@
 """Self-attention as a flow of tokens whose normalisation acts before, after or around attention, or not at all."""
 
 import equinox as eqx
-import numpy as np
 
 from dynsim._core.types import Time, Tokens
 from dynsim._core.validation import choice, instance
 from dynsim.errors import ArgumentError
 from dynsim.spaces import Ellipsoid, Euclidean, Sphere
-from dynsim.systems.base import AbstractFlow
-from dynsim.systems.tokens.flow import TokenFlow
+from dynsim.systems.tokens.flow import AbstractAttentionFlow, TokenFlow
 
 PLACEMENTS = ("pre", "post", "peri", "none")
 """Where the normalisation acts; see `with_norms`."""
 
 
-class NormalisedTokenFlow(AbstractFlow):
+class NormalisedTokenFlow(AbstractAttentionFlow):
     r"""Self-attention of normalised tokens in $R^d$, whose output is added as it is (pre) or normalised, too (peri).
 
     $$
@@ -48,18 +46,6 @@ class NormalisedTokenFlow(AbstractFlow):
         output = self.attention.velocity(t, normalised(x))
         return normalised(output) if self.placement == "peri" else output
 
-    def breakpoints(self, t0: float, t1: float) -> np.ndarray:
-        """Times strictly between `t0` and `t1` at which P or U jumps."""
-        return self.attention.breakpoints(t0, t1)
-
-    def step_limit(self) -> float:
-        """Longest step for a solver: half of the shortest period of P and U."""
-        return self.attention.step_limit()
-
-    def check_horizon(self, t0: float, t1: float) -> None:
-        """Raise `ValueError` if a schedule does not cover [t0, t1]."""
-        self.attention.check_horizon(t0, t1)
-
 
 def with_norms(flow: TokenFlow, placement: str) -> TokenFlow | NormalisedTokenFlow:
     r"""The flow of a transformer with layer normalisation elsewhere: the same attention in continuous time.
@@ -80,8 +66,7 @@ def with_norms(flow: TokenFlow, placement: str) -> TokenFlow | NormalisedTokenFl
 
     Example:
         >>> import dynsim as ds
-        >>> import numpy as np
-        >>> from dynsim.tokens import TokenFlow, with_norms
+        >>>         >>> from dynsim.tokens import TokenFlow, with_norms
         >>> flow = with_norms(TokenFlow(np.eye(2), scale=1.0), "pre")
         >>> ds.simulate(flow, [[3.0, 0.0]], [0.0, 2.0]).final.round(6).tolist()
         [[5.0, 0.0]]
