@@ -37,7 +37,9 @@ def test_every_exported_name_is_there():
 
 def test_a_run_is_written_and_made_again_to_the_bit(capsys, tmp_path):
     out, drawn = tmp_path / "run.npz", tmp_path / "run.pdf"
-    said = answer(capsys, "simulate", "published-gradient", "--end", 5, "--frames", 11, "--out", out, "--figure", drawn)
+    said = answer(
+        capsys, "simulate", "published-gradient", "--end", 5, "--frames", 11, *SCIPY, "--out", out, "--figure", drawn
+    )
     assert "The integration finished" in said
     assert drawn.read_bytes().startswith(b"%PDF")
     said = answer(capsys, "simulate", out)

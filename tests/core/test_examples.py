@@ -11,7 +11,7 @@ import pytest
 from tests.core.faces import LAZY, names_of
 
 SLOW = ("analysis.dynamics", "analysis.fast_slow", "analysis.growing", "analysis.prototypes", "analysis.theorems")
-SLOW += ("dynsim", "figures")
+SLOW += ("analysis.networks", "dynsim", "dynsim.networks", "figures")
 """Faces whose examples compile much; `make test-all` runs them."""
 NEEDS = {"lyapunov_polynomial": "clarabel", "common_lyapunov": "clarabel"}
 """Packages of extras that examples need; without them they are left out."""

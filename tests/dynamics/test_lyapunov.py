@@ -25,6 +25,7 @@ def test_lorenz_has_the_published_spectrum():
     assert found.kaplan_yorke == pytest.approx(2.062, abs=3e-3)
 
 
+@pytest.mark.slow
 def test_spectra_do_not_depend_on_the_units():
     """A circle that attracts at the rate 2, and Henon's map, in units of 1e-9 and 1e6 or less and more."""
     sizes = np.array([1e-9, 1e6])

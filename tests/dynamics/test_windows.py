@@ -22,7 +22,9 @@ def forced(t, x):
     return jnp.stack([x[1], -x[0] - 0.3 * x[1] + jnp.where(jnp.sin(t) > 0, 0.5, -0.2)])
 
 
-@pytest.mark.parametrize("windows", [1, 3, 5])
+@pytest.mark.parametrize(
+    "windows", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(5, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("begun", [0, WINDOW])
 def test_windows_in_one_program_are_those_of_a_window_at_a_time(monkeypatch, windows, begun):
     monkeypatch.setattr(time_map, "AT_ONCE", 2)

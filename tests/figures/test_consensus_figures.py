@@ -49,7 +49,7 @@ DRAWN = {
 RUN_EXPERIMENTS = {name for name in DRAWN if name.endswith(("-6", "-7", "-8"))}
 NEED_DATA = RUN_EXPERIMENTS | {name for name in DRAWN if "trained" in name}
 DEAR = {f"consensus/{name}" for name in (
-    "density", "figure-4", "figure-5", "noise", "portrait-circle", "portrait-sphere", "trained-attention",
+    "density", "figure-1", "figure-4", "figure-5", "noise", "portrait-circle", "portrait-sphere", "trained-attention",
     "trained-spectra",
 )}  # fmt: skip
 MARKED = [pytest.param(name, marks=[pytest.mark.slow] if name in RUN_EXPERIMENTS | DEAR else []) for name in DRAWN]

@@ -158,102 +158,120 @@ def loops() -> CriticalCurve:
 
 
 class Case(NamedTuple):
-    """A result, the parts of its picture and the data of the artists of one part."""
+    """A result, which is made when a test needs it, the parts of its picture, and the data of one part."""
 
-    result: Any
+    make: Any
     parts: str
     data: Any
+
+    @property
+    def result(self) -> Any:
+        return self.make()
 
 
 CASES = {
     "phase plane": Case(
-        phase_plane(),
+        lambda: phase_plane(),
         "streamlines nullclines equilibria surfaces trajectories separatrices cycles families",
         lambda drawn: (drawn.cycles[0].get_xydata(), CYCLE),
     ),
     "circle": Case(
-        Portrait(CYCLE[:-1] / 0.5, CYCLE[:-1, ::-1], np.eye(2)[:1], ("stable",), np.zeros(64, int)),
+        lambda: Portrait(CYCLE[:-1] / 0.5, CYCLE[:-1, ::-1], np.eye(2)[:1], ("stable",), np.zeros(64, int)),
         "field equilibria families",
         lambda drawn: (drawn.equilibria[0].get_xydata(), [[1.0, 0.0]]),
     ),
     "line": Case(
-        on_line(SIDE, [(0.0, 1.0, "unstable")]),
+        lambda: on_line(SIDE, [(0.0, 1.0, "unstable")]),
         "zero velocity arrows equilibria families",
         lambda drawn: (drawn.equilibria[0].get_xydata(), [[0.0, 0.0]]),
     ),
     "simplex": Case(
-        on_simplex(),
+        lambda: on_simplex(),
         "outline trajectories equilibria families",
         lambda drawn: (drawn.equilibria[0].get_xydata(), [[0.5, 0.75**0.5 / 3]]),
     ),
     "branch": Case(
-        branch(), "branches orbits bifurcations", lambda drawn: (drawn.bifurcations[0].get_xydata(), [[0.6, 2.5]])
+        lambda: branch(),
+        "branches orbits bifurcations",
+        lambda drawn: (drawn.bifurcations[0].get_xydata(), [[0.6, 2.5]]),
     ),
     "diagram": Case(
-        Diagram("mu", (branch(bifurcations=()),), (1,), names=("v",), units=("mV",)),
+        lambda: Diagram("mu", (branch(bifurcations=()),), (1,), names=("v",), units=("mV",)),
         "branches orbits bifurcations",
         lambda drawn: (drawn.branches[0].get_xydata()[::8], np.stack([SIDE[4:7], SIDE[4:7] ** 2], axis=1)),
     ),
-    "curve": Case(curve(), "curves degeneracies", lambda drawn: (drawn.curves[0].get_ydata(), SIDE**2)),
-    "connecting orbit": Case(loop(), "lines equilibria", lambda drawn: (drawn.lines[0].get_xydata(), loop().states)),
-    "curve of orbits": Case(loops(), "curves degeneracies", lambda drawn: (drawn.curves[0].get_ydata(), SIDE**2)),
+    "curve": Case(lambda: curve(), "curves degeneracies", lambda drawn: (drawn.curves[0].get_ydata(), SIDE**2)),
+    "connecting orbit": Case(
+        lambda: loop(), "lines equilibria", lambda drawn: (drawn.lines[0].get_xydata(), loop().states)
+    ),
+    "curve of orbits": Case(
+        lambda: loops(), "curves degeneracies", lambda drawn: (drawn.curves[0].get_ydata(), SIDE**2)
+    ),
     "map of numbers": Case(
-        StabilityMap(SIDE, SIDE[:3], np.ones((3, 9)), np.ones((3, 9)), np.zeros((3, 9)), ("a", "b")),
+        lambda: StabilityMap(SIDE, SIDE[:3], np.ones((3, 9)), np.ones((3, 9)), np.zeros((3, 9)), ("a", "b")),
         "image",
         lambda drawn: (drawn.image[0].get_array().shape, (3, 9, 3)),
     ),
     "basins": Case(
-        basins(), "image boundaries attractors", lambda drawn: (drawn.attractors[0].get_xydata(), [[0.5, -0.25]])
+        lambda: basins(),
+        "image boundaries attractors",
+        lambda drawn: (drawn.attractors[0].get_xydata(), [[0.5, -0.25]]),
     ),
     "fractions": Case(
-        FractionCurves(SIDE, np.arange(1), SIDE[:, None] ** 2, 0 * SIDE[:, None], SIDE[:, None], ({},) * 9),
+        lambda: FractionCurves(SIDE, np.arange(1), SIDE[:, None] ** 2, 0 * SIDE[:, None], SIDE[:, None], ({},) * 9),
         "bands lines",
         lambda drawn: (drawn.lines[0].get_ydata(), SIDE**2),
     ),
     "section": Case(
-        Section(TURN, CYCLE * SIDE[0], np.ones(65), 0.01, True),
+        lambda: Section(TURN, CYCLE * SIDE[0], np.ones(65), 0.01, True),
         "points",
         lambda drawn: (drawn.points[0].get_xydata(), -CYCLE),
     ),
     "orbit diagram": Case(
-        OrbitDiagram(SIDE, np.stack([SIDE, -SIDE], axis=1)),
+        lambda: OrbitDiagram(SIDE, np.stack([SIDE, -SIDE], axis=1)),
         "points",
         lambda drawn: (drawn.points[0].get_ydata()[:2], [-1.0, 1.0]),
     ),
     "exponents": Case(
-        LyapunovSpectrum(np.array([1.0, -9.0]), np.full(2, 0.1), TURN, np.stack([TURN, -TURN], axis=1), True, ""),
+        lambda: LyapunovSpectrum(
+            np.array([1.0, -9.0]), np.full(2, 0.1), TURN, np.stack([TURN, -TURN], axis=1), True, ""
+        ),
         "zero lines bands",
         lambda drawn: (drawn.lines[1].get_ydata(), -TURN),
     ),
     "periodic orbit": Case(
-        PeriodicOrbit(np.zeros(2), 6.0, np.zeros((1, 2)), np.array([0.5 + 0.25j]), 0.0, 0.0, "stable"),
+        lambda: PeriodicOrbit(np.zeros(2), 6.0, np.zeros((1, 2)), np.array([0.5 + 0.25j]), 0.0, 0.0, "stable"),
         "circle multipliers",
         lambda drawn: (drawn.multipliers[0].get_xydata(), [[0.5, 0.25]]),
     ),
-    "run": Case(run(), "lines errors", lambda drawn: (drawn.lines[1].get_ydata(), CYCLE[:, 1])),
+    "run": Case(lambda: run(), "lines errors", lambda drawn: (drawn.lines[1].get_ydata(), CYCLE[:, 1])),
     "prototypes": Case(
-        run(np.stack([CYCLE, -CYCLE], axis=1), PrototypeFlow([[0.0, 1.0], [1.0, 0.0]], 1.0)),
+        lambda: run(np.stack([CYCLE, -CYCLE], axis=1), PrototypeFlow([[0.0, 1.0], [1.0, 0.0]], 1.0)),
         "embeddings start end lines",
         lambda drawn: (drawn.lines[1].get_xydata(), -CYCLE),
     ),
     "hybrid run": Case(
-        bouncing(), "lines errors jumps", lambda drawn: (drawn.jumps[0].get_ydata(), [CYCLE[-1, 0], -CYCLE[0, 0]])
+        lambda: bouncing(),
+        "lines errors jumps",
+        lambda drawn: (drawn.jumps[0].get_ydata(), [CYCLE[-1, 0], -CYCLE[0, 0]]),
     ),
     "growing heads": Case(
-        heads(), "lines least", lambda drawn: (drawn.lines[0].get_xydata(), [[0.0, 1.0], [1.0, 0.5]])
+        lambda: heads(), "lines least", lambda drawn: (drawn.lines[0].get_xydata(), [[0.0, 1.0], [1.0, 0.5]])
     ),
     "convergence": Case(
-        Convergence(np.arange(2.0), np.eye(2), stationary_distributions(np.array([[-1.0, 1.0], [1.0, -1.0]]))),
+        lambda: Convergence(np.arange(2.0), np.eye(2), stationary_distributions(np.array([[-1.0, 1.0], [1.0, -1.0]]))),
         "lines",
         lambda drawn: (drawn.lines[0].get_ydata(), [0.5, 0.5]),
     ),
     "convergence of three states": Case(
-        Convergence(np.arange(3.0), np.eye(3), stationary_distributions(np.ones((3, 3)) - 3 * np.eye(3)), "euler"),
+        lambda: Convergence(
+            np.arange(3.0), np.eye(3), stationary_distributions(np.ones((3, 3)) - 3 * np.eye(3)), "euler"
+        ),
         "lines steps stationary outline",
         lambda drawn: (drawn.stationary[0].get_xydata(), [[0.5, 0.75**0.5 / 3]]),
     ),
     "critical manifold": Case(
-        ManifoldBranch(
+        lambda: ManifoldBranch(
             SIDE,
             SIDE**2,
             SIDE[:, None] + 0j,
@@ -265,12 +283,14 @@ CASES = {
         lambda drawn: (drawn.branches[0].get_segments()[0], np.stack([SIDE**2, SIDE], axis=1)),
     ),
     "density": Case(
-        TokenDensity(EqualAreaGrid(2, 8), np.arange(3.0), np.arange(24.0).reshape(3, 8)),
+        lambda: TokenDensity(EqualAreaGrid(2, 8), np.arange(3.0), np.arange(24.0).reshape(3, 8)),
         "image",
         lambda drawn: (drawn.image[0].get_array(), 8 * np.arange(24.0).reshape(3, 8).T),
     ),
     "ensemble": Case(
-        ensemble(), "members bands medians densities", lambda drawn: (drawn.medians[0].get_ydata(), np.full(5, 14.5))
+        lambda: ensemble(),
+        "members bands medians densities",
+        lambda drawn: (drawn.medians[0].get_ydata(), np.full(5, 14.5)),
     ),
 }
 
@@ -282,7 +302,7 @@ def ax():
 
 @pytest.mark.parametrize("name", CASES)
 def test_artists_are_named_hold_the_numbers_and_can_be_left_out(name, ax):
-    result, parts, data = CASES[name]
+    result, parts, data = CASES[name].result, CASES[name].parts, CASES[name].data
     before = dict(mpl.rcParams)
     smooth: dict[str, Any] = {"smooth": False} if isinstance(result, Trajectory | HybridTrajectory) else {}
     drawn = result.plot(ax, **(smooth | ({"streamlines": FEW} if name == "phase plane" else {})))

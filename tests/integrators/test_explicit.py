@@ -73,6 +73,7 @@ def test_a_solve_takes_as_many_steps_as_that_of_diffrax(name):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow  # the closed form of test_derivatives has these steps, too
 def test_derivatives_forwards_are_those_of_diffrax():
     slope = lambda way: jax.jvp(lambda rate: solved(way, STARTS[0], rate)[0], (2.0,), (1.0,))[1]
     found, expected = slope(by_entry(dfx.Tsit5())), slope(dfx.Tsit5())

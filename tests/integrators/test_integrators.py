@@ -42,7 +42,7 @@ def solutions(flow, ts, x):
     [
         (Scipy(), (0.7,)),
         (Scipy(), (1.0, 0.9, 20.0, 0.3)),
-        (Diffrax(), (1.0, 0.9, 20.0, 0.3)),
+        pytest.param(Diffrax(), (1.0, 0.9, 20.0, 0.3), marks=pytest.mark.slow),  # the contracts compare it with SciPy
         pytest.param(Diffrax(), (0.7,), marks=pytest.mark.slow),  # without a longest step: another program
     ],
     ids=lambda value: "constant" if value == (0.7,) else "sinusoidal" if isinstance(value, tuple) else _names(value),
@@ -192,7 +192,9 @@ def test_a_failure_says_what_stopped_it_and_keeps_what_was_reached(integrator, n
     assert error.value.outcome is outcome
 
 
-@pytest.mark.parametrize("integrator", [Diffrax(max_steps=20), Scipy(max_steps=20)], ids=_names)
+@pytest.mark.parametrize(
+    "integrator", [pytest.param(Diffrax(max_steps=20), marks=pytest.mark.slow), Scipy(max_steps=20)], ids=_names
+)
 def test_too_few_steps_are_named(integrator):
     with pytest.raises(IntegrationError, match="after 20 steps, .*: all allowed steps were used"):
         simulate(WAVE, jnp.array([1.0, 0.0]), [0.0, 100.0], integrator=integrator)
@@ -241,18 +243,19 @@ def test_an_implicit_stage_that_overflows_is_rejected(solver):
     assert float(path.final[0]) == pytest.approx((1 + 2e4) ** -0.5, rel=1e-2)
 
 
-def test_a_run_whose_last_trial_was_rejected_ends_where_it_had_come():
+@pytest.mark.parametrize("count", [pytest.param(9, marks=pytest.mark.slow), 10])
+def test_a_run_whose_last_trial_was_rejected_ends_where_it_had_come(count):
     """The trials after t = .9184 go beyond 1: states are saved up to there."""
-    ts = np.linspace(0.0, 2.0, 201)
-    for count in (9, 10):
-        path = simulate(
-            OVERFLOWING, jnp.ones(1), ts, integrator=Diffrax(rtol=1e-6, atol=1e-8, max_steps=count), throw=False
-        )
-        assert 0.9 < float(path.stats.last_time) < 1
-        np.testing.assert_array_equal(path.ys[:, 0], np.where(ts <= float(path.stats.last_time), 1.0, np.nan))
+    ts, few = np.linspace(0.0, 2.0, 201), Diffrax(rtol=1e-6, atol=1e-8, max_steps=count)
+    path = simulate(OVERFLOWING, jnp.ones(1), ts, integrator=few, throw=False)
+    assert 0.9 < float(path.stats.last_time) < 1
+    np.testing.assert_array_equal(path.ys[:, 0], np.where(ts <= float(path.stats.last_time), 1.0, np.nan))
+    with pytest.raises(IntegrationError, match=f"after {count} steps, .*: all allowed steps were used"):
+        simulate(OVERFLOWING, jnp.ones(1), ts, integrator=few)
 
 
-@pytest.mark.parametrize("solver", [dfx.Kvaerno5(), pytest.param(dfx.Kvaerno3(), marks=pytest.mark.slow)], ids=_names)
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", [dfx.Kvaerno5(), dfx.Kvaerno3()], ids=_names)
 def test_an_implicit_solver_follows_a_slow_manifold(solver):
     flow = FunctionFlow(lambda t, x: (jnp.cos(t) - x) / 1e-5)
     end = simulate(flow, jnp.array([2.0]), [0.0, 1.0], integrator=Diffrax(solver, 1e-6, 1e-8)).final

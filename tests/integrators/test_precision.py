@@ -36,7 +36,12 @@ MORE |= {"ImplicitEuler": Diffrax(dfx.ImplicitEuler(), rtol=1e-3, atol=1e-5), "i
 METHODS = {name: Scipy(name, **LOOSE) for name in ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")}
 
 
-@pytest.mark.parametrize("integrator", [*SOLVERS.values(), Diffrax(RKC2(), **LOOSE)], ids=[*SOLVERS, "RKC2"])
+FEW = [
+    pytest.param(one, marks=[pytest.mark.slow] if name in ("Dopri8", "Bosh3") else []) for name, one in SOLVERS.items()
+]
+
+
+@pytest.mark.parametrize("integrator", [*FEW, Diffrax(RKC2(), **LOOSE)], ids=[*SOLVERS, "RKC2"])
 def test_diffrax_traces_in_float32(integrator):
     """Types are decided in tracing, which raises an error where float32 and float64 meet."""
     found = eqx.filter_eval_shape(lambda x: simulate(FLOW, x, TS, integrator=integrator), single(START))

@@ -28,7 +28,9 @@ AFTER = 5 * (1 - np.exp(-0.1)) * np.exp(-0.9)  # at t = 50
 
 
 @pytest.mark.parametrize(
-    "integrator", [Scipy(), Scipy("Radau", 1e-9, 1e-11), Diffrax(dfx.Dopri5())], ids=["DOP853", "Radau", "diffrax"]
+    "integrator",
+    [Scipy(), Scipy("Radau", 1e-9, 1e-11), pytest.param(Diffrax(dfx.Dopri5()), marks=pytest.mark.slow)],
+    ids=["DOP853", "Radau", "diffrax"],
 )
 def test_a_pulse_is_not_stepped_over(integrator):
     run = simulate(PULSED, [0.0], TS, integrator=integrator)

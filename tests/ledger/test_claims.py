@@ -3,6 +3,8 @@
 A verifier accepts the witness of its claim.
 """
 
+import functools
+
 import jax
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from analysis.ledger.verdict import Verdict
 from analysis.verifiers.pages import file_name
 from dynsim.keys import random_key
 from tests import data_or_skip
-from tests.support.verifiers import FILES, OTHER_WITNESS, run
+from tests.support.verifiers import FILES, OTHER_WITNESS, run_several
 
 pytestmark = pytest.mark.usefixtures("short_draws")
 
@@ -49,6 +51,7 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "consensus/theorem-4.1-barbalat/corrected",
     "consensus/theorem-4.1-dini-sign",
     "consensus/theorem-4.1-domain/corrected",
+    "consensus/theorem-4.1-lyapunov/weak",
     "consensus/theorem-5.1-conull",
     "consensus/theorem-5.1-domain/corrected",
     "consensus/theorem-5.1-domain/two-tokens",
@@ -72,6 +75,7 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "growing/corollary-15/first-head",
     "growing/corollary-15/moduli",
     "growing/corollary-16/corrected",
+    "growing/corollary-2/algorithm",
     "growing/corollary-2/corrected",
     "growing/corollary-4",
     "growing/corollary-5/corrected",
@@ -103,6 +107,7 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "growing/lemma-18",
     "growing/lemma-19",
     "growing/lemma-19/corrected",
+    "growing/lemma-20/corrected",
     "growing/lemma-24/corrected",
     "growing/lemma-25/generic",
     "growing/lemma-26/hierarchy",
@@ -112,11 +117,14 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "growing/proposition-1/corrected",
     "growing/theorem-10",
     "growing/theorem-3-assignments",
+    "growing/theorem-3-discriminant",
     "growing/theorem-3-divergence/corrected",
     "growing/theorem-3-hitting-time/corrected",
     "growing/theorem-5",
     "growing/theorem-5/corrected",
     "growing/theorem-5/release",
+    "growing/theorem-6-ii/corrected",
+    "growing/theorem-6-iii/corrected",
     "growing/theorem-6-iv",
     "growing/theorem-6-iv/discrete",
     "growing/theorem-7",
@@ -229,7 +237,9 @@ SIMULATE_LONG = (  # or are dear in another way; `make test-all` has them
     "prototypes/proposition-3-iff/corrected",
     "prototypes/proposition-3-proof/corrected",
     "prototypes/proposition-3-sufficient/across-symmetries",
+    "prototypes/proposition-4-centroid/corrected",
     "prototypes/proposition-4-utilisation",
+    "prototypes/proposition-5-decomposition/corrected",
     "prototypes/remark-2/corrected",
     "prototypes/remark-2/full",
     "prototypes/remark-3-formula/largest",
@@ -290,6 +300,11 @@ def _long(claim):
     return claim.id in SIMULATE_LONG + RUN_EXPERIMENTS
 
 
+@functools.cache
+def _checked(claim, trials):
+    return check(claim, num_trials=trials if claim.trial else None)
+
+
 def _tried():
     """Yield each claim with a number of trials: one, and two, often of another shape that is compiled anew, if slow."""
     for claim in claims():
@@ -300,10 +315,10 @@ def _tried():
 
 
 @pytest.mark.parametrize(("claim", "trials"), list(_tried()))
-def test_a_claim_is_decided_and_its_control_is_refuted(claim, trials, tmp_path):
+def test_a_claim_is_decided_and_its_control_is_refuted(claim, trials):
     if claim.id in NEED_DATA:
         data_or_skip()
-    found = check(claim, num_trials=trials if claim.trial else None)
+    found = _checked(claim, trials)
     assert not found.broken
     undecided = () if claim.decided_by else (Verdict.VACUOUS, Verdict.INCONCLUSIVE)
     assert found.verdict not in undecided, found.doubt
@@ -311,12 +326,20 @@ def test_a_claim_is_decided_and_its_control_is_refuted(claim, trials, tmp_path):
         assert found.control is Verdict.REFUTED
     elif claim.ruling is None:
         assert "no control:" in claim.note
-    if claim.id not in OTHER_WITNESS and file_name(claim.id) in FILES:
-        witness = tmp_path / "witness.json"
-        witness.write_text(counterexample(found))
-        read = run(file_name(claim.id), str(witness))
-        assert (read.returncode, read.stderr) == (0, ""), read.stdout + read.stderr
-        assert read.stdout.splitlines()[-1] == f"{claim.id} is refuted"
+
+
+@pytest.mark.parametrize(("claim_is_long", "trials"), [(False, 1), pytest.param(True, 2, marks=pytest.mark.slow)])
+def test_verifiers_accept_the_witnesses_of_their_claims(claim_is_long, trials, tmp_path):
+    with_witness = [one for one in claims() if one.id not in OTHER_WITNESS and file_name(one.id) in FILES]
+    chosen = [one for one in with_witness if _long(one) == claim_is_long]
+    files = [tmp_path / f"{number}.json" for number in range(len(chosen))]
+    for claim, file in zip(chosen, files, strict=True):
+        if claim.id in NEED_DATA:
+            data_or_skip()
+        file.write_text(counterexample(_checked(claim, min(trials, claim.num_trials))))
+    read = run_several([[file_name(claim.id), str(file)] for claim, file in zip(chosen, files, strict=True)])
+    for claim, (status, said) in zip(chosen, read, strict=True):
+        assert (status, said.splitlines()[-1]) == (0, f"{claim.id} is refuted"), said
 
 
 def test_every_claim_states_itself_and_belongs_to_its_paper():

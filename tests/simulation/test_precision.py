@@ -49,7 +49,11 @@ def test_a_reset_in_float64_does_not_change_the_precision():
     assert types_of([path.ys for path in run.phases]) == {"float32"}
 
 
-@pytest.mark.parametrize("integrator", [LOOSE, Diffrax(rtol=1e-5, atol=1e-7)], ids=["Scipy", "Diffrax"])
+@pytest.mark.parametrize(
+    "integrator",
+    [LOOSE, pytest.param(Diffrax(rtol=1e-5, atol=1e-7), marks=pytest.mark.slow)],
+    ids=["Scipy", "Diffrax"],
+)
 def test_a_float32_trajectory_slides(integrator):
     """Dry friction holds the mass where the spring is weaker."""
     rhs = lambda t, x, c: jnp.stack([x[1], -x[0] - c * jnp.sign(x[1])])

@@ -64,7 +64,7 @@ def _classes(base):
 def test_what_is_no_state_is_named_in_a_sentence(method):
     """Without the checks of types in tests, which refuse most of it before."""
     make, names = (flow_and_start, FLOWS) if method == "velocity" else (map_and_start, MAPS)
-    for system in (make(name)[0] for name in names):
+    for system in {type(made): made for made in (make(name)[0] for name in names)}.values():
         owner = next(vars(one)[method] for one in type(system).__mro__ if method in vars(one))
         called = _explained(inspect.unwrap(owner))
         for state in (None, {"x": 1.0}, [[1.0, "a"]], np.ones(0)):

@@ -123,6 +123,7 @@ def test_a_map_of_it():
     np.testing.assert_allclose(path.final, [1.0, 0.0], atol=1e-9)
 
 
+@pytest.mark.slow  # the folder tests/dynamics has equilibria and limits of functions
 def test_equilibria_and_limits():
     found = equilibria(WELLS, random_starts(WELLS, random_key(0, "wells"), (2,), 32))
     assert [(e.kind, round(float(e.state[0]), 9)) for e in found if e.kind == "saddle"] == [("saddle", 0.0)]
@@ -180,6 +181,7 @@ def twin_hills(t, x):
     return -twin_wells(t, x)
 
 
+@pytest.mark.slow  # tests/ledger/test_own_claims.py checks claims of files
 def test_a_claim_about_it():
     def trial(key, integrator, flow):
         x0 = random_starts(WELLS, key, (2,), 1)[0]

@@ -70,6 +70,7 @@ def test_folds_that_tolerances_would_hide_are_found():
         continue_equilibria(Parameter(flow, where(flow, "mu"), -1.0, 1.0), [-1.3], steps=Steps(first=3e6))
 
 
+@pytest.mark.slow  # tests of periodic orbits look at sizes, too
 def test_the_period_and_the_multiplier_of_an_orbit_are_those_of_the_flow():
     flow = RescaledFlow(VanDerPol(mu=1.0), state=[0.01, 100.0], time=0.5)
     orbit = periodic_orbit(flow, flow.rescaled(jnp.asarray([2.0, 0.0])), 13.4)

@@ -50,7 +50,12 @@ def looked_at(flow, form, t, random):
     return flow.vector_field(t, form.tokens(M)), form.tokens(v), v, again, start
 
 
-@pytest.mark.parametrize("name", FLOWS)
+SOME = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in ("modulated, causal", "resampled") else []) for name in FLOWS
+]
+
+
+@pytest.mark.parametrize("name", SOME)
 def test_the_field_is_that_of_the_tokens(name):
     flow, x = flow_and_start(name)
     form, random = SpanForm(flow, x), np.asarray(jax.random.normal(random_key(1, name), (N, N)))
