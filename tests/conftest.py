@@ -1,9 +1,9 @@
 """Strictness: no silent broadcasting or promotion, and a warning is an error (pyproject.toml).
 
 Programs are compiled as users compile them, by one thread, unless `XLA_FLAGS` says otherwise. `make test` sets it for
-all files but those that the Makefile lists as `OPTIMISED`: a file each of spaces, simulations, tokens, a symplectic
-integrator, Lyapunov exponents and equilibria. The others compile without optimisation, in half of the time, to slower
-code, and `make test-all` runs them optimised. Programs of tests run for milliseconds, so compiling them takes most of
+all files but those that the Makefile lists as `OPTIMISED`: a file each of spaces, simulations, a symplectic integrator,
+Lyapunov exponents and equilibria. The others compile without optimisation, in half of the time, to slower code, and
+`make test-all` runs them optimised. Programs of tests run for milliseconds, so compiling them takes most of
 the time: in CPU seconds, 14.9 with optimisation and 8.4 without for simulations, 12.8 and 7.9 for a file of claims. All
 files would take longer than the 900 CPU seconds that `make test` may.
 
@@ -27,6 +27,7 @@ from dynsim._core import settings as _settings  # noqa: E402, F401
 from tests.support.annotations import check_anew  # noqa: E402
 from tests.support.draws import first_of_one_draw  # noqa: E402
 
+gc.disable()  # while modules are imported, whose objects stay; they are never looked at
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
 
 SHARING = 32  # files of tests that share programs, in 3 GB; with the programs of all files a process would hold 6 GB
@@ -77,6 +78,12 @@ def pytest_collection_modifyitems(items):
     files = {item.path for item in items}
     last = {path for path in files if _replaces_code(path)}
     items.sort(key=lambda item: item.path in last)
+
+
+def pytest_collection_finish():
+    """Look for garbage from here on, but not among the modules."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="module")
