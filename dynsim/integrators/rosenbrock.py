@@ -13,7 +13,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 DIRECT = 12
-"""Most unknowns whose linear equations are solved entry by entry, for many members at once; more are left to LAPACK."""
+"""Most unknowns in lanes, and of a matrix that is inverted; with more, LAPACK is faster and more accurate."""
+
+
+Solver = Callable[[Array], Array]
+"""Solves linear equations for a right-hand side (d, ...)."""
 
 
 def _lower(*rows: list[float]) -> np.ndarray:
@@ -84,7 +88,13 @@ RODAS5P = RosenbrockTableau(
 
 
 def stages(
-    tableau: RosenbrockTableau, field: Callable[[Any, Array], Array], t: Any, end: Any, y: Array, f: Array
+    tableau: RosenbrockTableau,
+    field: Callable[[Any, Array], Array],
+    t: Any,
+    end: Any,
+    y: Array,
+    f: Array,
+    solver: Callable[[Array], Solver],
 ) -> tuple[list[Array], Array, Array]:
     """Compute the stages of a step, the state at its end, and the error estimate.
 
@@ -97,20 +107,23 @@ def stages(
         end: its end.
         y: the state at the beginning, shape (d, ...).
         f: the field there.
+        solver: makes a function that solves linear equations from their matrix, shape (d, d, ...).
     """
     kind, h = y.dtype.type, end - t
-    inverse, rate = _derivatives(tableau, field, t, h, y)
+    solved, rate = _derivatives(tableau, field, t, h, y, solver)
     ks: list[Array] = []
     u = y
     for a, c, share, weight in zip(tableau.a, tableau.c, tableau.times, tableau.rates, strict=True):
         u = y + _combined(a, ks) if ks else y
         right = field(end if share == 1 else t + kind(share) * h, u) if ks else f
         right = right + _combined(c, ks) / h if ks else right
-        ks.append(inverse(right + kind(weight) * h * rate if weight else right))
+        ks.append(solved(right + kind(weight) * h * rate if weight else right))
     return ks, u + ks[-1], ks[-1]
 
 
-def _derivatives(tableau: RosenbrockTableau, field: Any, t: Any, h: Any, y: Array) -> tuple[Any, Array]:
+def _derivatives(
+    tableau: RosenbrockTableau, field: Any, t: Any, h: Any, y: Array, solver: Callable[[Array], Solver]
+) -> tuple[Solver, Array]:
     """The solution of equations with the matrix 1/(gamma h) - J, as a function, and the derivative by time."""
     d, members = y.shape[0], y.shape[1:]
     units = np.eye(d, dtype=y.dtype).reshape(d, d, *(1 for _ in members))
@@ -118,18 +131,28 @@ def _derivatives(tableau: RosenbrockTableau, field: Any, t: Any, h: Any, y: Arra
     columns = jax.vmap(along)(units)  # of the Jacobian, (d, d, ...)
     rate = jax.jvp(lambda t: field(t, y), (t,), (jnp.ones_like(t),))[1]
     scale = 1 / (y.dtype.type(tableau.gamma) * h)
-    if members or d <= DIRECT:
-        return _eliminated([[units[k, i] * scale - columns[k, i] for k in range(d)] for i in range(d)]), rate
-    factors = jax.scipy.linalg.lu_factor(units * scale - columns.T)
-    return lambda b: jax.scipy.linalg.lu_solve(factors, b), rate
+    return solver(units * scale - jnp.swapaxes(columns, 0, 1)), rate
 
 
-def _eliminated(rows: list[list[Array]]) -> Callable[[Array], Array]:
-    """Solve linear equations by Gauss's elimination with partial pivoting, for matrices of all members at once.
+def by_lapack(a: Array) -> Solver:
+    """Solve with a matrix of many unknowns."""
+    factors = jax.scipy.linalg.lu_factor(a)
+    return lambda b: jax.scipy.linalg.lu_solve(factors, b)
+
+
+def by_inverse(a: Array) -> Solver:
+    """Solve with the matrices of many members; few operations on whole arrays, of which XLA compiles few."""
+    known = inverse(a)
+    return lambda b: jnp.sum(known * b[None], axis=1)
+
+
+def by_elimination(a: Array) -> Solver:
+    """Solve with one matrix by Gauss's elimination with partial pivoting, in few scalar operations, for kernels.
 
     The largest entry of a column comes up by exchanges with one row after the other, which need no index.
     """
-    d, exchanged, factors = len(rows), {}, {}
+    d, exchanged, factors = len(a), {}, {}
+    rows = [list(row) for row in a]
     for k in range(d):
         for i in range(k + 1, d):
             larger = jnp.abs(rows[i][k]) > jnp.abs(rows[k][k])
@@ -157,6 +180,29 @@ def _eliminated(rows: list[list[Array]]) -> Callable[[Array], Array]:
         return jnp.stack(x)
 
     return solved
+
+
+def inverse(a: Array) -> Array:
+    """Invert the matrices (d, d, ...) of all members by elimination with partial pivoting, in few whole operations."""
+    d, places = len(a), np.arange(len(a)).reshape(-1, *(1 for _ in a.shape[2:]))
+    chosen = []
+    for k in range(d):
+        sizes = jnp.abs(a[k:, k])
+        largest = jnp.min(jnp.where(sizes == jnp.max(sizes, axis=0), places[: d - k], d - 1 - k), axis=0) + k
+        chosen.append(places == largest)
+        pivot = jnp.sum(jnp.where(chosen[k][k:, None], a[k:], 0), axis=0)
+        a = jnp.where(chosen[k][:, None], a[k], a)
+        column = jnp.where(places == k, -1, a[:, k])
+        row = pivot / pivot[k]
+        row = jnp.where(places == k, 1 / pivot[k], row)
+        a = jnp.where((places == k)[:, None], 0, a)
+        a = jnp.where((places == k)[None], 0, a)
+        a = a - column[:, None] * row[None]
+    for k in reversed(range(d)):
+        other = jnp.sum(jnp.where(chosen[k][None, k:], a[:, k:], 0), axis=1)
+        a = jnp.where(chosen[k][None], a[:, k : k + 1], a)
+        a = jnp.where((places == k)[None], other[:, None], a)
+    return a
 
 
 def _combined(row: np.ndarray, ks: list[Array]) -> Array:
@@ -235,7 +281,7 @@ class Rodas5P(dfx.AbstractAdaptiveSolver):
         y, restored = ravel_pytree(y0)
         field = lambda t, y: ravel_pytree(terms.vf(t, restored(y), args))[0]
         f = jax.lax.cond(made_jump, lambda: field(t0, y), lambda: ravel_pytree(solver_state)[0])
-        ks, y1, error = stages(self.tableau, field, t0, t1, y, f)
+        ks, y1, error = stages(self.tableau, field, t0, t1, y, f, by_inverse if y.size <= DIRECT else by_lapack)
         after = restored(y1)
         path = {"y0": y0, "y1": after, "k": jax.vmap(restored)(jnp.stack(ks))}
         return after, restored(error), path, terms.vf(t1, after, args), dfx.RESULTS.successful

@@ -19,7 +19,7 @@ from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.orbit_diagrams import orbit_diagram
 from analysis.dynamics.portraits.plane import phase_plane
 from dynsim._core import placement
-from dynsim.cli.sweep.measures import RunMeasures
+from dynsim.cli.sweep.measures import Run, RunMeasures
 from dynsim.integrators import Diffrax, InSpan, Rodas5P, Scipy
 from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
@@ -45,7 +45,7 @@ pytestmark = [
     pytest.mark.skipif(jax.default_backend() != "gpu", reason="JAX's default device is no GPU"),
 ]
 
-RUN = (20.0, 101, 1e-9, None, None)  # end, frames and tolerances of a sweep
+RUN = Run(0.0, 20.0, 101, 1e-9, None, None, reduced=False)
 LIMIT = 120  # seconds after which a command is stopped
 
 

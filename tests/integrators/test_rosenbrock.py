@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynsim.integrators import Diffrax, Event, Rodas5P, stiff
-from dynsim.integrators.rosenbrock import RODAS5P, RodasPath, _eliminated, stages
+from dynsim.integrators.rosenbrock import RODAS5P, RodasPath, by_elimination, by_inverse, by_lapack, stages
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.systems.base import FunctionFlow
@@ -40,7 +40,7 @@ def test_the_order_is_five_and_that_of_the_dense_output_four():
 
     def errors(h):
         t, y = jnp.asarray(0.3), exact(0.3)
-        ks, y1, error = stages(RODAS5P, field, t, t + h, y, field(t, y))
+        ks, y1, error = stages(RODAS5P, field, t, t + h, y, field(t, y), by_lapack)
         inside = RodasPath(t0=t, t1=t + h, y0=y, y1=y1, k=jnp.stack(ks)).evaluate(t + 0.4 * h)
         gaps = y1 - exact(t + h), inside - exact(t + 0.4 * h), error
         return jnp.stack([jnp.max(jnp.abs(gap)) for gap in gaps])
@@ -52,14 +52,17 @@ def test_the_order_is_five_and_that_of_the_dense_output_four():
     np.testing.assert_array_equal([ends.evaluate(jnp.asarray(t)) for t in (0.0, 2.0)], [[1, 1], [0, 0]])
 
 
-def test_linear_equations_are_solved_with_exchanges():
+def test_linear_equations_are_solved_with_exchanges_of_rows():
     rng = np.random.default_rng(0)
-    matrices = np.concatenate([rng.normal(size=(6, 4, 4)), np.eye(4)[None, [1, 2, 3, 0]]])
-    b = rng.normal(size=(7, 4))
-    found = jax.jit(lambda m, b: _eliminated([[m[i, k] for k in range(4)] for i in range(4)])(b))
-    np.testing.assert_allclose(
-        found(jnp.moveaxis(matrices, 0, -1), b.T).T, np.linalg.solve(matrices, b[..., None])[..., 0], rtol=1e-9
-    )
+    matrices = np.concatenate([rng.normal(size=(6, 4, 4)), np.eye(4)[None, [1, 2, 3, 0]], np.eye(4)[None, ::-1] / 3])
+    right = rng.normal(size=(8, 4))
+    exact = np.linalg.solve(matrices, right[..., None])[..., 0]
+    with jax.numpy_rank_promotion("allow"):
+        together = jax.jit(lambda a, b: by_inverse(a)(b))(jnp.moveaxis(matrices, 0, -1), right.T).T
+    np.testing.assert_allclose(together, exact, rtol=1e-9, atol=1e-12)
+    for solver in (by_elimination, by_lapack):
+        alone = jax.jit(jax.vmap(lambda a, b, solver=solver: solver(a)(b)))(matrices, right)
+        np.testing.assert_allclose(alone, exact, rtol=1e-9, atol=1e-12)
 
 
 def test_stiff_members_are_what_radau_gives():
@@ -82,12 +85,16 @@ def test_robertsons_reaction_over_ten_decades():
 
 
 def test_one_member_takes_the_steps_of_diffrax():
-    """Also a state of several arrays, and an event; lanes and diffrax share the method and its control."""
     solver = Diffrax(Rodas5P(), rtol=1e-6, atol=1e-8)
-    lanes = ensemble(VAN_DER_POL[2], STARTS[:1], SLOW, state, integrator=solver)
-    alone = simulate(VAN_DER_POL[2], STARTS[0], SLOW, integrator=solver)
-    np.testing.assert_allclose(lanes.values[0], alone.ys, rtol=1e-6)
-    assert abs(int(lanes.stats.num_steps[0]) - int(alone.stats.num_steps)) <= 3
+    lanes = ensemble(VAN_DER_POL, STARTS, SLOW, state, integrator=solver)
+    alone = simulate(VAN_DER_POL[2], STARTS[2], SLOW, integrator=solver)
+    np.testing.assert_allclose(lanes.values[2], alone.ys, rtol=1e-6)
+    assert abs(int(lanes.stats.num_steps[2]) - int(alone.stats.num_steps)) <= 3
+
+
+@pytest.mark.slow
+def test_events_and_states_of_several_arrays():
+    solver = Diffrax(Rodas5P(), rtol=1e-6, atol=1e-8)
     falls = Event(lambda t, x: x[0], direction=-1)
     end = simulate_until(VAN_DER_POL[2], STARTS[0], SLOW, [falls], integrator=solver).path.ts[-1]
     ended = ensemble(VAN_DER_POL[2], STARTS[:1], SLOW, state, integrator=solver, events=[falls])

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dynsim.integrators.rosenbrock import Rodas5P, stages
+from dynsim.integrators.rosenbrock import Rodas5P, by_elimination, by_inverse, stages
 
 MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # diffrax's bounds on the factor between a step and the next
@@ -160,7 +160,7 @@ def _trial(solver: Any, field: Field, lane: Lane) -> tuple[list[Array], Array, A
     tableau: Any = solver.tableau
     t, end, y, f = lane.t, lane.end, lane.y, lane.f
     if isinstance(solver, Rodas5P):
-        ks, y1, error = stages(tableau, field, t, end, y, f)
+        ks, y1, error = stages(tableau, field, t, end, y, f, by_inverse if y.ndim > 1 else by_elimination)
         return ks, y1, error, field(end, y1)
     kind, h = y.dtype.type, end - t
     ks, last, y1 = [h * f], f, y
