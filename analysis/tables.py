@@ -272,7 +272,8 @@ def _simplex_portrait(found: SimplexPortrait) -> Table:
 def _orbit(orbit: PeriodicOrbit) -> Table:
     """List the nodes of a periodic orbit over one period."""
     nodes = flat_states(orbit.nodes)
-    return Table({"t": np.arange(len(nodes)) * orbit.period / len(nodes)} | _flat(_known(orbit.state), nodes))
+    shares = np.arange(len(nodes)) / len(nodes) if orbit.times is None else orbit.times
+    return Table({"t": shares * orbit.period} | _flat(_known(orbit.state), nodes))
 
 
 @_table.register
@@ -457,8 +458,7 @@ def _return_map(found: ReturnMap) -> Table:
 @_table.register
 def _power_spectrum(found: PowerSpectrum) -> Table:
     """List frequencies with power densities."""
-    density = f"{found.unit}^2" if found.unit else ""
-    density += f"{' ' if density else ''}{found.time_unit}"
+    density = " ".join(part for part in (f"{found.unit}^2" if found.unit else "", found.time_unit) if part)
     units = {"frequency": _of_time(found.time_unit)["frequency"], "density": density}
     return Table({"frequency": found.frequencies, "density": found.densities}, units)
 
