@@ -9,6 +9,7 @@ import pytest
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.search import Attractors
 from analysis.dynamics.boundary_values.connecting import ConnectingOrbit
 from analysis.dynamics.boundary_values.curve import Profile
 from analysis.dynamics.boundary_values.problem import BoundarySolution
@@ -19,6 +20,7 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.equilibria.newton import Equilibrium
+from analysis.dynamics.equilibria.search import AllEquilibria
 from analysis.dynamics.linearisation import Spectrum
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
@@ -69,7 +71,7 @@ BASINS = Basins(
     (attractor(1.0, 2.0, 3.0), attractor(2.0, 2.0, 3.0)), (), 1.0, 1, np.ones(2), components=Components(("x",), ("m",)),
 )  # fmt: skip
 SHARES = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
-TIMES = np.arange(3.0)
+TIMES, LABELS = np.arange(3.0), np.full(3, -1)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +146,22 @@ def test_each_number_has_its_row_and_column(result, columns, units):
         else:
             assert found[name] == pytest.approx(np.array(expected, float), rel=1e-14, nan_ok=True), name
     assert {name: unit for name, unit in found.units.items() if "eigenvalue" not in name} == units
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        PLANE._replace(equilibria=(), points=np.empty((0, 2)), cycles=(), cycle_kinds=(), periods=()),
+        HybridTrajectory((), (), Ending.CAPPED), Portrait(np.zeros((1, 2)), NONE, np.empty((0, 2)), (), NONE),
+        RecurrencePlot(TIMES, np.zeros((3, 3), bool), 0.1), ReturnMap(np.empty((0, 2))),
+        Fractions(np.empty(0, int), np.empty(0, int), 0, np.empty(0), np.empty(0), 0.95, {}),
+        Diagram("r", (), (), ()), AllEquilibria((), (), 0, 1, 1, ""),
+        Attractors((), (), LABELS, LABELS, np.zeros(3), 1.0, 1, 1, NONE, np.ones(1)),
+    ],
+    ids=lambda result: type(result).__name__,
+)  # fmt: skip
+def test_a_result_in_which_nothing_was_found_is_a_table_without_rows(result):
+    assert len(table(result)) == 0
 
 
 def test_rows_without_an_attractor_say_so():
