@@ -35,7 +35,8 @@ def field(text, state, t=0.0, **parameters):
         ("mod(-x, 3)", 1.0), ("max(x, y, 1) + min(x, y, 1)", 4.0), ("abs(-x) + sign(-y) + heaviside(0)", 2.0),
         ("ln(exp(x)) + sqrt(x*x) + atan2(0, 1)", 4.0), ("arctan(tan(1)) + cbrt(8) + hypot(3, 4)", 8.0),
         ("sec(0) + sech(0) + power(x, 2) + floor(2.7) + log10(100)", 10.0), ("cos(pi)", -1.0), ("t + x", 3.0),
-        ("not x > 5", 1.0), ("if(x, x > 1, 0) + if(x, x > 1, y > 4)", 2.0), ("-(x - y)*2", 2.0), ("w[2] + w[1]^x", 9.0),
+        ("not x > 5", 1.0), ("if(x, x > 1, 0) + if(x, x > 1, y > 4)", 2.0), ("-(x - y)*2", 2.0),
+        ("(x > 1 & y > 4) + 2*(x > 1 | y > 4) + 4*(x > 1 && y > 1)", 6.0), ("w[2] + w[1]^x", 9.0),
         ("sum(j=1..3, j*x)", 12.0), ("sum(j=1..2, sum(k=1..2, j*k))", 9.0), ("erf(0) + round(0.6)", 1.0),
     ],
 )  # fmt: skip
@@ -121,6 +122,9 @@ def test_greek_letters_and_subscripts_are_spelled_out():
     assert flow.names == ("theta1",)
     assert float(flow.velocity(0.0, jnp.array([np.pi / 2]))[0]) == pytest.approx(1.0)
     assert field("x\u2081' = x\u2081\u207b\u00b9 + \u221a(4)", [2.0]).tolist() == [2.5]
+    assert ds.system("x' = \u03a9 - \u03c9*x", {"Omega": 2.0, "omega": 3.0}).vector_field(
+        0.0, jnp.ones(1)
+    ).tolist() == [-1.0]
 
 
 def test_own_names_come_before_constants_and_time():
@@ -228,6 +232,8 @@ def test_units_of_parameters_are_read_printed_and_drawn():
     a = ds.Parameter(flow, "a", 0.0, 1.0)
     assert (a.label, a.units) == ("a (m/s)", flow.parameter_units)
     assert ds.Parameter(flow, "k", 0.0, 1.0, unit="Hz").units == (("a", "m/s"), ("k", "Hz"))
+    assert ds.system("v'' = a  # [m]\na = 1").units == ("m", "")
+    assert float(ds.system("x' = k; k = 2", k=3.0).parameters["k"]) == 3.0
     noisy = ds.system("x' = -k*x + s*dW1; k = 1; s = 2  # [m]")
     assert noisy.parameter_units == (("s", "m"),)
 
