@@ -7,18 +7,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim.cli import portrait
 from dynsim.cli.basins import edges as edges_of
 from dynsim.cli.building.flow_options import Simulate
+from dynsim.cli.building.systems import Found
+from dynsim.cli.portrait import Portrait
 from dynsim.cli.simulate import densities, multirate
 from dynsim.cli.simulate.growing import summary
 from dynsim.cli.simulate.growing.options import Growing
 from dynsim.cli.simulate.multirate import Multirate
+from dynsim.equations.system import system
 from dynsim.errors import ArgumentError
 from dynsim.integrators.base import Stats
 from dynsim.io.npz import read_arrays
 from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import FunctionFlow
+from dynsim.systems.named import components
 from tests.support.commands import answer, refused
 
 FOLDS = """x' = a + b*x - x^3
@@ -198,3 +203,77 @@ def test_a_network_is_checked_for_leaks_to_earlier_positions_and_continues_its_t
     multirate._continue(Multirate(bytes=2), model, text)
     multirate._continue(Multirate(temperature=6.5, bytes=3), model, text)
     assert capsys.readouterr().out == "Hi\nAAA\n"
+
+
+SPACE = "x' = y; y' = -x; z' = -z  # [mm]"
+
+
+class Plan:
+    """A phase plane that was not computed."""
+
+    velocity = np.zeros((1, 1, 2))
+    forced = True
+
+    def __str__(self):
+        return "the plane"
+
+
+def test_a_slice_is_computed_in_its_components_and_named_by_what_is_held(monkeypatch):
+    seen = {}
+
+    def planned(system, box, **given):
+        seen.update(given, box=box)
+        return Plan()
+
+    monkeypatch.setattr("analysis.dynamics.portraits.plane.phase_plane", planned)
+    monkeypatch.setattr("figures.panels.phase.speed_range", lambda velocity: (0.5, 2.0))
+    options = Portrait(
+        SPACE, plane=("z", "x"), box=(-1.0, 2.0, -3.0, 4.0), through=(1.0, 2.0, 3.0, 4.0), trajectories=4, time=0.5,
+        horizon=7.0, grid=21, rtol=1e-4, atol=1e-9,
+    )  # fmt: skip
+    start = jnp.asarray([1.0, 2.0, 3.0])
+    flow = system(SPACE)
+    found = Found("mine", flow, start)
+    made = portrait.in_plane(options, found, components(flow, start), np.asarray(start), "r = 1", None)
+    starts = seen.pop("trajectories")
+    assert (starts[:2].tolist(), len(starts)) == ([[1.0, 2.0], [3.0, 4.0]], 6)
+    assert np.all((starts[2:] >= [-1, -3]) & (starts[2:] <= [2, 4]))
+    assert seen.pop("at").tolist() == [1.0, 2.0, 3.0]
+    assert seen == {
+        "box": options.box,
+        "axes": (2, 0),
+        "t": 0.5,
+        "horizon": 7.0,
+        "grid": 21,
+        "rtol": 1e-4,
+        "atol": 1e-9,
+    }
+    assert made.speeds == (0.5, 2.0)
+    assert made.said == "the plane; the field is time-dependent and is drawn at t = 0.5"
+    assert made.drawing["title"].startswith("r = 1, ")
+    assert made.drawing["title"].endswith(", t = 0.5")
+    assert "y$ = 2" in made.drawing["title"].split(", ")[1]
+    by_default = found._replace(box=(-9.0, 9.0, 0.0, 1.0, -5.0, 5.0))
+    portrait.in_plane(
+        Portrait(SPACE, plane=("z", "x")), by_default, components(flow, start), np.asarray(start), "", None
+    )
+    assert seen["box"] == (-5.0, 5.0, -9.0, 9.0)
+
+
+def test_frames_of_a_movie_have_a_common_scale_and_all_entries_of_their_legends(monkeypatch):
+    drawn = []
+
+    def frame(names, speeds):
+        def draw(**how):
+            drawn.append(how)
+            return SimpleNamespace(figure=f"figure {names}", names=names)
+
+        return portrait.Computed(draw, "", speeds)
+
+    monkeypatch.setattr("figures.portraits.entries", lambda made: {name: name.upper() for name in made.names})
+    assert portrait.frames([frame("ab", (1.0, 2.0)), frame("ba", (0.5, 1.5))]) == ["figure ab", "figure ba"]
+    assert drawn == [{"speeds": (0.5, 2.0)}] * 2
+    drawn.clear()
+    portrait.frames([frame("ab", (1.0, 2.0)), frame("bc", (0.5, 3.0))])
+    common = {"handles": ["A", "B", "C"], "labels": ["a", "b", "c"]}
+    assert drawn == [{"speeds": (0.5, 3.0)}] * 2 + [{"speeds": (0.5, 3.0), "legend": common}] * 2
