@@ -23,7 +23,7 @@ from dynsim.integrators.lanes import kernel, plain
 from dynsim.integrators.lanes.brackets import untouched
 from dynsim.integrators.lanes.method import DONE, SPENT, Settings, suits
 from dynsim.integrators.lanes.recorded import FlowForm, Recorded, System, form_of, in_type, recorded
-from dynsim.integrators.rosenbrock import DIRECT, Rodas5P
+from dynsim.integrators.lanes.rosenbrock import DIRECT, Rodas5P
 from dynsim.kernels import kernels_on
 from dynsim.programs import Program, ProgramError
 from dynsim.systems.base import AbstractFlow

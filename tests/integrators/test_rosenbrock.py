@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynsim.integrators import Diffrax, Event, Rodas5P, stiff
-from dynsim.integrators.rosenbrock import RODAS5P, RodasPath, by_elimination, by_inverse, by_lapack, stages
+from dynsim.integrators.lanes.rosenbrock import RODAS5P, RodasPath, by_elimination, by_inverse, by_lapack, stages
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.systems.base import FunctionFlow

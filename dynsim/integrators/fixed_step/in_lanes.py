@@ -14,9 +14,9 @@ from dynsim._core.types import State, Time
 from dynsim.integrators.base import Stats, masked
 from dynsim.integrators.in_lanes import Ways, known_form, numbers_of
 from dynsim.integrators.lanes.fixed_steps import (
+    March,
     Marched,
     Rule,
-    Run,
     Schedule,
     described,
     kernel,
@@ -27,8 +27,8 @@ from dynsim.integrators.lanes.fixed_steps import (
 from dynsim.integrators.lanes.recorded import FlowForm, System, form_of
 from dynsim.programs import Program
 
-Ended = Callable[[Any, State, Array, Run], tuple[State, Stats]]
-"""Final state and statistics of a member, from the system, the states at the times, these times, and its `Run`."""
+Ended = Callable[[Any, State, Array, March], tuple[State, Stats]]
+"""Final state and statistics of a member, from the system, the states at the times, these times, and its `March`."""
 
 
 def ways(rule: Rule, system: Any, y0: Any) -> Ways | str:
@@ -93,7 +93,7 @@ def observe(
         final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), final)
         return masked(jax.vmap(fn)(ts, ys), ts, stats), final, stats
 
-    return eqx.filter_vmap(one, in_axes=(axes, 0, 2, Run(1, 0, 0, 0, 0)))(system, y0s, *found)
+    return eqx.filter_vmap(one, in_axes=(axes, 0, 2, March(1, 0, 0, 0, 0)))(system, y0s, *found)
 
 
 def march(ways: Ways, system: Any, axes: Any, y0s: State, schedule: Schedule, keys: Array) -> Marched:

@@ -16,7 +16,7 @@ from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators.base import AbstractIntegrator, Event, Stats, masked, program_form, stacked
 from dynsim.integrators.fixed_step.in_lanes import observe, ways
 from dynsim.integrators.in_lanes import Ways
-from dynsim.integrators.lanes.fixed_steps import Rule, Run, Schedule, Step
+from dynsim.integrators.lanes.fixed_steps import March, Moment, Rule, Schedule
 from dynsim.integrators.lanes.recorded import FlowForm, System
 from dynsim.systems.base import AbstractMap, in_precision_of
 
@@ -25,7 +25,7 @@ from dynsim.systems.base import AbstractMap, in_precision_of
 class MapRule(Rule):
     """A step of a map."""
 
-    def step(self, form: FlowForm, system: System, run: Run, at: Step, key: Any) -> Run:
+    def step(self, form: FlowForm, system: System, run: March, at: Moment, key: Any) -> March:
         """Apply the map."""
         del key
         image = system.flow.image(at.index, form.restored(run.y))
@@ -97,7 +97,7 @@ def _state(k: Any, x: State) -> State:
     return x
 
 
-def _ended(system: AbstractMap, ys: State, ts: Array, run: Run | None = None) -> tuple[State, Stats]:
+def _ended(system: AbstractMap, ys: State, ts: Array, run: March | None = None) -> tuple[State, Stats]:
     """Final state and statistics; a member has failed from the first of `ts` on at which it is not finite."""
     del run
     finite = jnp.stack([jnp.all(jnp.isfinite(y.reshape(len(ts), -1)), axis=1) for y in jax.tree.leaves(ys)])

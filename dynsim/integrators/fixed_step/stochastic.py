@@ -31,7 +31,7 @@ from dynsim.integrators.fixed_step import in_lanes
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
 from dynsim.integrators.fixed_step.maps import Iteration
 from dynsim.integrators.in_lanes import Ways
-from dynsim.integrators.lanes.fixed_steps import Rule, Run, Schedule, Step
+from dynsim.integrators.lanes.fixed_steps import March, Moment, Rule, Schedule
 from dynsim.integrators.lanes.recorded import FlowForm, System
 from dynsim.keys import counts_by_threefry, hashed, normals
 from dynsim.systems.base import AbstractFlow, AbstractMap, in_precision_of
@@ -281,17 +281,17 @@ class NoiseRule(Rule):
     scheme: AbstractStochastic
     words: ClassVar[int] = 2
 
-    def step(self, form: FlowForm, system: System, run: Run, at: Step, key: Array) -> Run:
+    def step(self, form: FlowForm, system: System, run: March, at: Moment, key: Array) -> March:
         """Draw an increment, and take a step with it."""
         x, flow = form.restored(run.y), in_precision_of(run.y, system.flow)
         increment = _drawn(flow.increment_shapes(at.t, x), key, at)
         y = self.scheme.step(flow, at.t, at.end - at.t, x, increment)
         done = _after(flow, _Run(x, *run[1:]), y, at.end)
         flat = jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(done.x)])
-        return Run(flat, done.outcome, done.steps, done.defect, done.time)
+        return March(flat, done.outcome, done.steps, done.defect, done.time)
 
 
-def _drawn(shapes: Any, key: Array, at: Step) -> Any:
+def _drawn(shapes: Any, key: Array, at: Moment) -> Any:
     """The Brownian increment of a step from the two words of a random key."""
     leaves, structure = jax.tree.flatten(shapes)
     zero, own = np.uint32(0), hashed(key, np.uint32(0), at.index.astype(np.uint32))
@@ -299,7 +299,7 @@ def _drawn(shapes: Any, key: Array, at: Step) -> Any:
     return jax.tree.unflatten(structure, [jnp.sqrt(at.end - at.t).astype(z.dtype) * z for z in normal])
 
 
-def _ended(flow: NoisyFlow, ys: State, ts: Array, run: Run) -> tuple[State, Stats]:
+def _ended(flow: NoisyFlow, ys: State, ts: Array, run: March) -> tuple[State, Stats]:
     """The final state and statistics of a member in lanes."""
     del flow, ts
     none = jnp.zeros((), int)

@@ -22,7 +22,7 @@ from dynsim.programs import Program, ProgramError, scalar_program
 from dynsim.programs.c_text import statements, type_name
 
 
-class Run(NamedTuple):
+class March(NamedTuple):
     """A member on its way: the state (d,), its `Outcome` so far, the steps, the largest defect, and the last time."""
 
     y: Any
@@ -32,7 +32,7 @@ class Run(NamedTuple):
     time: Any
 
 
-class Step(NamedTuple):
+class Moment(NamedTuple):
     """Which step is taken: its number, and the times at both ends."""
 
     index: Any
@@ -49,7 +49,7 @@ class Rule(abc.ABC):
     words: ClassVar[int] = 0
 
     @abc.abstractmethod
-    def step(self, form: FlowForm, system: System, run: Run, at: Step, key: Any) -> Run:
+    def step(self, form: FlowForm, system: System, run: March, at: Moment, key: Any) -> March:
         """Take a step from the state of a member."""
 
 
@@ -65,7 +65,7 @@ class Marched(NamedTuple):
     """What lanes return, with members on the last axis: states at the times after the first, (rows, d, members)."""
 
     saved: Array
-    run: Run
+    run: March
 
 
 def marched(
@@ -87,14 +87,14 @@ def marched(
     one = lambda system, run, at, key: rule.step(form, system, run, at, key)
     step = eqx.filter_vmap(one, in_axes=(axes, -1, None, -1), out_axes=-1)
 
-    def interval(carry: tuple[Run, Any], row: tuple[Any, Any, Any]) -> tuple[tuple[Run, Any], Array]:
+    def interval(carry: tuple[March, Any], row: tuple[Any, Any, Any]) -> tuple[tuple[March, Any], Array]:
         run, index = carry
         t0, t1, count = row
         at = lambda j: t0 + j.astype(t0.dtype) / count.astype(t0.dtype) * (t1 - t0)
 
-        def once(j: Any, run: Run) -> Run:
+        def once(j: Any, run: March) -> March:
             end = jnp.where(j + 1 == count, t1, at(j + 1))
-            return step(system, run, Step(index + j, at(j), end), keys)
+            return step(system, run, Moment(index + j, at(j), end), keys)
 
         run = lax.fori_loop(jnp.zeros_like(count), count, once, run)
         return (run, index + count), run.y
@@ -102,14 +102,14 @@ def marched(
     times, counts = schedule.times.astype(form.dtype), schedule.counts
     begun = _begun(form, starts, times[0])
     (run, _), saved = lax.scan(interval, (begun, schedule.first), (times[:-1], times[1:], counts))
-    return Marched(saved[..., :given], Run(*(a[..., :given] for a in run)))
+    return Marched(saved[..., :given], March(*(a[..., :given] for a in run)))
 
 
-def _begun(form: FlowForm, starts: Array, t0: Array) -> Run:
+def _begun(form: FlowForm, starts: Array, t0: Array) -> March:
     members = starts.shape[1]
     whole = lambda value: jnp.full(members, value, int)
     real = lambda value: jnp.broadcast_to(jnp.asarray(value, form.dtype), (members,))
-    return Run(starts, whole(int(Outcome.FINISHED)), whole(0), real(0), real(t0))
+    return March(starts, whole(int(Outcome.FINISHED)), whole(0), real(0), real(t0))
 
 
 def recorded(rule: Rule, form: FlowForm) -> Program:
@@ -134,12 +134,12 @@ def _recorded(rule: Rule, form: FlowForm) -> Program | ProgramError:
         return error
 
 
-def described(rule: Rule, form: FlowForm) -> tuple[Run, Step, Any]:
+def described(rule: Rule, form: FlowForm) -> tuple[March, Moment, Any]:
     """Shapes and types of what a step takes beside the arrays of the system."""
     shaped = jax.ShapeDtypeStruct
     number, whole = shaped((), form.dtype), shaped((), np.dtype(int))
-    run = Run(shaped((form.size,), form.dtype), whole, whole, number, number)
-    return run, Step(whole, number, number), shaped((rule.words,), np.dtype(np.uint32))
+    run = March(shaped((form.size,), form.dtype), whole, whole, number, number)
+    return run, Moment(whole, number, number), shaped((rule.words,), np.dtype(np.uint32))
 
 
 _kernels: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
@@ -162,7 +162,7 @@ def kernel(program: Program, form: FlowForm, own: tuple[bool, ...]) -> Any:
 def text(program: Program, form: FlowForm, own: tuple[bool, ...]) -> str:
     """Write the C++ text of the kernel; sizes are arguments, so that it does not depend on the number of members."""
     real, d = type_name(form.dtype), form.size
-    words = program.shapes[8][0]  # after the five arrays of a `Run` and the three of a `Step`
+    words = program.shapes[8][0]  # after the five arrays of a `March` and the three of a `Moment`
     run = [*(f"y{k}" for k in range(d)), "outcome", "taken", "defect", "time"]
     keys, numbers = [f"w{k}" for k in range(words)], [f"p{k}" for k in range(len(own))]
     types = program.types[len(run) + 3 + words :]
@@ -214,4 +214,4 @@ def marched_by_kernel(
         schedule.counts.astype(int), words, sizes,
         results=results, grid=(math.ceil(members / kernels.THREADS),), block=(kernels.THREADS,),
     )  # fmt: skip
-    return Marched(saved, Run(final[:d], told[0], told[1], final[d], final[d + 1]))
+    return Marched(saved, March(final[:d], told[0], told[1], final[d], final[d + 1]))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from dynsim.integrators.rosenbrock import Rodas5P, by_elimination, by_inverse, stages
+from dynsim.integrators.lanes.rosenbrock import Rodas5P, by_elimination, by_inverse, stages
 
 MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # diffrax's bounds on the factor between a step and the next

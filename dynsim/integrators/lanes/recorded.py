@@ -13,7 +13,7 @@ import numpy as np
 
 from dynsim.integrators.lanes.brackets import Bracket, sampled
 from dynsim.integrators.lanes.method import Lane, Settings, TrialStep, Walls, begun, stepped, within
-from dynsim.integrators.rosenbrock import Rodas5P
+from dynsim.integrators.lanes.rosenbrock import Rodas5P
 from dynsim.programs import Program, ProgramError, scalar_program
 
 LIMIT = 6000
