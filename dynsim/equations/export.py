@@ -57,7 +57,8 @@ XPP = {
     **RATIOS, "if": "if({0})then({1})else({2})", "heaviside": "heav({0})", "floor": "flr({0})", "log": "ln({0})",
     "ceil": "(-flr(-({0})))", "hypot": "sqrt(({0})^2+({1})^2)", "cbrt": "(sign({0})*abs({0})^(1/3))",
     "log2": "(ln({0})/ln(2))",
-    "round": "if(abs(({0})-flr({0})-0.5)>0)then(flr(({0})+0.5))else(2*flr(({0})/2+0.5))", "two": "min and max take two arguments",
+    "round": "if(abs(({0})-flr({0})-0.5)>0)then(flr(({0})+0.5))else(2*flr(({0})/2+0.5))",
+    "two": "min and max take two arguments",
 }  # fmt: skip
 LATEX = {
     **{name: rf"\{name}\left({{0}}\right)" for name in (
