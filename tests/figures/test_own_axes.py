@@ -58,6 +58,7 @@ from figures import plot
 from figures.panels.exponents import groups
 from figures.panels.labels import at_rest, size_label
 from figures.panels.phase import DARK
+from figures.trajectories import in_period, pieces
 from tests.support.figure_layout import overlapping
 
 SIDE = np.linspace(-1.0, 1.0, 9)
@@ -481,3 +482,15 @@ def test_tokens_in_the_plane_are_drawn_as_paths_with_their_ends():
     assert [line.get_xydata().tolist() for line in drawn.lines] == [CYCLE.tolist(), (-CYCLE).tolist()]
     assert drawn.start[0].get_xydata().tolist() == tokens[0].tolist()
     assert drawn.axes[0].get_aspect() == 1.0
+
+
+def test_angles_are_reduced_to_a_period_and_lines_broken_where_they_jump():
+    flow = FunctionFlow(lambda t, x: x, names=("theta", "w"), periods={"theta": 2 * np.pi})
+    path = run(np.array([[3.0, 0.0], [3.5, 1.0], [5.0, 3.0]]), flow)
+    found = in_period(pieces(path, smooth=False), path)
+    turn = 2 * np.pi
+    np.testing.assert_allclose(found.ts[0], [0.0, 0.25, 0.5, 1.0])
+    np.testing.assert_allclose(found.ys[0], [[3.0, 0.0], [np.nan, 0.5], [3.5 - turn, 1.0], [5.0 - turn, 3.0]])
+    times, states = pieces(hybrid := HybridTrajectory((path, path), (), Ending.FINISHED), smooth=False).joined
+    assert np.isnan(times).tolist() == np.isnan(states[:, 0]).tolist() == [False] * 3 + [True] + [False] * 3
+    assert len(in_period(pieces(hybrid, smooth=False), hybrid).ts) == 2
