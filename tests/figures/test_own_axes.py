@@ -27,7 +27,7 @@ from analysis.dynamics.equilibria.crossings import Completeness
 from analysis.dynamics.equilibria.newton import Equilibrium
 from analysis.dynamics.linearisation import Spectrum
 from analysis.dynamics.lyapunov import LyapunovSpectrum
-from analysis.dynamics.orbit_diagrams import OrbitDiagram
+from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
@@ -494,3 +494,17 @@ def test_angles_are_reduced_to_a_period_and_lines_broken_where_they_jump():
     times, states = pieces(hybrid := HybridTrajectory((path, path), (), Ending.FINISHED), smooth=False).joined
     assert np.isnan(times).tolist() == np.isnan(states[:, 0]).tolist() == [False] * 3 + [True] + [False] * 3
     assert len(in_period(pieces(hybrid, smooth=False), hybrid).ts) == 2
+
+
+@pytest.mark.parametrize(("until", "shares"), [(0.25, (0.5, 0.0)), (0.5, (1.0, 0.0)), (0.75, (1.0, 0.5))])
+def test_the_way_back_of_a_hysteresis_is_drawn_after_the_way_there(monkeypatch, ax, until, shares):
+    seen = []
+    monkeypatch.setattr(
+        "figures.panels.maps.orbit_diagram", lambda ax, r, x, **given: seen.append((r, x, given["until"]))
+    )
+    up = OrbitDiagram(np.array([1.0, 2.0]), np.array([[5.0], [6.0]]), "r")
+    down = OrbitDiagram(np.array([1.0, 2.0]), np.array([[7.0], [8.0]]), "r")
+    HysteresisDiagram(up, down).plot(ax, until=until)
+    assert tuple(share for *_, share in seen) == shares
+    assert [r.tolist() for r, *_ in seen] == [[1.0, 2.0], [2.0, 1.0]]
+    assert [x.ravel().tolist() for _, x, _ in seen] == [[5.0, 6.0], [8.0, 7.0]]
