@@ -34,6 +34,8 @@ from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.line import LinePortrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from analysis.dynamics.portraits.simplex import SimplexPortrait
+from analysis.dynamics.series.power_spectra import PowerSpectrum
+from analysis.dynamics.series.return_maps import ReturnMap
 from analysis.fast_slow.critical_manifold import ManifoldBranch
 from analysis.fast_slow.folds import LossOfHyperbolicity
 from analysis.tokens.densities import EqualAreaGrid, TokenDensity
@@ -508,3 +510,22 @@ def test_the_way_back_of_a_hysteresis_is_drawn_after_the_way_there(monkeypatch, 
     assert tuple(share for *_, share in seen) == shares
     assert [r.tolist() for r, *_ in seen] == [[1.0, 2.0], [2.0, 1.0]]
     assert [x.ravel().tolist() for _, x, _ in seen] == [[5.0, 6.0], [8.0, 7.0]]
+
+
+def test_peaks_of_a_spectrum_stand_on_its_line(ax):
+    found = PowerSpectrum(np.arange(5.0), np.array([1e-6, 1.0, 1e-6, 4.0, 1e-6]), 1.0)
+    found.plot(ax, peaks=True)
+    np.testing.assert_allclose(ax.lines[-1].get_xydata(), [[3.0, 4.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("what", "lag", "labels"),
+    [
+        ("", 2, ("$v$ (mV) at step $k$", "$v$ (mV) at step $k + 2$")),
+        ("at a maximum", 1, ("$v$ (mV) at a maximum", "$v$ (mV) at the next")),
+        ("at a maximum", 2, ("$v$ (mV) at a maximum", "$v$ (mV) 2 later")),
+    ],
+)
+def test_axes_of_a_return_map_say_how_far_its_values_are_apart(ax, what, lag, labels):
+    ReturnMap(np.array([[1.0, 2.0], [2.0, 5.0]]), "v", "mV", what, 5.0, lag).plot(ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == labels
