@@ -357,7 +357,7 @@ def test_events_that_are_not_finite_at_the_start_are_refused_on_trajectories_tha
 
 
 def test_states_after_a_failure_and_after_a_place_that_is_not_passed_are_none(monkeypatch):
-    """Each interval adds 1 to the states; in the second one the first trajectory is blocked, and the other one fails."""
+    """Each interval adds 1 to the states; in the second one the first trajectory is blocked, and the other fails."""
 
     def over(field, begin, end, first, x, *rest, atol=None):
         ends = {"blocked": (begin >= 1) & (x[0] < 5), "failed": (begin >= 1) & (x[0] > 5)}
