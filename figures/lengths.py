@@ -5,7 +5,7 @@ import re
 from dynsim.errors import ArgumentError, nearest
 from figures.style import WIDTHS
 
-INCHES = {"mm": 1 / 25.4, "cm": 1 / 2.54, "in": 1.0, "pt": 1 / 72}
+PER_INCH = {"mm": 25.4, "cm": 2.54, "in": 1.0, "pt": 72.0}
 SMALLEST, LARGEST = 1.0, 40.0  # inches; labels and ticks of smaller figures do not fit beside the axes
 
 
@@ -15,10 +15,10 @@ def length(name: str, text: str) -> float:
     Raises:
         ValueError: for another text, or a length on which no figure fits.
     """
-    found = re.fullmatch(rf"(\d+\.?\d*|\.\d+)\s*({'|'.join(INCHES)})", text.strip())
+    found = re.fullmatch(rf"(\d+\.?\d*|\.\d+)\s*({'|'.join(PER_INCH)})", text.strip())
     if found is None:
-        raise ArgumentError(name, f"be a number with a unit ({', '.join(INCHES)}), such as 85mm", f"is `{text}`")
-    inches = float(found[1]) * INCHES[found[2]]
+        raise ArgumentError(name, f"be a number with a unit ({', '.join(PER_INCH)}), such as 85mm", f"is `{text}`")
+    inches = float(found[1]) / PER_INCH[found[2]]
     if not SMALLEST <= inches <= LARGEST:
         raise ArgumentError(name, f"be from {25.4 * SMALLEST:g}mm to {25.4 * LARGEST:g}mm", f"is `{text}`")
     return inches

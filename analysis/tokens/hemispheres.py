@@ -15,6 +15,8 @@ from dynsim.errors import ArgumentError
 # Corrections of an axis. Rounding of the nearest point, divided by its distance, is the error of its direction; without
 # them the margin 1e-9 of two tokens was lost. Products with the axis are equal for the rows whose mean the point is.
 REFINEMENTS = 2
+# Largest correction of a unit axis that may be due to rounding. Where the hull holds the origin, there is no axis.
+LARGEST_CHANGE = 0.1
 
 
 @checked
@@ -59,11 +61,10 @@ def hemisphere_axis(x: ArrayLike) -> np.ndarray | None:
         return None
     axes = [nearest / size]
     for _ in range(REFINEMENTS):
-        axis = axes[-1] + np.linalg.lstsq(face, size - face @ axes[-1])[0]
-        length = float(np.linalg.norm(axis))
-        if length < 0.5:  # no axis has equal products with rows whose hull holds the origin
+        change = np.linalg.lstsq(face, size - face @ axes[-1])[0]
+        if np.linalg.norm(change) > LARGEST_CHANGE:
             break
-        axes.append(axis / length)
+        axes.append((axes[-1] + change) / np.linalg.norm(axes[-1] + change))
     best = max(axes, key=lambda axis: np.min(directions @ axis))
     return best if np.min(directions @ best) > 0 else None
 

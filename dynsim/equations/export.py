@@ -56,7 +56,9 @@ JULIA = {
 XPP = {
     **RATIOS, "if": "if({0})then({1})else({2})", "heaviside": "heav({0})", "floor": "flr({0})", "log": "ln({0})",
     "ceil": "(-flr(-({0})))", "hypot": "sqrt(({0})^2+({1})^2)", "cbrt": "(sign({0})*abs({0})^(1/3))",
-    "log2": "(ln({0})/ln(2))", "round": "flr({0}+0.5)", "two": "min and max take two arguments",
+    "log2": "(ln({0})/ln(2))",
+    "round": "if(abs(({0})-flr({0})-0.5)>0)then(flr(({0})+0.5))else(2*flr(({0})/2+0.5))",
+    "two": "min and max take two arguments",
 }  # fmt: skip
 LATEX = {
     **{name: rf"\{name}\left({{0}}\right)" for name in (
@@ -79,7 +81,8 @@ LATEX_SIGNS = {
     "not": r"\neg ",
 }  # fmt: skip
 PLACES = {
-    "python": Format(_python_name, PYTHON_SIGNS, NUMPY), "julia": Format(_python_name, JULIA_SIGNS, JULIA),
+    "python": Format(_python_name, PYTHON_SIGNS, NUMPY, as_number="float(bool({0}))"),
+    "julia": Format(_python_name, JULIA_SIGNS, JULIA, as_truth="{0} != 0"),
     "xpp": Format(_python_name, XPP_SIGNS, XPP), "latex": Format(_latex_name, LATEX_SIGNS, LATEX),
     "sbml": Format(lambda name: "d" * name.count("'") + name.replace("'", ""), SYMBOLS, {}),
 }  # fmt: skip

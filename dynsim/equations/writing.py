@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dynsim.equations.expressions import Instruction, Span
-from dynsim.equations.functions import ALIASES, BINARY, POWER, SIGN, SUM, SYMBOLS
+from dynsim.equations.functions import ALIASES, BINARY, COMPARING, COMPARISONS, NOT, POWER, SIGN, SUM, SYMBOLS, TRUTHS
 
 ATOM = 10  # how strongly a number, a name or a call binds
 RATIOS = {"sec": "1/cos({0})", "csc": "1/sin({0})", "cot": "1/tan({0})", "sech": "1/cosh({0})", "csch": "1/sinh({0})",
@@ -12,18 +12,24 @@ RATIOS = {"sec": "1/cos({0})", "csc": "1/sin({0})", "cot": "1/tan({0})", "sech":
 
 
 class Piece(NamedTuple):
-    """A part of an expression as text, and how strongly its outermost operator binds."""
+    """A part of an expression as text, how strongly its outermost operator binds, and whether it is true or false."""
 
     text: str
     binds: int = ATOM
+    is_truth: bool = False
 
 
 class Format(NamedTuple):
-    """How a program writes names, operators and functions; functions that are not listed keep their name."""
+    """How a program writes names, operators and functions; functions that are not listed keep their name.
+
+    `as_number` makes a number of what is true or false, and `as_truth` the reverse, where a program does not do it.
+    """
 
     name: Callable[[str], str]
     signs: Mapping[str, str]
     calls: Mapping[str, str]
+    as_number: str = ""
+    as_truth: str = ""
 
 
 def number(value: float) -> str:
@@ -44,9 +50,19 @@ def written(body: Sequence[Instruction], form: Format, *, to_latex: bool = False
         stack.append(_piece(one, given, form, to_latex))
         while sums and sums[-1][0] == k:
             _, span = sums.pop()
-            term = _inside(stack.pop(), SUM + 1, to_latex)
+            term = _inside(_as_number(stack.pop(), form), SUM + 1, to_latex)
             stack.append(Piece(rf"\sum_{{{span.index}={span.low}}}^{{{span.high}}} {term}", SUM + 1))
-    return stack[0]
+    return _as_number(stack[0], form)
+
+
+def _as_number(piece: Piece, form: Format) -> Piece:
+    return Piece(form.as_number.format(piece.text)) if piece.is_truth and form.as_number else piece
+
+
+def _as_truth(piece: Piece, form: Format) -> Piece:
+    if piece.is_truth or not form.as_truth:
+        return piece
+    return Piece(form.as_truth.format(_inside(piece, COMPARING + 1, False)), COMPARING, True)
 
 
 def _inside(piece: Piece, binds: int, to_latex: bool) -> str:
@@ -67,7 +83,8 @@ def _piece(one: Instruction, given: list[Piece], form: Format, to_latex: bool) -
         name: Any = ALIASES.get(word, word)
         if name == "power":
             return _operated("pow", given, form, to_latex)
-        texts = [piece.text for piece in given]
+        first = _as_truth if name == "if" else _as_number
+        texts = [piece.text for piece in (first(given[0], form), *(_as_number(one, form) for one in given[1:]))]
         if name in ("min", "max") and "two" in form.calls:
             nested = texts[0]
             for text in texts[1:]:
@@ -85,8 +102,11 @@ def _piece(one: Instruction, given: list[Piece], form: Format, to_latex: bool) -
 
 
 def _operated(name: str, given: list[Piece], form: Format, to_latex: bool) -> Piece:
-    if name in ("neg", "not"):
-        return Piece(f"{'-' if name == 'neg' else form.signs['not']}{_inside(given[0], SIGN, to_latex)}", SIGN - 1)
+    given = [(_as_truth if name in ("and", "or", "not") else _as_number)(one, form) for one in given]
+    if name == "not":  # always with parentheses: some programs apply it to a comparison, others to the next name
+        return Piece(f"{form.signs['not']}{_inside(given[0], ATOM + 1, to_latex)}", NOT, True)
+    if name == "neg":
+        return Piece(f"-{_inside(given[0], SIGN, to_latex)}", SIGN - 1)
     left, right = given
     if to_latex and name == "div":
         return Piece(rf"\frac{{{left.text}}}{{{right.text}}}")
@@ -98,5 +118,5 @@ def _operated(name: str, given: list[Piece], form: Format, to_latex: bool) -> Pi
         return Piece(f"{_inside(left, ATOM, False)}{sign}{_inside(right, ATOM, False)}", binds)
     tight = sign in "*/" and not to_latex
     after = _inside(right, ATOM + 1 if right.text.startswith("-") else binds + 1, to_latex)
-    text = f"{_inside(left, binds, to_latex)}{sign if tight else f' {sign} '}{after}"
-    return Piece(text, binds)
+    before = _inside(left, binds + (name in COMPARISONS), to_latex)  # comparisons are no chains
+    return Piece(f"{before}{sign if tight else f' {sign} '}{after}", binds, name in TRUTHS)

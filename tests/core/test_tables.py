@@ -199,6 +199,7 @@ def test_other_results_have_columns_of_their_own():
     numbers = np.arange(6).reshape(3, 2)
     counts = StabilityMap(np.arange(2.0), np.arange(3.0), numbers, numbers, numbers)
     assert to_xarray(counts)["found"].sel(first=1.0, second=2.0) == 5
+    assert to_xarray(counts)["found"].dims == ("second", "first")
     mixed = Mixed(np.arange(3.0), np.ones((3, 2)), np.arange(5.0), "a word", 2.0)  # the most common length counts
     assert (table(mixed).names, len(table(mixed))) == (("a", "b_1", "b_2"), 3)
     for bad in ("words", None, []):

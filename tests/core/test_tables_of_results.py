@@ -34,7 +34,7 @@ from analysis.dynamics.series.chaos_test import ZeroOneTest
 from analysis.dynamics.series.power_spectra import PowerSpectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot
 from analysis.dynamics.series.return_maps import ReturnMap
-from analysis.tables import along_parameter
+from analysis.tables import along_parameter, branch_table
 from dynsim.integrators import Scipy
 from dynsim.results import table
 from dynsim.simulation.ensemble import Ensemble
@@ -42,6 +42,7 @@ from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.named import Components
+from dynsim.systems.parameter import Parameter
 
 FLOW = FunctionFlow(lambda t, x: -x, time_unit="ms")
 NONE: Any = None  # a part of a result that its table does not read
@@ -170,6 +171,18 @@ def test_rows_without_an_attractor_say_so():
     ]
     shares = Fractions(np.array([2, -1]), np.ones(2, int), 2, np.zeros(2), np.ones(2), 0.95, {2: BASINS.attractors[0]})
     assert table(shares)["attractor"].tolist() == [str(BASINS.attractors[0]), "none"]
+
+
+def test_orbits_of_a_known_system_have_the_extremes_of_the_whole_orbit(monkeypatch):
+    monkeypatch.setattr("analysis.tables.orbit_ranges", lambda of, found, k: np.array([[k - 1.0, 3.0 * k + 2.0]]))
+    cycle = Cycle(CIRCLE[None], np.array([2.0]))
+    branch = Branch(cycle, TIMES[:1], TIMES[:1], np.ones((1, 2)), ("stable",), (), ("", ""), name="a")
+    flow = FunctionFlow(lambda t, x, a: a * x, names=("u", "v"), units=("mV", ""), parameters={"a": 1.0})
+    found = branch_table(branch, Parameter(flow, "a", 0.0, 1.0, unit="nA"))
+    assert [found[f"{name}_{end}"].tolist() for name in "uv" for end in ("min", "max", "amplitude")] == [
+        [-1.0], [2.0], [1.5], [0.0], [5.0], [2.5],
+    ]  # fmt: skip
+    assert (found.units["u_min"], found.units["a"], found["period"].tolist()) == ("mV", "nA", [2.0])
 
 
 def test_branches_list_extremes_of_solutions_and_the_number_of_steps_of_a_cycle():

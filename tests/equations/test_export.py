@@ -45,8 +45,23 @@ def test_every_function_is_exported_with_its_value():
     texts = [f"{name}({given.get(name, 'x')})" for name in names]
     texts += ["atan2(x, y)", "mod(-x, y)", "hypot(x, y)", "max(x, y, 0)", "min(x, y, 9)", "if(x > y, x^2, y)", "x^-2^y"]
     texts += ["(x^2)^3", "(x + y)/(x*y)", "x/(y/2)", "-(x - 2)", "not x > y", "2*sec(x)/csc(x)", "x & y > 2 | x < 1"]
+    texts += [
+        "(not x > 2)*y",
+        "-(x > y)",
+        "(x > 0) + (sin(y) > 0)",
+        "(x and 3)*2",
+        "(x < y) < 2",
+        "f(y)*2 + (f(x) > 0)",
+    ]
     flow = ds.system(
-        "; ".join(["x' = 1", "y' = x/1e17 + 123456789012345680000*y", *(f"z{k}' = {t}" for k, t in enumerate(texts))])
+        "; ".join(
+            [
+                "x' = 1",
+                "y' = x/1e17 + 123456789012345680000*y",
+                *(f"z{k}' = {t}" for k, t in enumerate(texts)),
+                "f(u) = u > 0.5",
+            ]
+        )
     )
     state = np.array([0.7, 0.4, *[0.0] * len(texts)])
     with without_compiling():
@@ -79,6 +94,8 @@ def test_own_names_come_before_the_time_and_pi_in_exports_too(text):
 
 
 def test_julia_has_the_packages_of_its_functions():
+    logic = ds.export(ds.system("x' = if(x, 1, 2)*(not x > 1) + (x or x > 2)"), "julia")
+    assert "return [(x != 0 ? 1 : 2)*(!(x > 1)) + (x != 0 || x > 2)]" in logic
     script = ds.export(ds.system("x' = if(x > 0, sqrt(x), gammaln(2 - x)) - k*t; k = 2"), "julia")
     assert script.startswith("using OrdinaryDiffEq, SpecialFunctions\n")
     assert "    k, = parameters\n    return [(x > 0 ? sqrt(x) : loggamma(2 - x)) - k*t]\n" in script

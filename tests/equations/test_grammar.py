@@ -159,8 +159,8 @@ def test_a_family_has_neighbours_and_sums():
     assert np.asarray(flow.velocity(0.0, jnp.asarray(x))) == pytest.approx(expected, rel=1e-14)
     assert flow.names == ("x_1", "x_2", "x_3", "x_4")
     assert flow.start == (1.0, 4.0, 9.0, 16.0)
-    masses = "x[i=2..4]'' = x[i-1] - x[i] + f[i]; x[1] = 0; f[i=2..4] = 10*i"
-    assert field(masses, [1.0, 2.0, 4.0, 5.0, 6.0, 7.0]).tolist() == [5.0, 6.0, 7.0, 19.0, 29.0, 38.0]
+    masses = "x[i=2..4]'' = x[i-1] - x[i] + f[i]; y' = -y; x[1] = 0; f[i=2..4] = 10*i"
+    assert field(masses, [1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0]).tolist() == [5.0, 6.0, 7.0, 19.0, 29.0, 38.0, -8.0]
 
 
 def test_the_number_of_entries_can_be_given():
@@ -205,6 +205,7 @@ def test_noise_is_separated_from_the_drift():
         ("x' = x*dW1; z[i=1..2]' = -z[i]", [2.0, 0.0, 0.0]),
         ("x' = dW2; z[i=1..2]' = z[i]*dW1", [[1.0, 0.0], [0.0, 3.0], [0.0, 5.0]]),
         ("x' = x*dW1; z[i=1..2]' = z[i]*dW1", [[2.0], [3.0], [5.0]]),
+        ("x' = x*dW1; y' = dW1; z' = z*dW1", [[2.0], [1.0], [5.0]]),
         (
             "x' = dW1; z[i=1..2]' = z[i]*dW[i] + x*dW1",
             [[1.0, 0.0, 0.0, 0.0], [2.0, 0.0, 3.0, 0.0], [2.0, 0.0, 0.0, 5.0]],

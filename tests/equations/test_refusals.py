@@ -72,6 +72,7 @@ REFUSED = [
     ("x' = sum(j=1..2, sum(j=1..2, j))", "give each index a name of its own"),
     ("x' = sin(dW1)", "multiplied by its amplitude"),
     ("x' = dW1*dW2", "multiplied by its amplitude"),
+    ("x' = x/dW1", "multiplied by its amplitude"),
     ("x' = {x}", "use parentheses, but has another character at column 6"),
     ("x' = x % 2", r"a remainder is mod\(a, b\)"),
     ("x' = \u2211x", "has another character at column 6"),

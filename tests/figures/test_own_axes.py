@@ -27,13 +27,15 @@ from analysis.dynamics.equilibria.crossings import Completeness
 from analysis.dynamics.equilibria.newton import Equilibrium
 from analysis.dynamics.linearisation import Spectrum
 from analysis.dynamics.lyapunov import LyapunovSpectrum
-from analysis.dynamics.orbit_diagrams import OrbitDiagram
+from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.poincare import Section
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.portraits.line import LinePortrait
 from analysis.dynamics.portraits.plane import PhasePlane
 from analysis.dynamics.portraits.simplex import SimplexPortrait
+from analysis.dynamics.series.power_spectra import PowerSpectrum
+from analysis.dynamics.series.return_maps import ReturnMap
 from analysis.fast_slow.critical_manifold import ManifoldBranch
 from analysis.fast_slow.folds import LossOfHyperbolicity
 from analysis.tokens.densities import EqualAreaGrid, TokenDensity
@@ -58,6 +60,7 @@ from figures import plot
 from figures.panels.exponents import groups
 from figures.panels.labels import at_rest, size_label
 from figures.panels.phase import DARK
+from figures.trajectories import in_period, pieces
 from tests.support.figure_layout import overlapping
 
 SIDE = np.linspace(-1.0, 1.0, 9)
@@ -501,3 +504,48 @@ def test_tokens_in_the_plane_are_drawn_as_paths_with_their_ends():
     assert [line.get_xydata().tolist() for line in drawn.lines] == [CYCLE.tolist(), (-CYCLE).tolist()]
     assert drawn.start[0].get_xydata().tolist() == tokens[0].tolist()
     assert drawn.axes[0].get_aspect() == 1.0
+
+
+def test_angles_are_reduced_to_a_period_and_lines_broken_where_they_jump():
+    flow = FunctionFlow(lambda t, x: x, names=("theta", "w"), periods={"theta": 2 * np.pi})
+    path = run(np.array([[3.0, 0.0], [3.5, 1.0], [5.0, 3.0]]), flow)
+    found = in_period(pieces(path, smooth=False), path)
+    turn = 2 * np.pi
+    np.testing.assert_allclose(found.ts[0], [0.0, 0.25, 0.5, 1.0])
+    np.testing.assert_allclose(found.ys[0], [[3.0, 0.0], [np.nan, 0.5], [3.5 - turn, 1.0], [5.0 - turn, 3.0]])
+    times, states = pieces(hybrid := HybridTrajectory((path, path), (), Ending.FINISHED), smooth=False).joined
+    assert np.isnan(times).tolist() == np.isnan(states[:, 0]).tolist() == [False] * 3 + [True] + [False] * 3
+    assert len(in_period(pieces(hybrid, smooth=False), hybrid).ts) == 2
+
+
+@pytest.mark.parametrize(("until", "shares"), [(0.25, (0.5, 0.0)), (0.5, (1.0, 0.0)), (0.75, (1.0, 0.5))])
+def test_the_way_back_of_a_hysteresis_is_drawn_after_the_way_there(monkeypatch, ax, until, shares):
+    seen = []
+    monkeypatch.setattr(
+        "figures.panels.maps.orbit_diagram", lambda ax, r, x, **given: seen.append((r, x, given["until"]))
+    )
+    up = OrbitDiagram(np.array([1.0, 2.0]), np.array([[5.0], [6.0]]), "r")
+    down = OrbitDiagram(np.array([1.0, 2.0]), np.array([[7.0], [8.0]]), "r")
+    HysteresisDiagram(up, down).plot(ax, until=until)
+    assert tuple(share for *_, share in seen) == shares
+    assert [r.tolist() for r, *_ in seen] == [[1.0, 2.0], [2.0, 1.0]]
+    assert [x.ravel().tolist() for _, x, _ in seen] == [[5.0, 6.0], [8.0, 7.0]]
+
+
+def test_peaks_of_a_spectrum_stand_on_its_line(ax):
+    found = PowerSpectrum(np.arange(5.0), np.array([1e-6, 1.0, 1e-6, 4.0, 1e-6]), 1.0)
+    found.plot(ax, peaks=True)
+    np.testing.assert_allclose(ax.lines[-1].get_xydata(), [[3.0, 4.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("what", "lag", "labels"),
+    [
+        ("", 2, ("$v$ (mV) at step $k$", "$v$ (mV) at step $k + 2$")),
+        ("at a maximum", 1, ("$v$ (mV) at a maximum", "$v$ (mV) at the next")),
+        ("at a maximum", 2, ("$v$ (mV) at a maximum", "$v$ (mV) 2 later")),
+    ],
+)
+def test_axes_of_a_return_map_say_how_far_its_values_are_apart(ax, what, lag, labels):
+    ReturnMap(np.array([[1.0, 2.0], [2.0, 5.0]]), "v", "mV", what, 5.0, lag).plot(ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == labels

@@ -10,10 +10,13 @@ from matplotlib.colors import to_hex, to_rgba
 from analysis.tokens.densities import EqualAreaGrid
 from dynsim import FunctionFlow, FunctionMap, Trajectory, iterate
 from figures import panels
+from figures.lengths import journal_width, length
+from figures.panels.attractors import attractor, ends, space_axes, time_series
 from figures.panels.densities import circle_density, sphere_density
 from figures.panels.exponents import exponents_against, running_exponents
 from figures.panels.growth import PowerLaw, power_laws
 from figures.panels.limit_marks import LimitMark, in_window
+from figures.panels.spectra import eigenvalues, multipliers
 from figures.style import BASINS, COLOURS, NO_BASIN, WIDTHS, canvas, colour, paler, settings
 from tests.support.figure_layout import check_layout
 
@@ -306,3 +309,57 @@ def test_all_copies_of_a_mark_on_a_circle_that_lie_in_the_window_are_there(windo
     assert ends[-1][1] >= high
     assert all(one[1] == pytest.approx(other[0]) for one, other in itertools.pairwise(ends))
     assert in_window(curve, [window, (2.0, 4.0)], {0: 2.0}) == []
+
+
+def test_an_attractor_is_drawn_up_to_a_share_on_axes_for_all_of_it():
+    path = np.stack([np.arange(10.0), np.full(10, 2.0), -np.arange(10.0)], axis=1)
+    path[-1, 0] = np.nan
+    with settings():
+        ax = space_axes(canvas()[0])
+        made = attractor(ax, path, until=0.5)
+        np.testing.assert_allclose(made.get_array(), np.arange(4) / 8)
+        (end,) = ax.lines
+        np.testing.assert_allclose(np.ravel(end.get_data_3d()), [4.0, 2.0, -4.0])
+        np.testing.assert_allclose([ax.get_xlim(), ax.get_ylim()], [[-0.24, 8.24], [1.0, 3.0]])
+    assert ends([1.0, np.inf, np.nan, -2.0]) == (-2.0, 1.0)
+    assert ends([np.nan]) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("count", "style"), [(100, "-"), (101, "None")])
+def test_states_of_a_map_are_joined_if_they_are_few(ax, count, style):
+    line = time_series(ax, np.arange(count), np.arange(count), steps=True, until=0.5)
+    assert (line.get_linestyle(), line.get_marker(), len(line.get_xdata())) == (style, ".", count // 2)
+
+
+def test_eigenvalues_that_are_nearly_equal_are_one_and_those_on_the_boundary_are_stable(ax):
+    marks = eigenvalues(ax, [1.0, 1.0 + 1e-7, 1.0 + 1e-4, 0.0, -1.0, -1.0, -1.0], role="first")
+    np.testing.assert_allclose(marks.get_offsets()[:, 0], [1.0, 1.0001, 0.0, -1.0])
+    np.testing.assert_allclose(marks.get_sizes(), 14 * np.sqrt([2, 1, 1, 3]))
+    assert [to_hex(face) for face in marks.get_facecolors()] == [to_hex(COLOURS["first"])] * 2 + ["#ffffff"] * 2
+    assert [(text.get_text(), text.xyann) for text in ax.texts] == [(r"$\times3$", (0, 5)), (r"$\times2$", (0, 5))]
+    multipliers(ax, [1.0, 0.5j, -1.5])
+    inside, outside = ax.lines[-2:]
+    assert [line.get_fillstyle() for line in (inside, outside)] == ["none", "full"]
+    assert (len(inside.get_xdata()), outside.get_xdata().tolist()) == (2, [-1.5])
+
+
+def test_numbers_of_equal_eigenvalues_that_would_overlap_alternate(ax):
+    eigenvalues(ax, [0.0, 0.0, 0.04, 0.04, 1.0, 1.0, 1.05, 1.05], role="first")
+    assert [text.xyann[1] for text in ax.texts] == [5, -6, 5, -6]
+
+
+def test_lengths_are_those_of_their_units():
+    for text, inches in (
+        ("25.4mm", 1.0),
+        ("2.54 cm", 1.0),
+        ("40in", 40.0),
+        ("72pt", 1.0),
+        (".5in", None),
+        ("41in", None),
+    ):
+        if inches is None:
+            with pytest.raises(ValueError, match="`width` must be from 25.4mm to 1016mm"):
+                length("width", text)
+        else:
+            assert length("width", text) == pytest.approx(inches, rel=1e-15)
+    assert journal_width("nature") == journal_width("nature-1") == WIDTHS["nature-1"] != journal_width("nature-2")

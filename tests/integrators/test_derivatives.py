@@ -9,7 +9,7 @@ import pytest
 
 from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax, Event, Scipy, Symplectic, stiff
-from dynsim.integrators.derivatives import is_traced
+from dynsim.integrators.derivatives import in_reverse_mode_once, is_traced
 from dynsim.simulation.dense import dense_output
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.hybrid import crossings
@@ -162,3 +162,16 @@ def test_traced_numbers_are_found_behind_functions():
     kept = []
     jax.eval_shape(lambda p: kept.append(found(p)), P)
     assert kept == [(True, True, False, True)]
+
+
+def test_what_has_one_derivative_in_reverse_mode_refuses_all_others_in_its_sentence():
+    refusal = ArgumentError("run", "be differentiated once, in reverse mode", "has no others")
+    sine = lambda x: in_reverse_mode_once(jnp.sin, refusal, x)
+    x = jnp.asarray(0.3)
+    assert float(sine(x)) == float(jnp.sin(x))
+    assert float(jax.grad(sine)(x)) == pytest.approx(np.cos(0.3))
+    for other in (jax.jacfwd(sine), jax.grad(jax.grad(sine)), jax.jacrev(jax.jacfwd(sine))):
+        with pytest.raises(
+            ArgumentError, match="`run` must be differentiated once, in reverse mode, but has no others"
+        ):
+            jax.eval_shape(other, x)

@@ -1,6 +1,7 @@
 """The growing system: residual matrices, gate, events, the flow between them, and the discrete Algorithm."""
 
 import functools
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,9 +11,10 @@ import pytest
 
 from dynsim.integrators import Scipy
 from dynsim.keys import random_key
-from dynsim.simulation.growing import descend, simulate_growing
+from dynsim.simulation.growing import _Descent, descend, simulate_growing
 from dynsim.simulation.hybrid_trajectory import Ending
 from dynsim.simulation.simulate import simulate
+from dynsim.systems.base import FunctionMap
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.gate import GateFlow, gate_velocity
@@ -386,3 +388,21 @@ def test_heads_that_are_not_active_do_not_move():
     assert not np.any(np.asarray(v.prototypes)[idle])
     assert not np.any(np.asarray(v.cubes)[idle])
     assert np.all(np.any(np.asarray(v.prototypes)[~idle] != 0, axis=(1, 2)))
+
+
+class Clocked(NamedTuple):
+    """A state with a clock."""
+
+    clock: jax.Array
+    v: jax.Array
+
+
+@pytest.mark.parametrize(("times", "k", "expected"), [([0, 2], 3, [0, 2, 3]), ([0, 3], 3, [0, 3]), ([3], 3, None)])
+def test_a_phase_of_the_algorithm_ends_at_its_event(times, k, expected):
+    at = lambda k: Clocked(jnp.asarray(float(k)), jnp.asarray(10.0 * k))
+    run: Any = object.__new__(_Descent)
+    run.step, run.x, run.k, run.phases = FunctionMap(lambda k, x: x), at(k), k, []
+    run._kept, run._times = [at(time) for time in times], list(times)
+    run.close()
+    found = [(phase.ts.tolist(), (phase.ys.v / 10).tolist(), int(phase.stats.num_steps)) for phase in run.phases]
+    assert found == ([] if expected is None else [(expected, expected, 3)])

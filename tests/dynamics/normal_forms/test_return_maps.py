@@ -43,18 +43,20 @@ def derivatives(function):
 
 def test_maps_between_sections_have_the_derivatives_of_the_closed_form():
     """The coordinate v and the delay s solve phi(x + b u, T + s) = y + c v; each iteration gains one order in u."""
-    x, b, duration = jnp.asarray([1.0, 0.0]), jnp.asarray([0.8, 0.6]), 0.6
-    y = after(x, duration)  # on the unit circle, where the velocity is at right angles to y
+    x, b, duration = jnp.asarray([1.5, 0.0]), jnp.asarray([0.8, 0.6]), 0.3
+    y = after(x, duration)
+    v = spiral(0.0, y)
+    c = jnp.stack([-v[1], v[0]]) / jnp.linalg.norm(v)
 
     def implicit(u):
-        miss = lambda u, z: after(x + b * u[0], duration + z[1]) - y * (1 + z[0])
+        miss = lambda u, z: after(x + b * u[0], duration + z[1]) - y - c * z[0]
         slope, z = jax.jacfwd(miss, argnums=1)(jnp.zeros(1), jnp.zeros(2)), jnp.zeros(2)
         for _ in range(3):
             z = z - jnp.linalg.solve(slope, miss(u, z))
         return z[:1]
 
     chart = ReturnChart(
-        FunctionFlow(spiral), x, b[:, None], duration, 1e-9, forced=False, onto=(y, y[:, None]), begin=0.5
+        FunctionFlow(spiral), x, b[:, None], duration, 1e-9, forced=False, onto=(y, c[:, None]), begin=0.5
     )
     assert derivatives(chart) == pytest.approx(derivatives(implicit), rel=1e-9, abs=1e-9)
 
