@@ -70,8 +70,12 @@ Observable = Callable[[Time, State], PyTree]
 Part = tuple[PyTree, State, Stats]  # values, final states and statistics of some members
 
 
-class Work(eqx.Module):
-    """The arguments of an ensemble that determine its results."""
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """The arguments of an ensemble that determine its results.
+
+    It is no module of equinox, whose methods take 0.1 ms each to be looked up.
+    """
 
     flows: tuple[Any, ...]  # flows, or maps
     integrator: AbstractIntegrator
@@ -112,7 +116,21 @@ class Work(eqx.Module):
 
 def kept_values(work: Work) -> Any:
     """Shapes and dtypes of the observable at one time."""
-    return returned("fn", work.fn, np.asarray(work.ts)[0], work.start(0))
+    t, y = np.asarray(work.ts)[0], work.start(0)
+    try:
+        key = work.fn, t.dtype, jax.tree.structure(y), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(y))
+        hash(key)
+    except TypeError:  # of a function that cannot be compared
+        return returned("fn", work.fn, t, y)
+    if key not in _kept:
+        _kept[key] = returned("fn", work.fn, t, y)
+        if len(_kept) > REMEMBERED:
+            _kept.pop(next(iter(_kept)))
+    return _kept[key]
+
+
+REMEMBERED = 64  # most observables whose values are described
+_kept: dict[Any, Any] = {}
 
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
@@ -469,7 +487,7 @@ def _checked(
     given = shared(tuple(events))
     work = Work(flows, integrator, y0s, jnp.asarray(times), fn, events=given, alike=alike(flows))
     work = dataclasses.replace(work, way=way(work))
-    return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
+    return dataclasses.replace(work, y0s=_starts(work))
 
 
 def _starts(work: Work) -> State:
