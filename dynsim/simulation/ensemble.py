@@ -326,10 +326,10 @@ def ensemble(
     A map in JAX is iterated from many initial states; its times are numbers of steps.
 
     With `Diffrax`, one flow, or flows that differ only in numbers, are solved `chunk` members at a time, each member
-    with its own steps. Explicit methods solve small systems in lanes: each member also has its own clock and end, and
-    on a GPU of NVIDIA a thread of its own; `solved` of the result says whether and why not. So do maps and flows with
-    noise. With `Scipy`, or for flows of several kinds, members are solved one by one. A member that fails does not
-    affect the others.
+    with its own steps. Explicit methods and `Rodas5P` solve small systems in lanes: each member also has its own clock
+    and end, and on a GPU of NVIDIA a thread of its own; `solved` of the result says whether and why not. So do maps,
+    and on a GPU flows with noise. With `Scipy`, or for flows of several kinds, members are solved one by one. A member
+    that fails does not affect the others.
 
     Args:
         flow: the system of all members, or a sequence with one system for each.
