@@ -13,7 +13,7 @@ def stiff(rtol: float = 1e-9) -> Scipy:
     Its steps follow the slow variable, whatever the ratio of the time scales. On the van der Pol oscillator, jumps
     included, it takes 900 steps at epsilon = 1e-2 and 1,800 at 1e-8, where diffrax's Kvaerno5 takes 3,000 and 47,000
     with the tolerance 1e-8. It does not work under `vmap`: an ensemble solves its members one by one, or uses
-    `Diffrax(Kvaerno5())`.
+    `Diffrax(Rodas5P())` for few unknowns.
 
     It damps everything that its step does not resolve, including growing modes. With a loose tolerance it may stay on a
     repelling branch on which it started, although the flow leaves it.

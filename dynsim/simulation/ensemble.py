@@ -70,8 +70,12 @@ Observable = Callable[[Time, State], PyTree]
 Part = tuple[PyTree, State, Stats]  # values, final states and statistics of some members
 
 
-class Work(eqx.Module):
-    """The arguments of an ensemble that determine its results."""
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """The arguments of an ensemble that determine its results.
+
+    It is no module of equinox, whose methods take 0.1 ms each to be looked up.
+    """
 
     flows: tuple[Any, ...]  # flows, or maps
     integrator: AbstractIntegrator
@@ -112,7 +116,21 @@ class Work(eqx.Module):
 
 def kept_values(work: Work) -> Any:
     """Shapes and dtypes of the observable at one time."""
-    return returned("fn", work.fn, np.asarray(work.ts)[0], work.start(0))
+    t, y = np.asarray(work.ts)[0], work.start(0)
+    try:
+        key = work.fn, t.dtype, jax.tree.structure(y), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(y))
+        hash(key)
+    except TypeError:  # of a function that cannot be compared
+        return returned("fn", work.fn, t, y)
+    if key not in _kept:
+        _kept[key] = returned("fn", work.fn, t, y)
+        if len(_kept) > REMEMBERED:
+            _kept.pop(next(iter(_kept)))
+    return _kept[key]
+
+
+REMEMBERED = 64  # most observables whose values are described
+_kept: dict[Any, Any] = {}
 
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
@@ -308,10 +326,10 @@ def ensemble(
     A map in JAX is iterated from many initial states; its times are numbers of steps.
 
     With `Diffrax`, one flow, or flows that differ only in numbers, are solved `chunk` members at a time, each member
-    with its own steps. Explicit methods solve small systems in lanes: each member also has its own clock and end, and
-    on a GPU of NVIDIA a thread of its own; `solved` of the result says whether and why not. So do maps and flows with
-    noise. With `Scipy`, or for flows of several kinds, members are solved one by one. A member that fails does not
-    affect the others.
+    with its own steps. Explicit methods and `Rodas5P` solve small systems in lanes: each member also has its own clock
+    and end, and on a GPU of NVIDIA a thread of its own; `solved` of the result says whether and why not. So do maps,
+    and on a GPU flows with noise. With `Scipy`, or for flows of several kinds, members are solved one by one. A member
+    that fails does not affect the others.
 
     Args:
         flow: the system of all members, or a sequence with one system for each.
@@ -469,7 +487,7 @@ def _checked(
     given = shared(tuple(events))
     work = Work(flows, integrator, y0s, jnp.asarray(times), fn, events=given, alike=alike(flows))
     work = dataclasses.replace(work, way=way(work))
-    return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
+    return dataclasses.replace(work, y0s=_starts(work))
 
 
 def _starts(work: Work) -> State:

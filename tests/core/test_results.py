@@ -53,7 +53,7 @@ PARTS = {
         "FlowParts",
         "special_points.Ends",
     ),
-    *("Lane", "TrialStep", "Recorded", "Solved", "Ways", "FlowForm", "SlidingStates"),
+    *("Lane", "TrialStep", "Recorded", "Solved", "March", "Marched", "Moment", "Ways", "FlowForm", "SlidingStates"),
     *(
         "FollowedStates",
         "Path",

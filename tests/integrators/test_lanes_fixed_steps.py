@@ -133,7 +133,7 @@ def test_noisy_members_are_what_simulate_gives(case):
     flow, scheme, starts = NOISY[case]
     ts = np.array([0.0, 0.1, 0.4], starts.dtype)
     found = ensemble(flow, starts, ts, state, integrator=scheme, key=KEY)
-    assert found.solved == "in lanes, in JAX"
+    assert found.solved == "not in lanes, because noise is drawn in lanes by kernels only"
     close = 1e-5 if starts.dtype == np.float32 else 1e-12
     for k in range(3):
         alone = simulate(flow, starts[k], ts, integrator=scheme, key=jax.random.fold_in(KEY, k), throw=False)
@@ -142,7 +142,7 @@ def test_noisy_members_are_what_simulate_gives(case):
         assert int(found.stats.num_steps[k]) == int(alone.stats.num_steps)
         np.testing.assert_allclose(found.stats.last_time[k], alone.stats.last_time, rtol=1e-6)
     part = ensemble(flow, starts, ts, state, integrator=scheme, key=KEY, chunk=2)
-    np.testing.assert_array_equal(part.values, found.values)
+    np.testing.assert_allclose(part.values, found.values, rtol=close, atol=close)
     if case == "leaving its domain":
         assert Outcome.LEFT_DOMAIN in found.stats.outcome.tolist()
 

@@ -320,9 +320,10 @@ class _GridRun:
         some = slice(None, None, -(-len(before) // SOME))
         self.late = np.concatenate([before[None, some], states[:, some]])
         escaped, failed = self.time_map.lost(states[-1])
-        states = np.where((escaped | failed)[:, None], 0.0, states)
-        self.labels[self.pending[escaped]], self.labels[self.pending[failed]] = ESCAPED, FAILED
         gone = escaped | failed
+        if gone.any():
+            states = np.where(gone[:, None], 0.0, states)
+        self.labels[self.pending[escaped]], self.labels[self.pending[failed]] = ESCAPED, FAILED
         for place, (line, near) in enumerate(self.lines):
             here = np.flatnonzero(~gone)
             for state in states[::-1]:  # the last state already rules out most attractors

@@ -70,6 +70,9 @@ class Line:
 
     def distances(self, features: np.ndarray, within: float = np.inf) -> Float[np.ndarray, " members"]:
         """Compute the distances of features from the set, relative to the extent; infinite if beyond `within`."""
+        if len(self.points) == 1 and not self.is_closed:  # of one point, without the search tree
+            near = np.linalg.norm(features / self.extent - self.points, axis=1)
+            return np.where(near <= within, near, np.inf)
         scaled = np.nan_to_num(features / self.extent, nan=1e99)
         found = self.tree.query(
             scaled, distance_upper_bound=within + self.longest, workers=cores() if len(scaled) > MANY else 1

@@ -206,7 +206,7 @@ def _moved(time_map: TimeMap, xs: np.ndarray, begun: int, windows: int = 1) -> n
         found[:, here] = _moved(time_map, xs[here], begun, windows) if np.any(here) else np.nan
         return found
     times = time_map._times(begun, windows)
-    if windows == 1 and (states := _by_kernel(time_map, xs, times)) is not None:
+    if (states := _by_kernel(time_map, xs, times, windows)) is not None:
         return states
     width = max(FEW, NUMBERS // max(1, xs.shape[1]))
     if len(xs) <= 4 * FEW:
@@ -254,23 +254,28 @@ class _Frozen(AbstractMap):
         return _frozen(self.time_map, x[:, None], moved[:, None], x[:, None])[:, 0]
 
 
-def _by_kernel(time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray | None:
+def _by_kernel(
+    time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.ndarray, Any], windows: int
+) -> np.ndarray | None:
     """Do the same as `_moved` where a GPU has a kernel for the system, each state with its own steps; otherwise None.
+
+    A kernel takes no time for each step, so that few states over many windows are worth its call, too.
 
     A processor is not faster so: there the states solved together share their steps, whose control costs nothing.
     """
     begin, jumps, longest = times
     if jumps.size or time_map.switched is not None or time_map.solver is not None:
         return None
-    with placed(xs.size, ()):
+    with placed(xs.size * windows, ()):
         if current().platform == "cpu":
             return None
         from dynsim.integrators.diffrax_backend import Diffrax
         from dynsim.integrators.fixed_step.maps import Iteration
         from dynsim.integrators.in_lanes import Ways
 
+        kept = np.append(0, (windows - 1) * WINDOW + np.arange(1, WINDOW + 1))
         if time_map.is_map:
-            steps = int(begin) + int(round(float(time_map.interval))) * np.arange(WINDOW + 1)
+            steps = int(begin) + int(round(float(time_map.interval))) * kept
             map, starts = _Frozen(time_map=time_map), jnp.asarray(xs)  # pyright: ignore[reportCallIssue]
             lanes = Iteration().lanes((map,), starts, steps)
             if not (isinstance(lanes, Ways) and lanes.programs is not None):
@@ -279,15 +284,14 @@ def _by_kernel(time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.nd
             return np.swapaxes(np.asarray(values), 0, 1)[1:]
         flow = _Rescaled(time_map=time_map, longest=math.inf if longest is None else float(longest))  # pyright: ignore[reportCallIssue]
         atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
-        solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=WINDOW * STEPS)
+        solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=windows * WINDOW * STEPS)
         starts = jnp.asarray(xs / np.asarray(time_map.sizes))
-        ts = np.asarray(begin + float(time_map.interval) * np.arange(WINDOW + 1.0))
+        ts = np.asarray(begin + float(time_map.interval) * kept)
         lanes = solver.lanes((flow,), starts, ts)
         if not (isinstance(lanes, Ways) and lanes.programs is not None):
             return None
         values, _, stats = solver.observe((flow,), starts, jnp.asarray(ts), _state, lanes=lanes)
-        states = _projected(time_map, values)
-        return np.where(np.asarray(stats.succeeded)[None, :, None], np.asarray(states), np.nan)
+        return np.asarray(_projected(time_map, values, stats.succeeded))
 
 
 def _state(t: Any, x: Array) -> Array:
@@ -296,9 +300,10 @@ def _state(t: Any, x: Array) -> Array:
 
 
 @compiled
-def _projected(time_map: TimeMap, values: Array) -> Array:
-    """Scale states (members, times, n) back, project them to the space, and leave out the first."""
-    return jnp.stack([_on(time_map, ys.T * time_map.sizes[:, None]).T for ys in jnp.swapaxes(values, 0, 1)[1:]])
+def _projected(time_map: TimeMap, values: Array, whole: Array) -> Array:
+    """Scale states (members, times, n) back, and project them; without the first ones, and NaN where not whole."""
+    states = jnp.swapaxes(jnp.where(whole[:, None, None], values, jnp.nan), 0, 1)[1:]
+    return jnp.stack([_on(time_map, ys.T * time_map.sizes[:, None]).T for ys in states])
 
 
 def _part(
@@ -343,7 +348,8 @@ def _by_rows(fn: Callable, time_map: TimeMap, xs: np.ndarray) -> np.ndarray:
     if not len(xs):
         return np.asarray(fn(time_map, jnp.zeros((FEW, xs.shape[1]))))[:0]
     padded = filled(xs, room_for(len(xs), least=FEW))
-    return np.asarray(fn(time_map, jnp.asarray(padded)))[: len(xs)]
+    with placed(xs.size, time_map) as here:
+        return np.asarray(fn(here, jnp.asarray(padded)))[: len(xs)]
 
 
 @compiled
