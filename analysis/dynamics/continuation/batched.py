@@ -11,6 +11,7 @@ from analysis.dynamics.continuation.equilibrium_curve import LONGER, LONGEST, na
 from analysis.dynamics.continuation.stepping import ANGLE, ASIDE, CLOSED, CONTRACTION, EASY, FAR, GROW, SHRINK, SURE
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.linearisation import NEAR_ZERO
+from dynsim._core.printing import one_line
 
 # Last Newton step of a correction, relative to the parameter and one, as on single curves.
 LAST = 1e-9
@@ -41,6 +42,8 @@ class MemberPoints(NamedTuple):
     values: Complex[np.ndarray, "points n"]
     det: Float[np.ndarray, " points"]
 
+    __repr__ = one_line
+
     def rows(self, which: Any) -> "MemberPoints":
         """Select some of the points."""
         return MemberPoints(*(part[which] for part in self))
@@ -53,6 +56,8 @@ class MemberCrossings(NamedTuple):
     kinds: tuple[str, ...]
     z: Float[np.ndarray, "k m"]
     frequencies: Float[np.ndarray, " k"]
+
+    __repr__ = one_line
 
 
 class CurveBatch:

@@ -34,7 +34,7 @@ def both_vanish(units):
     return lambda first, last, flow: jnp.stack([first[0], last[0]])
 
 
-@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("units", [pytest.param(UNITS[0], marks=pytest.mark.slow), *UNITS[1:]])
 def test_bratus_fold_does_not_depend_on_units(units):
     flow = scaled(lambda x, s, p, a: jnp.stack([s[1], -p * jnp.exp(s[0])]), units, 1.0)
     problem = BoundaryValueProblem(flow, both_vanish(units), (0.0, units[2]))
@@ -54,7 +54,7 @@ def test_bratus_fold_does_not_depend_on_units(units):
     assert branch.states.x[0, -1] == units[2]
 
 
-@pytest.mark.parametrize("units", UNITS[1:])
+@pytest.mark.parametrize("units", [pytest.param(UNITS[1], marks=pytest.mark.slow), UNITS[2]])
 def test_a_beam_buckles_at_the_same_loads_in_all_units(units):
     """Both components are zero on the first branch, so that only the flow knows their sizes."""
     flow = scaled(lambda x, s, p, a: jnp.stack([s[1], -p * jnp.sin(s[0])]), units, 8.0)

@@ -65,6 +65,7 @@ def test_the_folds_of_equal_cells_meet_in_a_cusp(used):
     assert found.states.shape[1] == CELLS
 
 
+@pytest.mark.slow
 def test_the_hopf_points_of_the_brusselator_on_a_line_are_those_of_one_cell(used):
     flow = FunctionFlow(brusselator, parameters={"a": 1.0, "b": 1.5})
     a, b = Parameter(flow, "a", 0.7, 1.4), Parameter(flow, "b", 1.0, 3.0)
