@@ -22,6 +22,7 @@ from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.ensembles import BranchEnsemble
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import orbit_ranges
 from analysis.dynamics.diagrams import Diagram
@@ -280,6 +281,16 @@ def _orbit(orbit: PeriodicOrbit) -> Table:
 @_table.register
 def _branch(found: Branch) -> Table:
     return branch_table(found)
+
+
+@_table.register
+def _branches(found: BranchEnsemble) -> Table:
+    """List the points and bifurcations of the branches of all members, with the values of their other parameters."""
+    tables = [branch_table(one, None, found.names, found.units) for one in found.branches]
+    stacked = _stacked(tables, "member")
+    member = stacked["member"] - 1
+    others = {name: np.asarray(values)[member] for name, values in found.over.items()}
+    return Table(stacked.columns | {"member": member} | others, stacked.units)
 
 
 @_table.register

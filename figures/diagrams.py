@@ -11,6 +11,7 @@ from analysis.dynamics.boundary_values.curve import Profile
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.ensembles import BranchEnsemble
 from analysis.dynamics.continuation.orbits import orbit_ranges
 from analysis.dynamics.diagrams import Diagram, branch_line, component_of
 from analysis.dynamics.periodic_orbits.maps import phases
@@ -131,6 +132,13 @@ def branch(
     which = _index(component, names)
     label = axis_label(names[which], whole.units[which] if whole.units else "")
     return _drawn(measured(whole, which, parameter), label, ax, (branches, orbits, bifurcations), how, frame)
+
+
+def members(found: BranchEnsemble, ax: Any = None, component: str | int = 0, **options: Any) -> Artists:
+    """Draw the branches of all members; see `BranchEnsemble.plot`."""
+    iterates = (found.iterate,) * len(found.branches)
+    whole = Diagram(found.name, found.branches, iterates, names=found.names, units=found.units)
+    return diagram(whole, ax, component, **options)
 
 
 def _drawn(

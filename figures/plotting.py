@@ -20,6 +20,7 @@ DRAWINGS = {
     "analysis.dynamics.portraits.simplex.SimplexPortrait": "portraits.simplex",
     "analysis.dynamics.diagrams.Diagram": "diagrams.diagram",
     "analysis.dynamics.continuation.branches.Branch": "diagrams.branch",
+    "analysis.dynamics.continuation.ensembles.BranchEnsemble": "diagrams.members",
     "analysis.dynamics.codim2.curves.CriticalCurve": "diagrams.plane",
     "analysis.dynamics.codim2.planes.StabilityMap": "diagrams.counts",
     "analysis.dynamics.attractors.basins.Basins": "basins.basins",

@@ -34,6 +34,8 @@ from .continuation.branches import Branch as Branch
 from .continuation.differentiable import BifurcationPoint as BifurcationPoint
 from .continuation.differentiable import bifurcation_point as bifurcation_point
 from .continuation.differentiable import orbit_period as orbit_period
+from .continuation.ensembles import BranchEnsemble as BranchEnsemble
+from .continuation.ensembles import continue_ensemble as continue_ensemble
 from .continuation.equilibria import continue_equilibria as continue_equilibria
 from .continuation.equilibria import switch as switch
 from .continuation.extending import extend as extend

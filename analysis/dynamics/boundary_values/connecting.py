@@ -7,12 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.boundary_values.problem import BoundaryValueProblem, WithUnknowns
+from analysis.dynamics.boundary_values.problem import BoundaryValueProblem
 from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.collocation.solver import BoundaryProblem, EndConditions, collocated, gauss_points
+from analysis.dynamics.continuation.parameter_flow import WithUnknowns, inside
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
+from analysis.dynamics.flow_maps.component_sizes import orbit_scale, range_unit, trajectory_units, turn_unit
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.flat import flat_state, flat_states
+from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
 from dynsim._core.validation import instance, number
@@ -38,6 +41,8 @@ STEP = 1e-6
 NEWTON, LAST = 20, 1e-13
 # Number of intervals of the first mesh, and of the pieces that are added at the ends.
 INTERVALS, ADDED = 40, 8
+# Largest distance from the last equilibrium, relative to the ranges of the trajectory, at which it is approached.
+CLOSEST = 0.5
 # Longest search along an unstable direction, in units of the slowest rate of the first equilibrium.
 LONGEST = 40.0
 
@@ -150,7 +155,8 @@ class _Projections:
 
     def __init__(self, problem: Connection, take: Callable | None, size: int):
         self.problem, self.n = problem, size - 2
-        self._field = CycleField(WithUnknowns(problem.flow, problem.takes), take and _Within(take), np.zeros(size - 1))
+        moved = None if take is None else inside(take)
+        self._field = CycleField(WithUnknowns(problem.flow, problem.takes), moved, np.zeros(size - 1))
 
     def at(self, first: np.ndarray, last: np.ndarray, parameter: float) -> tuple[EndConditions, np.ndarray]:
         """Evaluate the conditions; give their derivatives by the parameter, too."""
@@ -203,16 +209,6 @@ class _Projections:
         """Find the equilibrium near a state at a value of the parameter that is solved for."""
         found = equilibrium_near(lambda x: self.linear(x, own, 0.0), near)
         return near if found is None else found
-
-
-class _Within:
-    """Takes a parameter from the flow inside an extended flow."""
-
-    def __init__(self, take: Any):
-        self.take = take
-
-    def __call__(self, extended: Any) -> Any:
-        return self.take(extended.flow)
 
 
 def equilibrium_near(
@@ -283,22 +279,23 @@ def homoclinic_orbit(
     Source: W.-J. Beyn, The numerical computation of connecting orbits in dynamical systems (1990).
     """
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
-    field = _checked(parameter, given.state)
-    nodes = flat_states(given.nodes)
-    count = len(nodes)
+    _check(parameter, given.state)
+    units = connection_units(parameter, flat_states(given.nodes), given.period)
+    (own,), nodes, period = units.varied, units.rescaled(flat_states(given.nodes)), given.period / units.time
+    field, count = CycleField(own.system, None, nodes[0]), len(nodes)
     times = np.arange(count) / count if given.times is None else np.asarray(given.times)
-    angles = flat_state(parameter.system.space.periods(given.state))
+    angles = flat_state(own.system.space.periods(nodes[0]))
     speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / ranges(nodes), axis=1)
     slowest = int(np.argmin(speeds))
     rest = equilibrium_near(_linear_part(field), nodes[slowest])
     if rest is None:
         raise ArgumentError("orbit", "pass close to an equilibrium", "passes close to none")
     turned = np.roll(nodes, -slowest, axis=0)
-    later = given.period * np.append((np.roll(times, -slowest) - times[slowest]) % 1.0, 1.0)
+    later = period * np.append((np.roll(times, -slowest) - times[slowest]) % 1.0, 1.0)
     rows = turned[0] + np.cumsum(np.vstack([np.zeros_like(rest), nearest(np.diff(turned, axis=0), angles)]), axis=0)
     last = rows[-1] + nearest(turned[0] - turned[-1], angles)
     end = rest + (last - rows[0])
-    return _solved(parameter, field, (later, np.vstack([rows, last])), (rest, end), distance, rtol)
+    return _solved(units, field, (later, np.vstack([rows, last])), (rest, end), distance, rtol)
 
 
 @on_host_by_default
@@ -337,25 +334,48 @@ def connecting_orbit(
     Raises:
         ValueError: for bad input, or if no such orbit is found.
     """
-    field = _checked(parameter, begin)
-    rests = []
-    for name, state in (("begin", begin), ("end", end)):
-        rest = equilibrium_near(_linear_part(field), flat_state(double_state(name, state)))
+    _check(parameter, begin)
+    given = [flat_state(double_state(name, state)) for name, state in (("begin", begin), ("end", end))]
+    path = None
+    if guess is not None:
+        path = np.ravel(np.asarray(guess[0], float)), np.asarray(guess[1], float)
+        if path[1].shape != (len(path[0]), len(given[0])) or not np.all(np.diff(path[0]) > 0):
+            must = f"be increasing times and an array (times, {len(given[0])})"
+            raise ArgumentError("guess", must, f"has shapes {path[0].shape} and {path[1].shape}")
+    if path is None:
+        units = connection_units(parameter, np.stack(given))
+        field, rests = _rests(units, given)
+        times, states = _along_unstable(field, rests[0], rests[1], distance)
+        path = times * units.time, units.restored(states)
+    units = connection_units(parameter, path[1], float(np.ptp(path[0])))
+    field, rests = _rests(units, given)
+    return _solved(units, field, (path[0] / units.time, units.rescaled(path[1])), rests, distance, rtol)
+
+
+def _rests(units: Units, given: list[np.ndarray]) -> tuple[CycleField, tuple[np.ndarray, np.ndarray]]:
+    """Find the equilibria near the first and the last state, in units; give the field, too."""
+    field, rests = CycleField(units.varied[0].system, None, given[0]), []
+    for name, state in zip(("begin", "end"), given, strict=True):
+        rest = equilibrium_near(_linear_part(field), units.rescaled(state))
         if rest is None:
             raise ArgumentError(name, "be near an equilibrium", "leads to none by Newton's method")
         rests.append(rest)
-    if guess is None:
-        path = _along_unstable(field, rests[0], rests[1], distance)
-    else:
-        path = np.ravel(np.asarray(guess[0], float)), np.asarray(guess[1], float)
-        if path[1].shape != (len(path[0]), field.size) or not np.all(np.diff(path[0]) > 0):
-            must = f"be increasing times and an array (times, {field.size})"
-            raise ArgumentError("guess", must, f"has shapes {path[0].shape} and {path[1].shape}")
-    return _solved(parameter, field, path, (rests[0], rests[1]), distance, rtol)
+    return field, (rests[0], rests[1])
 
 
-def _checked(parameter: Parameter, state: Any) -> CycleField:
-    """Check that the parameter is one of an autonomous flow on a flat space; build its field."""
+def connection_units(parameter: Parameter, rows: Float[np.ndarray, "k n"], duration: float | None = None) -> Units:
+    """Choose units near the ranges of the states of a connecting orbit, of its duration and of the parameter.
+
+    Without a duration the unit of time is near the inverse of the fastest rate at the first state.
+    """
+    flow = parameter.system
+    scale = orbit_scale(flow, rows)
+    time = trajectory_units(flow, jnp.asarray(rows[0])).time if duration is None else turn_unit(duration)
+    return made_units(flow, (parameter,), scale, time, [range_unit(parameter)])
+
+
+def _check(parameter: Parameter, state: Any) -> None:
+    """Check that the parameter is one of an autonomous flow on a flat space."""
     flow = parameter.system
     check_flow(flow)
     if not is_flat(flow.space):
@@ -364,7 +384,6 @@ def _checked(parameter: Parameter, state: Any) -> CycleField:
     start = double_state("begin", state)
     if depends_on_time(flow, start):
         raise ArgumentError("parameter", "be one of an autonomous flow", "its flow depends on time")
-    return CycleField(flow, None, start)
 
 
 def _linear_part(field: CycleField) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
@@ -392,7 +411,8 @@ def _along_unstable(
         raise ArgumentError("end", "differ from `begin` without a guess (see `homoclinic_orbit`)", "is the same")
     way, best = np.real(vectors[:, growing[0]]), (np.inf, np.empty(0), np.empty((0, 0)))
     rows = lambda t, x: field.at(np.zeros(()), x, np.zeros(()))[0]
-    far = lambda t, x: 10 * size - float(np.linalg.norm(x - begin))
+    moved = end != begin  # the units of the others are uncertain
+    far = lambda t, x: 10 - float(np.max(np.abs(x - begin)[moved] / np.abs(end - begin)[moved]))
     far.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
     for sign in (1.0, -1.0):
         start = begin + sign * max(distance, 1e-3) * size * way
@@ -401,25 +421,29 @@ def _along_unstable(
         )
         times = np.linspace(0.0, path.t[-1], 2001)
         states = path.sol(times).T
-        apart = np.linalg.norm(states - end, axis=1)
+        near = np.all(np.abs(states - begin)[:, moved] <= 2 * np.abs(end - begin)[moved], axis=1)
+        apart = np.linalg.norm((states - end) / ranges(states[near]), axis=1)
         nearest_one = int(np.argmin(apart))
         if apart[nearest_one] < best[0] and nearest_one > 8:
             best = float(apart[nearest_one]), times[: nearest_one + 1], states[: nearest_one + 1]
-    if not best[0] < size / 2:
+    if not best[0] < CLOSEST:
         raise ArgumentError("end", "be approached along the unstable direction of `begin`", "is not: try a `guess`")
     return best[1], best[2]
 
 
 def _solved(
-    parameter: Parameter,
+    units: Units,
     field: CycleField,
     path: tuple[np.ndarray, np.ndarray],
     rests: tuple[np.ndarray, np.ndarray],
     distance: float,
     rtol: float,
 ) -> ConnectingOrbit:
-    """Solve for a connecting orbit from a path, with ends that are moved towards the equilibria step by step."""
-    times, states = path
+    """Solve for a connecting orbit from a path, with ends that are moved towards the equilibria step by step.
+
+    The field, the path and the equilibria are in units; the orbit is in those of the given system.
+    """
+    (parameter,), (times, states) = units.varied, path
     size = float(np.max(np.ptp(states, axis=0)))
     aim, accuracy = number("distance", distance) * size, number("rtol", rtol)
     counts = [len(left_subspace(_linear_part(field)(rest)[1], stable=k == 0)) for k, rest in enumerate(rests)]
@@ -456,8 +480,10 @@ def _solved(
     values = np.array([sorted(np.linalg.eigvals(J), key=lambda one: one.real) for J in linear], complex)
     apart = nearest(known[1] - known[0], flat_state(parameter.system.space.periods(jnp.asarray(known[0]))))
     kind = "homoclinic" if np.linalg.norm(apart) < aim else "heteroclinic"
-    named = components(parameter.system, np.zeros(n))
-    return ConnectingOrbit(kind, value, times, states, known[0], known[1], values, found.error, *named)
+    states, first, last = units.restored(states), units.restored(known[0]), units.restored(known[1])
+    value, times, values = value * units.parameters[0], times * units.time, values / units.time
+    named = components(units.given(parameter.system), np.zeros(n))
+    return ConnectingOrbit(kind, value, times, states, first, last, values, found.error, *named)
 
 
 def _on_mesh(problem: Connection, times: np.ndarray, states: np.ndarray, value: float, accuracy: float) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 from analysis.dynamics.boundary_values.connecting import (
     ConnectingOrbit,
     Connection,
+    connection_units,
     equilibrium_near,
     left_subspace,
 )
@@ -19,6 +20,8 @@ from analysis.dynamics.collocation.intervals import refined_mesh
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes
 from analysis.dynamics.continuation.steps import Limits, Steps
+from analysis.dynamics.flow_maps.component_sizes import range_unit
+from analysis.dynamics.scaling.units import made_units
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.validation import instance, number
 from dynsim.errors import ArgumentError
@@ -104,38 +107,44 @@ def continue_connection(
     instance("orbit", orbit, ConnectingOrbit, "what `homoclinic_orbit` or `connecting_orbit` returned")
     if jax.tree.structure(first.system) != jax.tree.structure(second.system) or first.name == second.name:
         raise ArgumentError("parameters", "be two parameters of one flow", f"are {first.name} and {second.name}")
-    begin, end = np.asarray(orbit.begin), np.asarray(orbit.end)
-    distances = float(np.linalg.norm(orbit.states[0] - begin)), float(np.linalg.norm(orbit.states[-1] - end))
-    own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
-    problem = Connection(own, begin, end, distances)
-    problem.equilibria = None  # they move with the orbit, whose ends are beside them
     duration = float(orbit.times[-1])
+    sized = connection_units(second, orbit.states, duration)
+    sizes = [range_unit(first), range_unit(second)]
+    own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
+    units = made_units(second.system, (own, second), sized.scale, sized.time, sizes)
+    begin, end, last = (units.rescaled(np.asarray(x)) for x in (orbit.begin, orbit.end, orbit.states[[0, -1]]))
+    distances = float(np.linalg.norm(last[0] - begin)), float(np.linalg.norm(last[1] - end))
+    problem = Connection(units.varied[0], begin, end, distances)
+    problem.equilibria = None  # they move with the orbit, whose ends are beside them
     mesh = np.asarray(orbit.times) / duration
     mesh[-1] = 1.0
     start = Profile(orbit.states, np.array([orbit.parameter, duration]), mesh)
-    curve = ConnectionCurve(problem, second, mesh, orbit.states.shape[1] + 2, number("rtol", rtol))
-    here = curve.at(curve.from_profile(start), second.value)
+    whole = np.append(np.broadcast_to(units.scale, begin.shape), [sizes[0], units.time])
+    along = units._replace(varied=units.varied[1:], parameters=(sizes[1],), scale=whole, time=1.0)
+    curve = ConnectionCurve(problem, units.varied[1], mesh, len(whole), number("rtol", rtol), along)
+    here = curve.at(curve.from_profile(start), curve.value)
     if here is None:
         raise ArgumentError("orbit", "be one at the flow's own second parameter", "is not found again")
-    limits = steps.limits(second, POINTS)
+    limits = steps.limits(curve.parameter, POINTS, curve.unit)
     kind = f"{orbit.kind} orbit"
-    return both_ways_on_meshes(curve, here, limits, lambda parts, ends: _collected(parts, ends, (kind, first)))
+    return both_ways_on_meshes(curve, here, limits, lambda parts, ends: _collected(parts, ends, (kind, first, second)))
 
 
-def _collected(parts: list[Part], ends: tuple[str, str], of: tuple[str, Parameter]) -> Any:
+def _collected(parts: list[Part], ends: tuple[str, str], of: tuple[str, Parameter, Parameter]) -> Any:
     """Build the curve in the plane of both parameters from its parts."""
-    kind, first = of
+    kind, first, second = of
     curves: list[Any] = [part.curve for part in parts]
     most, rows, values, places = max(curve.segments for curve in curves), [], [], []
     for k, (part, curve) in enumerate(zip(parts, curves, strict=True)):
         mesh = refined_mesh(curve.mesh, most)
         for point in part.points[int(k > 0) :]:
             rows.append(curve.profile(point, mesh))
-            values.append(point.parameter)
+            values.append(point.parameter * curve.unit)
         if kind == "homoclinic orbit":
             places += [
-                Degeneracy(name, curve.profile(at, mesh), float(curve.nodes(at.state)[0, -2]), at.parameter)
+                Degeneracy(name, one, float(one.unknowns[0]), at.parameter * curve.unit)
                 for name, at in special_points(curve, part.points, curve.ends_of)
+                for one in (curve.profile(at, mesh),)
             ]
     states = jax.tree.map(lambda *a: np.stack(a), *rows)
     own = states.unknowns[:, 0]
@@ -146,7 +155,7 @@ def _collected(parts: list[Part], ends: tuple[str, str], of: tuple[str, Paramete
     cut = jax.tree.map(lambda a: a[low:high], states)
     kept: list[Degeneracy] = []
     for place in places:  # one at the border of two parts may be found in both
-        twice = kept and kept[-1].kind == place.kind and _is_near(kept[-1], place, (first, curves[0].parameter))
+        twice = kept and kept[-1].kind == place.kind and _is_near(kept[-1], place, (first, second))
         if first.low <= place.first <= first.high and not twice:
             kept.append(place)
     return CriticalCurve(kind, own[low:high], np.array(values)[low:high], cut, np.zeros(high - low), tuple(kept), sides)

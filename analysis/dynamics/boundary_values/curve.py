@@ -1,5 +1,6 @@
 """Continue solutions of boundary value problems in a parameter, through folds, and switch branches."""
 
+import copy
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -7,15 +8,20 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.boundary_values.problem import BoundarySolution, BoundaryValueProblem
+from analysis.dynamics.boundary_values.scaling import LEAST, different
 from analysis.dynamics.collocation.intervals import CycleField, evaluated, halved, refined_mesh, rule
 from analysis.dynamics.collocation.solver import EndConditions, along, blocks, dense, meeting
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch, branch, joined
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
+from analysis.dynamics.continuation.marks import Mark, Watched
 from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes, follow_on_meshes
 from analysis.dynamics.continuation.on_mesh import CurveOnMesh
+from analysis.dynamics.continuation.parameter_flow import inside
 from analysis.dynamics.continuation.stepping import departing
 from analysis.dynamics.continuation.steps import Limits, Steps
+from analysis.dynamics.flow_maps.component_sizes import range_unit
+from analysis.dynamics.scaling.units import Units
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.validation import instance, number
 from dynsim._runtime.blas import in_one_thread
@@ -79,13 +85,24 @@ class BoundaryCurve(CurveOnMesh):
     differentiated: ClassVar[bool] = False
     vertical: ClassVar[float] = 1e-9
 
-    def __init__(self, problem: BoundaryValueProblem, parameter: Parameter, mesh: np.ndarray, size: int, rtol: float):
-        """Set up the field and the conditions as functions of the parameter; `size` counts unknown parameters, too."""
+    def __init__(
+        self,
+        problem: BoundaryValueProblem,
+        parameter: Parameter,
+        mesh: np.ndarray,
+        size: int,
+        rtol: float,
+        units: Units | None = None,
+    ):
+        """Set up the field and the conditions as functions of the parameter; `size` counts unknown parameters, too.
+
+        The problem and the parameter are in the units.
+        """
         moved = parameter.system
-        super().__init__(parameter)
+        super().__init__(parameter, units)
         self.problem, self.mesh, self.segments, self.accuracy = problem, mesh, len(mesh) - 1, rtol
         self.begin, self.length = problem.interval[0], problem.interval[1] - problem.interval[0]
-        self.field = CycleField(problem.extended(moved), _Inside(parameter.take), np.zeros(size))
+        self.field = CycleField(problem.extended(moved), inside(parameter.take), np.zeros(size))
         self._conditions = problem.end_equations(parameter.take, size)
 
     def nodes(self, state: Any) -> np.ndarray:
@@ -159,6 +176,10 @@ class BoundaryCurve(CurveOnMesh):
         """Compute the gaps between intervals and, last, the boundary conditions."""
         return self._equations(self._shot(state, parameter), basis)
 
+    def divide(self, first: np.ndarray, last: np.ndarray) -> None:
+        """Divide the boundary conditions by units near their derivatives at given states."""
+        self._conditions.divide(first, last, self.value)
+
     def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> _Solved:
         nodes = self.nodes(state)
         found = self.solution(nodes, self.length, parameter)
@@ -203,26 +224,27 @@ class BoundaryCurve(CurveOnMesh):
         del nodes, parameter, point
         return "accuracy"
 
-    def profile(self, point: CurvePoint | Bifurcation, mesh: np.ndarray) -> Profile:
-        """Evaluate a solution on a mesh."""
+    def profile(self, point: CurvePoint | Bifurcation | Mark, mesh: np.ndarray) -> Profile:
+        """Evaluate a solution on a mesh, in the units of the given problem."""
         n = np.shape(point.state)[1] - len(self.problem.unknowns)
-        rows = self.states_at(point.state, point.parameter, mesh)
-        return Profile(rows[:, :n], np.asarray(point.state)[0, n:], self.begin + self.length * mesh)
+        rows, time = self.states_at(point.state, point.parameter, mesh), 1.0
+        if self.units is not None:
+            rows, time = self.units.restored(rows), self.units.time
+        return Profile(rows[:, :n], rows[0, n:], time * (self.begin + self.length * mesh))
+
+    def given(self, point: CurvePoint) -> Profile:
+        """Evaluate a solution on the mesh of the curve, in the units of the given problem."""
+        return self.profile(point, self.mesh)
 
     def from_profile(self, profile: Profile) -> np.ndarray:
         """Build a state of the curve from a solution on its mesh."""
-        states, unknowns = np.asarray(profile.states), np.asarray(profile.unknowns)
-        return np.column_stack([states[:-1], np.tile(unknowns, (len(states) - 1, 1))])
+        return self.own(rows_of(profile)[:-1])
 
 
-class _Inside:
-    """Takes a parameter from the flow inside an extended flow."""
-
-    def __init__(self, take: Any):
-        self.take = take
-
-    def __call__(self, extended: Any) -> Any:
-        return self.take(extended.flow)
+def rows_of(profile: Profile) -> np.ndarray:
+    """Join the states of a solution and its unknown parameters to rows."""
+    states = np.asarray(profile.states)
+    return np.column_stack([states, np.tile(np.asarray(profile.unknowns, float), (len(states), 1))])
 
 
 def shares_of(profile: Profile | BoundarySolution) -> np.ndarray:
@@ -234,18 +256,28 @@ def shares_of(profile: Profile | BoundarySolution) -> np.ndarray:
 
 
 @in_one_thread
-def _collected(parts: list[Part], ends: tuple[str, str]) -> Branch:
+def _collected(parts: list[Part], ends: tuple[str, str], marks: Watched) -> Branch:
     """Build the branch of successive parts of a curve of solutions, on meshes with one number of intervals."""
     curves: list[Any] = [part.curve for part in parts]
     most, found = max(curve.segments for curve in curves), []
     for k, (part, curve) in enumerate(zip(parts, curves, strict=True)):
         own = (ends[0] if k == 0 else "", ends[1] if part is parts[-1] else "")
-        made = branch(curve, part.points, own)
+        made = branch(curve, part.points, own, marks)
         mesh = refined_mesh(curve.mesh, most)
         rows = [curve.profile(point, mesh) for point in part.points]
-        at = tuple(b._replace(state=curve.profile(b, curve.mesh)) for b in made.bifurcations)
-        found.append(made._replace(states=jax.tree.map(lambda *a: np.stack(a), *rows), bifurcations=at))
+        states = jax.tree.map(lambda *a: np.stack(a), *rows)
+        places = _with_profiles(curve, made.bifurcations), _with_profiles(curve, made.marks)
+        found.append(made._replace(states=states, bifurcations=places[0], marks=places[1]))
     return joined(found, ends)
+
+
+def _with_profiles(curve: BoundaryCurve, places: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Evaluate the solutions at bifurcations or marks of a branch, which are in the units of the given problem."""
+    found = []
+    for at in places:
+        own = at._replace(state=curve.own(at.state), parameter=at.parameter / curve.unit)
+        found.append(at._replace(state=curve.profile(own, curve.mesh)))
+    return tuple(found)
 
 
 @on_host_by_default
@@ -259,8 +291,9 @@ def continue_solutions(
 ) -> Branch:
     """Continue solutions of a boundary value problem in a parameter, in both directions, with folds and branch points.
 
-    States of the branch are `Profile(states, unknowns, x)`. Meshes are adapted along it. Length is measured in the norm
-    of the states at twelve places and the parameter together. Solutions have no stability here.
+    States of the branch are `Profile(states, unknowns, x)`, which `marks` and `stops` of the steps get, too. Meshes are
+    adapted along it. Length is measured in the norm of the states at twelve places and the parameter together, each in
+    a unit near its size. Solutions have no stability here.
 
     >>> import jax.numpy as jnp
     >>> import dynsim as ds
@@ -289,10 +322,19 @@ def continue_solutions(
     values = np.array([solution.unknowns[name] for name in problem.unknowns])
     start = Profile(solution.states, values, solution.x)
     curve = _curve(problem, parameter, start, rtol)
-    first = curve.at(curve.from_profile(start), parameter.value)
+    first = curve.at(curve.from_profile(start), curve.value)
+    rows = rows_of(start)
+    changed = np.ones(rows.shape[1], bool)
+    if first is not None:
+        found = curve.nodes(first.state) if curve.units is None else curve.units.restored(curve.nodes(first.state))
+        changed = different(rows, found)
+    if np.any(changed & np.any(rows != 0, axis=0)):  # components that vanish up to errors have no size of their own
+        curve = _curve(problem, parameter, start, rtol, zero=changed)
+        first = curve.at(curve.from_profile(start), curve.value)
     if first is None:
         raise ArgumentError("solution", "be one at the flow's own parameter", "leads to none by Newton's method")
-    return both_ways_on_meshes(curve, first, steps.limits(parameter, POINTS), _collected)
+    limits = steps.limits(curve.parameter, POINTS, curve.unit)
+    return both_ways_on_meshes(curve, first, limits, lambda parts, ends: _collected(parts, ends, steps.marks))
 
 
 @on_host_by_default
@@ -335,18 +377,34 @@ def switch_solutions(
     if at.kind != "branch point" or not isinstance(at.state, Profile):
         raise ArgumentError("at", "be a branch point of solutions of a boundary value problem", f"is a {at.kind}")
     _check_parameter(problem, parameter)
-    curve = _curve(problem, parameter, at.state, rtol)
-    here = curve.measured(curve.from_profile(at.state), at.parameter)
-    along_it, across = curve.crossing(here, at.direction)
-    limits = steps.limits(parameter, POINTS)
+    curve = _curve(problem, parameter, at.state, rtol, least=LEAST)
+    state, direction = curve.from_profile(at.state), np.array(at.direction)
+    if curve.units is not None:
+        direction /= np.append(curve.units.flat(state), curve.unit)
+    here = curve.measured(state, at.parameter / curve.unit)
+    along_it, across = curve.crossing(here, direction)
+    limits = steps.limits(curve.parameter, POINTS, curve.unit)
     ways = [sign * across[0] for sign in (1, -1)]
     left = [departing(curve, here, along_it, way, limits, follow_on_meshes) for way in ways]
-    return tuple(_collected(one[0], (at.kind, one[1])) for one in left if one is not None)
+    return tuple(_collected(one[0], (at.kind, one[1]), steps.marks) for one in left if one is not None)
 
 
-def _curve(problem: BoundaryValueProblem, parameter: Parameter, start: Profile, rtol: float) -> BoundaryCurve:
-    size = np.shape(start.states)[1] + len(problem.unknowns)
-    return BoundaryCurve(problem, parameter, shares_of(start), size, number("rtol", rtol))
+def _curve(
+    problem: BoundaryValueProblem,
+    parameter: Parameter,
+    start: Profile,
+    rtol: float,
+    zero: np.ndarray | None = None,
+    *,
+    least: float = 0.0,
+) -> BoundaryCurve:
+    """Set up the curve in units near the sizes of a solution; see `BoundaryValueProblem.units`."""
+    moved, rows, accuracy = copy.copy(problem), rows_of(start), number("rtol", rtol)
+    moved.flow = parameter.system
+    units = moved.units(rows, None, ((parameter, range_unit(parameter)),), zero, least=least)
+    curve = BoundaryCurve(moved.rescaled(units), units.varied[0], shares_of(start), rows.shape[1], accuracy, units)
+    curve.divide(curve.own(rows[0]), curve.own(rows[-1]))
+    return curve
 
 
 def _check_parameter(problem: BoundaryValueProblem, parameter: Parameter) -> None:

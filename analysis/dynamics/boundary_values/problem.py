@@ -1,5 +1,6 @@
 """Solve two-point boundary value problems of ordinary differential equations, with unknown parameters."""
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,16 +11,18 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
+from analysis.dynamics.boundary_values.scaling import component_units, same_sizes
 from analysis.dynamics.collocation.intervals import LIMIT, CycleField, evaluated
-from analysis.dynamics.collocation.solver import BoundaryProblem, EndConditions, collocated, gauss_points
+from analysis.dynamics.collocation.solver import BoundaryProblem, Collocated, EndConditions, collocated, gauss_points
+from analysis.dynamics.continuation.parameter_flow import WithUnknowns
+from analysis.dynamics.flow_maps.component_sizes import turn_unit
+from analysis.dynamics.scaling.units import STATES, Units, made_units, unit_of
 from dynsim._core.printing import one_line
-from dynsim._core.types import State, Time
 from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import ArgumentError, shown
 from dynsim.notebook import picture, plot
 from dynsim.programs import NumpyEvaluator, ProgramError, scalar_program
 from dynsim.simulation.checks import check_flow, check_start
-from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components, with_parameter
 from dynsim.systems.parameter import Parameter
@@ -27,6 +30,9 @@ from dynsim.systems.rescaled import is_flat
 
 if TYPE_CHECKING:
     from figures.artists import Artists
+
+# Most attempts to improve the units by the sizes of a solution.
+TRIALS = 3
 
 Conditions = Callable[[Any, Any, Any], Any]
 """Boundary conditions: numbers that vanish, from the states at both ends and the system."""
@@ -96,7 +102,8 @@ class BoundaryValueProblem:
     """Two-point boundary value problem: a flow over an interval, with conditions at both ends.
 
     The time of the flow is the independent variable. Parameters of the flow may be unknown, too; each needs one further
-    condition. `continue_solutions` continues solutions in another parameter.
+    condition. `continue_solutions` continues solutions in another parameter. States, parameters and the independent
+    variable may have any units: problems are solved in units near their sizes.
 
     >>> import jax.numpy as jnp
     >>> import dynsim as ds
@@ -156,7 +163,7 @@ class BoundaryValueProblem:
         Raises:
             ValueError: for bad input, if Newton's method finds no solution, or it needs more than 400 intervals.
         """
-        count = integer("intervals", intervals, least=2)
+        count, accuracy = integer("intervals", intervals, least=2), number("rtol", rtol)
         mesh = np.linspace(0.0, 1.0, count + 1)
         known = isinstance(guess, BoundarySolution)
         if known and guess.inner.shape[0] >= 2:
@@ -171,11 +178,72 @@ class BoundaryValueProblem:
         own = [float(Parameter(self.flow, name, -np.inf, np.inf).value) for name in self.unknowns]
         extra = [start if value is None else value for value, start in zip(values, own, strict=True)]
         rows = np.column_stack([rows, np.tile(extra, (len(rows), 1))])
-        found = collocated(
-            self.on_mesh(rows.shape[1]), mesh, rows[: len(mesh) - 1],
-            rows[len(mesh) - 1 :].reshape(len(mesh) - 1, -1, rows.shape[1]), high - low, number("rtol", rtol),
-        )  # fmt: skip
+        units = self.units(rows)
+        first = rows[: len(mesh) - 1], rows[len(mesh) - 1 :].reshape(len(mesh) - 1, -1, rows.shape[1])
+        found = self._solved(units, mesh, first, accuracy)
+        for _ in range(TRIALS):
+            better = self.units(found.nodes, units)
+            if np.array_equal(better.scale, units.scale):
+                break
+            try:
+                again = self._solved(better, found.mesh, (found.nodes, found.intervals.stages), accuracy)
+            except ArgumentError:
+                break
+            if not same_sizes(found.nodes, again.nodes):  # those that changed are zero up to errors
+                break
+            found, units = again, better
         return self.solution(found.mesh, found.nodes, found.intervals.stages, found.intervals.ends[-1], found.error)
+
+    def _solved(self, units: Units, mesh: np.ndarray, guess: tuple[np.ndarray, np.ndarray], rtol: float) -> Collocated:
+        """Solve the problem in units from a guess of nodes and stages; give the solution in those of the problem."""
+        inside = self.rescaled(units)
+        nodes, stages = (units.rescaled(part) for part in guess)
+        length = inside.interval[1] - inside.interval[0]
+        found = collocated(inside.on_mesh(nodes.shape[1]), mesh, nodes, stages, length, rtol)
+        own = found.intervals._replace(
+            stages=units.restored(found.intervals.stages), ends=units.restored(found.intervals.ends)
+        )
+        return found._replace(nodes=units.restored(found.nodes), intervals=own)
+
+    def units(
+        self, rows: np.ndarray, known: Units | None = None, parameters: tuple[tuple[Parameter, float], ...] = (),
+        zero: np.ndarray | None = None, *, least: float = 0.0,
+    ) -> Units:  # fmt: skip
+        """Choose units near the sizes of a solution, given its states and unknown parameters as rows.
+
+        Their `scale` has an entry for each unknown parameter, too.
+
+        Args:
+            rows: states, followed by the unknown parameters.
+            known: units of those that vanish; by default, these follow from the flow.
+            parameters: parameters that vary, with their units; they come first in the units.
+            zero: which columns vanish up to errors.
+            least: share of the scale of the flow below which columns vanish up to errors.
+        """
+        field = CycleField(self.extended(self.flow), None, np.zeros(rows.shape[1]))
+        given = None if known is None else known.scale
+        sizes = component_units(field, self.interval, rows, len(self.unknowns), given, zero, least=least)
+        n = rows.shape[1] - len(self.unknowns)
+        varied = [one for one, _ in parameters]
+        varied += [Parameter(self.flow, take, -np.inf, np.inf) for take in self.takes]
+        own = [*(unit for _, unit in parameters), *map(float, sizes[n:])]
+        made = made_units(self.flow, varied, sizes[:n], turn_unit(self.interval[1] - self.interval[0]), own)
+        return made._replace(scale=sizes)
+
+    def rescaled(self, units: Units) -> "BoundaryValueProblem":
+        """Express the problem in units."""
+        if units.are_given:
+            return self
+        made, (n, own) = copy.copy(self), (len(units.scale) - len(self.unknowns), self.conditions)
+        states, is_moved = np.asarray(units.scale)[:n], units.system is not self.flow
+        given = lambda flow: flow.rest if is_moved else flow
+        made.conditions = lambda first, last, flow: own(states * first, states * last, given(flow))
+        made.flow, made.takes = (
+            units.system,
+            tuple(one.take for one in units.varied[len(units.varied) - len(self.takes) :]),
+        )
+        made.interval = (self.interval[0] / units.time, self.interval[1] / units.time)
+        return made
 
     def on_mesh(self, size: int) -> BoundaryProblem:
         """Build the equations for the solver, in which unknown parameters are constant components of the state."""
@@ -205,33 +273,6 @@ class BoundaryValueProblem:
         )  # fmt: skip
 
 
-class WithUnknowns(AbstractFlow):
-    """Flow with some of its parameters as further, constant components of its flattened state."""
-
-    flow: AbstractFlow
-    takes: tuple[Callable, ...] = eqx.field(static=True)
-    space: AbstractSpace
-
-    def __init__(self, flow: AbstractFlow, takes: tuple[Callable, ...]):
-        """Store the flow, and what takes each parameter from it."""
-        self.flow, self.takes, self.space = flow, takes, Euclidean()
-
-    def velocity(self, t: Time, x: State) -> State:
-        """Compute the velocity at the parameters in the state, and zero for these."""
-        z: Any = x
-        return jnp.concatenate([self.at(z).vector_field(t, z[: z.shape[0] - len(self.takes)]), self._rest(z)])
-
-    def at(self, z: Any) -> AbstractFlow:
-        """Set the parameters of the flow to those in a state."""
-        moved, n = self.flow, z.shape[0] - len(self.takes)
-        for k, take in enumerate(self.takes):
-            moved = with_parameter(take, moved, z[n + k])
-        return moved
-
-    def _rest(self, z: Any) -> Any:
-        return jnp.zeros(len(self.takes))
-
-
 class EndEquations:
     """Values of boundary conditions with their derivatives by both states and a parameter."""
 
@@ -258,7 +299,7 @@ class EndEquations:
         both = lambda z: (values(z), jax.jacfwd(values)(z))
         like = np.zeros(2 * size + 1)
         jax.eval_shape(values, like)  # raises for a wrong number of conditions
-        self.size = size
+        self.size, self._rows = size, np.ones(size)
         self._call: Callable[[np.ndarray], Any]
         try:
             program = NumpyEvaluator(
@@ -272,8 +313,14 @@ class EndEquations:
     def at(self, first: np.ndarray, last: np.ndarray, parameter: float) -> tuple[EndConditions, np.ndarray]:
         """Evaluate the conditions; give their derivatives by the parameter, too."""
         values, J = (np.asarray(part, float) for part in self._call(np.concatenate([first, last, [parameter]])))
-        n = self.size
-        return EndConditions(values, J[:, :n], J[:, n : 2 * n]), J[:, -1]
+        n, J = self.size, J / self._rows[:, None]
+        return EndConditions(values / self._rows, J[:, :n], J[:, n : 2 * n]), J[:, -1]
+
+    def divide(self, first: np.ndarray, last: np.ndarray, parameter: float) -> None:
+        """Divide the conditions by units of their own, which are near their derivatives at given states."""
+        conditions, slope = self.at(first, last, parameter)
+        sizes = np.abs(np.column_stack([conditions.by_first, conditions.by_last, slope]))
+        self._rows = self._rows * unit_of(np.max(sizes, axis=1), STATES)
 
 
 def _guess_of(guess: Any, interval: tuple[float, float]) -> Callable[[float], np.ndarray]:

@@ -24,6 +24,7 @@ from analysis.dynamics.normal_forms.maps import (
     generalised_flip_coefficient,
     third_resonance_coefficient,
 )
+from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
@@ -33,11 +34,14 @@ CRITICAL = {"cusp": 1.0, "1:1 resonance": 1.0, "generalised period doubling": -1
 RETURNING = (*CRITICAL, "Chenciner point", "1:3 resonance", "1:4 resonance")
 """Codimension-two points of orbits that have coefficients."""
 
+# Most unknowns of an equilibrium whose coefficients are computed, with dense matrices.
+DENSE = 2000
+
 
 def degenerate_coefficients(curve: AbstractCritical, name: str, point: CurvePoint) -> tuple[float, ...]:
     """Compute the normal form coefficients of a codimension-two point; none for kinds without coefficients."""
     if isinstance(curve, CriticalEquations):
-        return _of_equilibrium(curve, name, point)
+        return _of_equilibrium(curve, name, point) if len(flat_state(critical_of(point).state)) <= DENSE else ()
     return _of_return(curve, name, point) if isinstance(curve, CriticalReturns) else ()
 
 

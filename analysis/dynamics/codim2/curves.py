@@ -16,6 +16,7 @@ from jaxtyping import Float
 from analysis.dynamics.codim2.coefficients import degenerate_coefficients
 from analysis.dynamics.codim2.degeneracies import Degeneracy, as_bifurcation, check_leaving, leaving
 from analysis.dynamics.codim2.equilibria import AbstractCritical, FoldCurve, HopfCurve, critical_of
+from analysis.dynamics.codim2.large_equilibria import LargeFoldCurve, LargeHopfCurve
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.branches import point_beyond
@@ -23,6 +24,7 @@ from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.equilibria import check_autonomous
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.extending import extend
+from analysis.dynamics.continuation.large_equilibria import pattern_of
 from analysis.dynamics.continuation.locating import JUMP, between, hidden_sign, located
 from analysis.dynamics.continuation.orbit_curve import Cycle, moved_states
 from analysis.dynamics.continuation.orbits import RTOL, at_equal_times, check_forcing, curve_of_orbits, forcing_in
@@ -36,6 +38,7 @@ from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line, size_of
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
+from dynsim._runtime.blas import in_one_thread
 from dynsim.errors import ArgumentError, shown
 from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow
@@ -132,7 +135,8 @@ def units_at(parameters: tuple[Parameter, Parameter], state: Any, at: tuple[floa
         return orbit_units(parameters[0].system, state, parameters, at=at)
     if not isinstance(parameters[0].system, AbstractMap):
         check_flow(parameters[0].system)
-    return curve_units(parameters, state, at=at)
+    pattern = pattern_of(parameters[0], state, second=parameters[1])[0]
+    return curve_units(parameters, state, at=at, pattern=pattern)
 
 
 def equations_of(units: Units, kind: str, state: Any, returning: Returning) -> AbstractCritical:
@@ -146,6 +150,9 @@ def equations_of(units: Units, kind: str, state: Any, returning: Returning) -> A
     if isinstance(units.system, AbstractMap):
         inner = FixedPointCurve(parameters[0], returning.iterate, units=units)
         return CriticalReturns(parameters, kind, inner, returning.rtol, units=units)
+    pattern = pattern_of(parameters[0], state, second=parameters[1])[0]
+    if pattern is not None:
+        return (LargeFoldCurve if kind == "fold" else LargeHopfCurve)(parameters, state, pattern, units)
     return (FoldCurve if kind == "fold" else HopfCurve)(parameters, state, units)
 
 
@@ -325,6 +332,8 @@ def critical_curve(
 
 def _first(curve: AbstractCritical, units: Units, at: Bifurcation | Degeneracy) -> CurvePoint | None:
     """Find the first point of a curve at a bifurcation, or beside a Bogdanov-Takens point; None if it fails."""
+    if isinstance(at, Degeneracy) and isinstance(curve, LargeHopfCurve):
+        raise ArgumentError("at", "be a Hopf point itself, of a system with many unknowns", f"is a {at.kind}")
     if isinstance(at, Degeneracy):
         state, places = moved_states(units, at.state, -1), zip((at.first, at.second), units.parameters, strict=True)
         return curve.beside(state, *(value / unit for value, unit in places)) if isinstance(curve, HopfCurve) else None
@@ -454,6 +463,7 @@ def _is_same(one: Degeneracy, other: Degeneracy, at: tuple[float, float]) -> boo
     return one.kind == other.kind and bool(np.all(np.abs(places - at) <= AT_END * (1 + np.abs(at))))
 
 
+@in_one_thread
 def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, str], name: str) -> CriticalCurve:
     """Build a curve from successive points, and locate the codimension-two points between them."""
     tests = curve.tests()

@@ -101,7 +101,7 @@ class AbstractCritical(AbstractCurve):
         first = jax.tree.map(lambda a: a[0], state.nodes) if hasattr(state, "nodes") else state
         return may_have_corners(self.flow, first)
 
-    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+    def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Return an empty basis of symmetry directions, since these curves have none."""
         del state
         return np.empty((basis.shape[1], 0))
@@ -153,7 +153,7 @@ class CriticalEquations(AbstractCritical):
         self._size = len(ravel_pytree(state)[0])
         self.reference = (jnp.zeros(self._size), jnp.zeros(self._size))
 
-    def basis(self, state: State) -> np.ndarray:
+    def basis(self, state: State) -> Any:
         """Compute the tangent basis for the state and both parts of the vector, with frequency and parameter."""
         critical: Any = state
         B, n = tangent_basis(self.flow.space, critical.state), self._size
@@ -175,7 +175,7 @@ class CriticalEquations(AbstractCritical):
             (old.real, slice(n, 2 * n)), (old.imaginary, slice(2 * n, 3 * n))))  # fmt: skip
         return Critical(moved, real, imaginary, old.frequency + step[-2], old.parameter + step[-1])
 
-    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+    def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the vector field, the equation of the critical vector, and its normalisation."""
         old: Any = state
         B, n = tangent_basis(self.flow.space, old.state), self._size
@@ -191,7 +191,7 @@ class CriticalEquations(AbstractCritical):
         values, J, slope = left @ values, left @ J @ basis, left @ slope
         return Equations(values, J, slope, float(np.max(np.abs(values))), self.typical(state, parameter))
 
-    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Return no eigenvalues, since a curve of bifurcations has no stability of its own."""
         del state, parameter, J, orbit
         return np.empty(0, complex)

@@ -362,7 +362,7 @@ def _completed(
         if not pending or not left:
             least = NARROW * (curve.parameter.high - curve.parameter.low)
             gaps = intervals(samples, [k for k, share in places if share is not None])
-            new = [other.at for one, _ in parts for other in one.known if other not in step.known]
+            new = [other.at for one, _ in parts for other in one.known if all(other is not own for own in step.known)]
             inner = [b for _, inner in parts for b in inner]
             return [*new, *inner], [gap for gap in gaps if gap[1] - gap[0] > least]
         begin, end, share = max(pending, key=lambda doubt: doubt[1].length - doubt[0].length)

@@ -141,6 +141,10 @@ class AbstractCurve(abc.ABC):
         """Convert a state of the given system to the units of the curve."""
         return state if self.units is None else self.units.rescaled(state)
 
+    def given(self, point: CurvePoint) -> State:
+        """Convert the state of a point to the units of the given system, as functions of the user get it."""
+        return point.state if self.units is None else self.units.restored(point.state)
+
     @abc.abstractmethod
     def basis(self, state: State) -> Any:
         """Compute an orthonormal basis of the coordinates at a state, (ambient, coordinates)."""

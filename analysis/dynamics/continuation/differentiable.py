@@ -158,7 +158,7 @@ def orbit_period(flow: AbstractFlow, orbit: PeriodicOrbit) -> Float[Array, ""]:
     """Compute the period of the orbit of an autonomous flow near a known one, differentiably.
 
     The orbit is solved by collocation with five Gauss points in an interval, from a guess by the classical Runge-Kutta
-    method, and differentiated implicitly, as in `bifurcation_point`.
+    method, and differentiated implicitly, as in `bifurcation_point`; `jax.vmap` and `jax.jit` take it as well.
 
     Args:
         flow: an autonomous flow; its parameters may be traced.

@@ -9,7 +9,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.continuation.curve import CurvePoint, Equations, paired
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations, paired
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.normal_forms.charts import Chart, FlatChart
@@ -36,8 +36,10 @@ DENSE = "computed with dense matrices, {}"
 OPERATIONS = 2_000_000
 
 
-def pattern_of(parameter: Parameter, state: State, has_symmetries: bool = False) -> tuple[Pattern | None, str]:
-    """Find the pattern of the Jacobian of a flow for all values of a parameter, from its scalar program.
+def pattern_of(
+    parameter: Parameter, state: State, has_symmetries: bool = False, *, second: Parameter | None = None
+) -> tuple[Pattern | None, str]:
+    """Find the pattern of the Jacobian of a flow for all values of one or two parameters, from its scalar program.
 
     None for small systems and maps, with symmetries, on curved spaces, and where the Jacobian is not sparse or has no
     scalar program. The text says why a large system has none that could be sparse.
@@ -54,17 +56,45 @@ def pattern_of(parameter: Parameter, state: State, has_symmetries: bool = False)
         return None, DENSE.format("as for all systems with continuous symmetries")
     restored = ravel_pytree(jax.tree.map(lambda part: jnp.zeros(np.shape(part)), state))[1]
 
-    def field(t: Array, x: Array, value: Array) -> Array:
-        return ravel_pytree(with_parameter(parameter.take, system, value).vector_field(t, restored(x)))[0]
+    takes = [one.take for one in (parameter, second) if one is not None]
+
+    def field(t: Array, x: Array, *values: Array) -> Array:
+        moved = system
+        for take, value in zip(takes, values, strict=True):
+            moved = with_parameter(take, moved, value)
+        return ravel_pytree(moved.vector_field(t, restored(x)))[0]
 
     try:
-        program = scalar_program(field, (), (size,), (), drop_zeros=True, limit=OPERATIONS)
+        program = scalar_program(field, (), (size,), *[()] * len(takes), drop_zeros=True, limit=OPERATIONS)
     except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError, NotImplementedError):
         return None, DENSE.format("because the operations of the field cannot be listed")
     return sparse_pattern(program, size), ""
 
 
-class LargeEquilibriumCurve(EquilibriumCurve):
+class SparseCurve(AbstractCurve):
+    """Curve of solutions of equations with sparse derivatives: Newton steps, tangents and test functions."""
+
+    def scaled(self, at: Equations) -> Equations:
+        """Return equations as they are: factorisations do not need rows of similar sizes."""
+        return at
+
+    def _with_rows(self, at: Equations | CurvePoint, orbit: np.ndarray) -> Any:
+        del orbit
+        return Extended(at.J, at.slope)
+
+    def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
+        """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
+        del beside
+        J: Any = at.J
+        return Extended(J, at.slope).shortest(-at.values, share)
+
+    def least_singular(self, point: CurvePoint) -> float:
+        """Evaluate the test function of branch points: the signed least singular value, at most 1."""
+        J: Any = point.J
+        return float(np.clip(Extended(J, point.slope).with_row(point.tangent).signed_least, -1.0, 1.0))
+
+
+class LargeEquilibriumCurve(SparseCurve, EquilibriumCurve):
     """Vector field of a flow on a flat space with many unknowns, with its sparse derivatives.
 
     Only the rightmost eigenvalues are computed. Their number is checked between bifurcations.
@@ -93,30 +123,11 @@ class LargeEquilibriumCurve(EquilibriumCurve):
         found = sparse_equations(self.pattern, self.parameter, state, parameter)
         return found._replace(typical=self.typical(state, parameter))
 
-    def scaled(self, at: Equations) -> Equations:
-        """Return equations as they are: factorisations do not need rows of similar sizes."""
-        return at
-
-    def _with_rows(self, at: Equations | CurvePoint, orbit: np.ndarray) -> Any:
-        del orbit
-        return Extended(at.J, at.slope)
-
     def _chart(self, flow: AbstractFlow, point: CurvePoint) -> Chart:
         return FlatChart(flow, point.state)
 
     def _both(self, point: CurvePoint) -> Any:
         return self._with_rows(point, point.orbit)
-
-    def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
-        """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
-        del beside
-        J: Any = at.J
-        return Extended(J, at.slope).shortest(-at.values, share)
-
-    def least_singular(self, point: CurvePoint) -> float:
-        """Evaluate the test function of branch points: the signed least singular value, at most 1."""
-        J: Any = point.J
-        return float(np.clip(Extended(J, point.slope).with_row(point.tangent).signed_least, -1.0, 1.0))
 
     def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the rightmost eigenvalues."""

@@ -9,7 +9,6 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.locating import hidden_sign, located
-from analysis.dynamics.continuation.orbit_curve import moved_states
 from dynsim._core.printing import one_line, printed
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError, shown
@@ -100,8 +99,7 @@ def _test(curve: AbstractCurve, name: str, function: Callable[[State, float], An
     """Build the function of a point of the curve, which is called with a state in the units of the given system."""
 
     def value(point: CurvePoint) -> float:
-        state = point.state if curve.units is None else moved_states(curve.units, point.state, 1)
-        given = np.asarray(function(state, point.parameter * curve.unit))
+        given = np.asarray(function(curve.given(point), point.parameter * curve.unit))
         if given.size != 1 or not np.isrealobj(given):
             raise ArgumentError(
                 "steps", f"have a function `{name}` that gives one real number", f"gives {shown(given)}"

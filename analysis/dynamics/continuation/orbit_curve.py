@@ -163,6 +163,10 @@ class OrbitCurve(AbstractCurve):
         """Convert an orbit or a state of the given system to the units of the curve."""
         return state if self.units is None else moved_states(self.units, state, -1)
 
+    def given(self, point: CurvePoint) -> State:
+        """Convert the orbit of a point to the units of the given system."""
+        return point.state if self.units is None else moved_states(self.units, point.state, 1)
+
     @property
     def forced(self) -> bool:
         """Whether the period is fixed by a forcing."""

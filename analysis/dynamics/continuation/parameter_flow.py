@@ -10,7 +10,7 @@ from dynsim._core.types import State, Time
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
 from dynsim.systems.base import AbstractFlow
-from dynsim.systems.named import with_parameter
+from dynsim.systems.named import InUnit, with_parameter
 
 
 class WithParameter(NamedTuple):
@@ -36,3 +36,44 @@ class ParameterFlow(AbstractFlow):
         state: Any = x
         moved = with_parameter(self.where, self.flow, state.parameter)
         return WithParameter(moved.velocity(t, state.state), jnp.zeros_like(state.parameter))
+
+
+class WithUnknowns(AbstractFlow):
+    """Flow with some of its parameters as further, constant components of its flattened state."""
+
+    flow: Any
+    takes: tuple[Callable, ...] = eqx.field(static=True)
+    space: AbstractSpace
+
+    def __init__(self, flow: Any, takes: tuple[Callable, ...]):
+        """Store the flow, and what takes each parameter from it."""
+        self.flow, self.takes, self.space = flow, takes, Euclidean()
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Compute the velocity at the parameters in the state, and zero for these."""
+        z: Any = x
+        return jnp.concatenate([self.at(z).vector_field(t, z[: z.shape[0] - len(self.takes)]), self._rest(z)])
+
+    def at(self, z: Any) -> Any:
+        """Set the parameters of the flow to those in a state."""
+        moved, n = self.flow, z.shape[0] - len(self.takes)
+        for k, take in enumerate(self.takes):
+            moved = with_parameter(take, moved, z[n + k])
+        return moved
+
+    def _rest(self, z: Any) -> Any:
+        return jnp.zeros(len(self.takes))
+
+
+class _Inside(NamedTuple):
+    """Takes a parameter from the flow inside an extended flow."""
+
+    take: Callable[[Any], Any]
+
+    def __call__(self, extended: Any) -> Any:
+        return self.take(extended.flow)
+
+
+def inside(take: Any) -> Any:
+    """Select a parameter, which may have a unit, from the flow inside an extended flow."""
+    return InUnit(_Inside(take.take), take.unit) if isinstance(take, InUnit) else _Inside(take)

@@ -21,6 +21,7 @@ from analysis.dynamics.flow_maps.component_sizes import (
     carried_entries,
     groups_of,
     orbit_scale,
+    range_unit,
     scale_of,
     turn_unit,
     unit_entries,
@@ -28,7 +29,7 @@ from analysis.dynamics.flow_maps.component_sizes import (
 )
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits.shooting import passed
-from analysis.dynamics.scaling.units import STATES, WIDTHS, Units, made_units, unit_of
+from analysis.dynamics.scaling.units import STATES, Units, made_units
 from analysis.dynamics.sparse.matrices import row_sizes
 from analysis.dynamics.sparse.rightmost import rightmost
 from dynsim._core.types import State
@@ -69,7 +70,7 @@ def curve_units(
     """
     system, taken = parameters[0].system, [one.take for one in parameters]
     own = tuple(float(value) for value in at) or tuple(one.value for one in parameters)
-    units = [_unit_of_range(one) for one in parameters]
+    units = [range_unit(one) for one in parameters]
     if isinstance(system, NoisyFlow):
         return made_units(system, parameters, 1.0, 1.0, units)
     flat, restored = ravel_pytree(jax.tree.map(lambda part: jnp.asarray(part, float), state))
@@ -80,7 +81,7 @@ def curve_units(
         for take, value in zip(taken[1:], values[1:], strict=True):
             moved = with_parameter(take, moved, jnp.asarray(value, float))
         if pattern is not None:
-            sparse = sparse_equations(pattern, parameters[0], restored(jnp.asarray(x)), values[0])
+            sparse = sparse_equations(pattern, parameters[0].of(moved), restored(jnp.asarray(x)), values[0])
             return _rightmost(sparse.values, sparse.J)
         found = evaluated(taken[0], moved, restored(jnp.asarray(x)), jnp.asarray(values[0], float))
         field, J = (np.asarray(part, float) for part in found[:2])
@@ -143,7 +144,7 @@ def orbit_units(
             start = jax.tree.map(lambda part: jnp.asarray(part[0], float), nodes)
             nodes = passed(Linearised(moved, start), ravel_pytree(start)[0], period, jnp.asarray(RTOL))
         scale = orbit_scale(moved, nodes)
-    return made_units(flow, parameters, scale, turn_unit(period), [_unit_of_range(one) for one in parameters])
+    return made_units(flow, parameters, scale, turn_unit(period), [range_unit(one) for one in parameters])
 
 
 def hopf_units(parameter: Parameter, at: Bifurcation) -> Units:
@@ -155,7 +156,3 @@ def hopf_units(parameter: Parameter, at: Bifurcation) -> Units:
     near = [curve_units((parameter,), at.state, at=(at.parameter + k * shift,)) for k in (0, 1, -1)]
     scale = jax.tree.map(lambda *sizes: np.min(sizes, axis=0), *(found.scale for found in near))
     return made_units(parameter.system, (parameter,), scale, turn_unit(2 * np.pi / at.frequency), near[0].parameters)
-
-
-def _unit_of_range(parameter: Parameter) -> float:
-    return float(unit_of(parameter.high - parameter.low, WIDTHS, 1 / TYPICAL))

@@ -17,11 +17,12 @@ from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.scaling.samples import ranges
-from analysis.dynamics.scaling.units import STATES, TIMES, Units, made_units, unit_of
+from analysis.dynamics.scaling.units import STATES, TIMES, WIDTHS, Units, made_units, unit_of
 from analysis.dynamics.sparse.matrices import SparseMatrix, row_sizes
 from dynsim._core.types import State, Time
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
+from dynsim.systems.parameter import Parameter
 from dynsim.systems.rescaled import is_flat
 
 # Rates below this share of the fastest rate, or of the fastest at the ends of the parameter ranges, are ignored.
@@ -44,6 +45,8 @@ ROUGH = (1 / 1024, 4096.0)
 FAR = 1024.0
 # Ranges on an orbit below this share of the largest range may be errors of the solver.
 ROUNDING = 1e-8
+# Shares of a displacement that are tried, too: after whole turns of an angle the eigenvalues are the same.
+SHARES = (1.0, 0.79, 0.61)
 # Largest power of the base that is tried as a scale.
 FURTHEST = 18
 # Share of a period that is near the unit of time.
@@ -137,6 +140,11 @@ def orbit_scale(flow: AbstractFlow, states: State) -> State:
 def turn_unit(period: float) -> float:
     """Choose the unit of time for a period."""
     return float(unit_of(period / TURN, TIMES))
+
+
+def range_unit(parameter: Parameter) -> float:
+    """Choose the unit of a parameter for the width of its range."""
+    return float(unit_of(parameter.high - parameter.low, WIDTHS, 1 / TYPICAL))
 
 
 def groups_of(state: State) -> list[np.ndarray]:
@@ -364,9 +372,13 @@ def _unit(changes: Callable[[float], bool], most: float) -> float:
     The unit is 1 for sizes from `LEAST` to `most`, else a power of 32. A kink of the field at the state changes them
     for any displacement, and gives none.
     """
-    if changes(LEAST):
-        return next((BASE**-k for k in range(1, FURTHEST) if not changes(BASE**-k / 2)), np.nan)
-    return next((BASE**k for k in range(FURTHEST) if changes(BASE**k * most)), np.nan)
+
+    def within(size: float) -> bool:
+        return any(changes(share * size) for share in SHARES)
+
+    if within(LEAST):
+        return next((BASE**-k for k in range(1, FURTHEST) if not within(BASE**-k / 2)), np.nan)
+    return next((BASE**k for k in range(FURTHEST) if within(BASE**k * most)), np.nan)
 
 
 def _differ(before: np.ndarray, after: np.ndarray, least: np.ndarray) -> bool:

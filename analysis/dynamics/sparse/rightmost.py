@@ -1,7 +1,8 @@
 """Find the rightmost eigenvalues of a large sparse matrix, and test that none of the growing ones is missed.
 
-The eigenvalues near a shift come from Arnoldi's method for the inverse of the shifted matrix (ARPACK). In each disk the
-search is repeated across the eigenvectors that were found, because Arnoldi's method may miss copies of a multiple one.
+The eigenvalues near a shift come from Arnoldi's method for the inverse of the shifted matrix (ARPACK), those of a
+symmetric one from Lanczos' method. In each disk the search is repeated across the eigenvectors that were found, because
+these methods may miss copies of a multiple one.
 
 The eigenvalues of a real matrix lie in a rectangle. It follows from Gershgorin's disks of rotations of the matrix, and
 of their Hermitian parts (Bendixson). Further shifts lie in the part of it with positive real parts. The test does not
@@ -30,6 +31,8 @@ MORE = 8
 BASIS = 48
 # Largest number of restarts of Arnoldi's method.
 RESTARTS = 20
+# Difference of opposite entries, relative to the largest, up to which a matrix is symmetric.
+EVEN = 8 * float(np.finfo(float).eps)
 # Number of steps of Arnoldi's method by which missed eigenvalues are looked for, and of searches for them.
 STEPS, SEARCHES = 24, 3
 # Ratio of distances from a shift above which an eigenvalue lies inside a disk.
@@ -251,15 +254,23 @@ def _largest(away: SparseMatrix, Q: np.ndarray, count: int) -> tuple[Any, np.nda
     )
     size = min(n - 1, max(2 * count + 1, BASIS))
     start = np.random.default_rng(n).normal(size=n).astype(dtype)
+    find = library.eigsh if _is_symmetric(away) else library.eigs
     try:
-        values, vectors = library.eigs(inverse, k=count, which="LM", v0=start, ncv=size, maxiter=RESTARTS)
+        values, vectors = find(inverse, k=count, which="LM", v0=start, ncv=size, maxiter=RESTARTS)
     except library.ArpackError as error:  # those that have converged, if there are any
         none = np.empty(0, complex), np.empty((n, 0), complex)
         values, vectors = getattr(error, "eigenvalues", none[0]), getattr(error, "eigenvectors", none[1])
     parts = (
         vectors if dtype.kind == "c" else np.column_stack([np.real(vectors), np.imag(vectors)[:, np.imag(values) > 0]])
     )
-    return values, _joined(Q, parts)
+    return values.astype(complex), _joined(Q, parts)
+
+
+def _is_symmetric(A: SparseMatrix) -> bool:
+    """Test whether a matrix is real and symmetric up to rounding; Lanczos' method then finds its eigenvalues."""
+    size = float(np.max(np.abs(A.matrix.data), initial=0.0))
+    odd = (A.matrix - A.matrix.T).data
+    return A.matrix.dtype.kind == "f" and bool(np.max(np.abs(odd), initial=0.0) <= EVEN * size)
 
 
 def _joined(Q: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -1,0 +1,116 @@
+"""Curves of folds and Hopf points with many unknowns agree with closed forms and with dense algebra."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.codim2 import curves
+from analysis.dynamics.codim2.curves import critical_curve
+from analysis.dynamics.codim2.degeneracies import Degeneracy
+from analysis.dynamics.codim2.equilibria import FoldCurve
+from analysis.dynamics.codim2.large_equilibria import LargeCritical
+from analysis.dynamics.continuation import large_equilibria
+from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
+from dynsim.errors import ArgumentError
+from dynsim.systems.base import FunctionFlow
+from dynsim.systems.parameter import Parameter
+
+CELLS = 128
+
+
+def spread(u):
+    """The second derivative on a line of the length 64, without flux at the ends."""
+    padded = jnp.concatenate([u[:1], u, u[-1:]])
+    return (padded[2:] - 2 * u + padded[:-2]) * (len(u) / 64) ** 2
+
+
+def cusps(t, u, a=-1.0, b=1.0):
+    """Cells that are coupled; where all of them are equal, folds have 27 a^2 = 4 b^3."""
+    return a + b * u - u**3 + 5.0 * spread(u)
+
+
+def brusselator(t, z, a=1.0, b=1.5):
+    """Hopf points of equal cells have b = 1 + a^2."""
+    u, v = z
+    return jnp.stack([a - (b + 1) * u + u**2 * v + 3.0 * spread(u), b * u - u**2 * v + 5.0 * spread(v)])
+
+
+@pytest.fixture
+def used(monkeypatch):
+    """The equations of the curves that are continued."""
+    made, given = [], curves.equations_of
+    monkeypatch.setattr(curves, "equations_of", lambda *rest: made.append(given(*rest)) or made[-1])
+    return made
+
+
+def known(kind, state, parameter, frequency=0.0):
+    """Describe a bifurcation that is known."""
+    return Bifurcation(
+        kind, state, parameter, np.zeros(1), frequency, 0.0, np.eye(1, np.size(state) + 1, np.size(state))[0]
+    )
+
+
+def test_the_folds_of_equal_cells_meet_in_a_cusp(used):
+    flow = FunctionFlow(cusps, parameters={"a": -1.0, "b": 1.0})
+    a, b = Parameter(flow, "a", -1.0, 1.0), Parameter(flow, "b", -0.5, 1.2)
+    found = critical_curve(
+        (a, b), known("fold", np.full(CELLS, -((1 / 3) ** 0.5)), (4 / 27) ** 0.5), steps=Steps(first=0.2)
+    )
+    assert isinstance(used[0], LargeCritical)
+    assert np.allclose(27 * found.first**2, 4 * found.second**3, atol=1e-8)
+    (cusp,) = found.degeneracies
+    assert (cusp.kind, cusp.first, cusp.second) == ("cusp", pytest.approx(0, abs=1e-7), pytest.approx(0, abs=1e-6))
+    assert found.states.shape[1] == CELLS
+
+
+@pytest.mark.slow
+def test_the_hopf_points_of_the_brusselator_on_a_line_are_those_of_one_cell(used):
+    flow = FunctionFlow(brusselator, parameters={"a": 1.0, "b": 1.5})
+    a, b = Parameter(flow, "a", 0.7, 1.4), Parameter(flow, "b", 1.0, 3.0)
+    hopf = known("Hopf point", np.stack([np.full(64, 1.0), np.full(64, 2.0)]), 2.0, 1.0)
+    found = critical_curve((b, a), hopf, steps=Steps(first=0.4))
+    assert isinstance(used[0], LargeCritical)
+    assert np.allclose(found.first, 1 + found.second**2, atol=1e-8)
+    assert np.allclose(found.frequencies, found.second, atol=1e-8)
+    assert found.ends == ("bounds", "bounds")
+
+
+def test_hopf_points_of_many_unknowns_begin_at_one_of_them():
+    flow = FunctionFlow(brusselator, parameters={"a": 1.0, "b": 1.5})
+    both = Parameter(flow, "b", 1.0, 3.0), Parameter(flow, "a", 0.7, 1.4)
+    place = Degeneracy("Bogdanov-Takens point", np.ones((2, 64)), 2.0, 1.0)
+    with pytest.raises(ArgumentError, match="`at` must be a Hopf point itself, of a system with many unknowns"):
+        critical_curve(both, place, kind="Hopf point")
+
+
+@pytest.mark.slow
+def test_curves_are_those_of_dense_algebra(used, monkeypatch):
+    """Ignition of a slab, u'' + p exp(u / (1 + e u)) = 0: both folds meet in a cusp near e = 0.2458 (Boddington)."""
+    cells, width = 80, 1 / 81
+    ends = lambda u: jnp.concatenate([jnp.zeros(1), u, jnp.zeros(1)])
+    field = lambda t, u, p=0.5, e=0.2: (
+        (ends(u)[2:] - 2 * u + ends(u)[:-2]) / width**2 + 4 * p * jnp.exp(u / (1 + e * u))
+    )
+    flow = FunctionFlow(field, parameters={"p": 0.1, "e": 0.2})
+    p, e = Parameter(flow, "p", 0.1, 2.0), Parameter(flow, "e", 0.1, 0.3)
+    fold = continue_equilibria(p, np.zeros(cells), steps=Steps(first=0.2)).bifurcations[0]
+    found = []
+    for least in (cells + 1, cells - 1):
+        monkeypatch.setattr(large_equilibria, "LARGE", least)
+        found.append(critical_curve((p, e), fold, steps=Steps(first=0.3, points=60)))
+    assert [isinstance(one, FoldCurve) for one in used] == [True, False]
+    places = [[(one.kind, one.first, one.second) for one in curve.degeneracies] for curve in found]
+    assert [kind for kind, _, _ in places[0]] == [kind for kind, _, _ in places[1]] == ["cusp"]
+    assert np.array([one[0][1:] for one in places]) == pytest.approx(np.tile(places[0][0][1:], (2, 1)), rel=1e-6)
+    assert places[0][0][2] == pytest.approx(0.2458, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_two_thousand_unknowns_are_continued():
+    flow = FunctionFlow(brusselator, parameters={"a": 1.0, "b": 1.5})
+    a, b = Parameter(flow, "a", 0.7, 1.4), Parameter(flow, "b", 1.0, 3.0)
+    hopf = known("Hopf point", np.stack([np.full(1000, 1.0), np.full(1000, 2.0)]), 2.0, 1.0)
+    found = critical_curve((b, a), hopf, steps=Steps(first=0.2, points=5))
+    assert np.allclose(found.first, 1 + found.second**2, atol=1e-8)

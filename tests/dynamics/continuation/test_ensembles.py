@@ -1,0 +1,138 @@
+"""Many branches in one call are those of single calls, and their bifurcations are where closed forms say."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.continuation import ensembles
+from analysis.dynamics.continuation.ensembles import continue_ensemble
+from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.steps import Steps
+from analysis.tables import table
+from dynsim.errors import ArgumentError
+from dynsim.spaces.ellipsoid import Sphere
+from dynsim.systems.base import FunctionFlow, FunctionMap
+from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.parameter import Parameter
+from figures.plotting import plot
+
+RHO = Parameter(Lorenz(rho=10.0), "rho", 0.5, 40.0)
+SIGMA = np.linspace(8.0, 12.0, 6)
+START = np.sqrt(8 / 3 * 9) * np.array([[1.0, 1.0, 0.0]]) + np.array([[0.0, 0.0, 9.0]])
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Count the members that are continued one by one."""
+    calls = []
+    single = lambda *given, **options: calls.append(given) or continue_equilibria(*given, **options)
+    monkeypatch.setattr(ensembles, "continue_equilibria", single)
+    return calls
+
+
+def same(one, other):
+    """Whether two branches have the same points, stability and bifurcations with their normal forms."""
+    assert one.ends == other.ends
+    assert one.kinds == other.kinds
+    assert np.allclose(one.states, other.states, atol=1e-7)
+    assert np.allclose(one.parameters, other.parameters, atol=1e-7)
+    assert np.allclose(one.arclengths, other.arclengths, atol=1e-7)
+    assert [b.title for b in one.bifurcations] == [b.title for b in other.bifurcations]
+    for first, second in zip(one.bifurcations, other.bifurcations, strict=True):
+        assert first.parameter == pytest.approx(second.parameter, abs=1e-8)
+        assert first.frequency == pytest.approx(second.frequency, abs=1e-7)
+        assert first.arclength == pytest.approx(second.arclength, abs=1e-2)  # of steps of the length one
+        assert first.coefficient == pytest.approx(second.coefficient, rel=1e-5, nan_ok=True)
+        assert np.allclose(first.direction, second.direction, atol=1e-5)
+
+
+def test_the_branches_of_the_lorenz_system_are_those_of_single_calls(alone):
+    found = continue_ensemble(RHO, START, {"sigma": SIGMA})
+    assert not alone
+    same(found.branches[2], continue_equilibria(RHO.of(Lorenz(rho=10.0, sigma=SIGMA[2])), START[0]))
+    for sigma, one in zip(SIGMA, found.branches, strict=True):
+        exact = sigma * (sigma + 8 / 3 + 3) / (sigma - 8 / 3 - 1)
+        assert [b.parameter for b in one.bifurcations] == pytest.approx([exact, 1.0, exact], abs=1e-8)
+    assert "12 subcritical Hopf points, 6 supercritical pitchforks; ends: bounds" in str(found)
+    assert "\n" not in repr(found)
+    rows = table(found)
+    assert {"member", "sigma", "x", "y", "z"} <= {*rows.names}
+    assert (rows["member"][-1], rows["sigma"][-1]) == (len(SIGMA) - 1, SIGMA[-1])
+    assert len(plot(found, component="z").bifurcations) == 3 * len(SIGMA)
+
+
+def test_members_with_a_closed_curve_or_doubt_are_continued_alone(alone):
+    """Equilibria x^2 + a^2 = r are a closed curve for all r; those of x (a - x) cross, and their angle changes."""
+    flow = FunctionFlow(lambda t, x, a=0.0, r=1.0: r - a**2 - x**2, parameters={"a": 0.0, "r": 1.0})
+    found = continue_ensemble(Parameter(flow, "a", -2.0, 2.0), [[1.0], [0.5]], {"r": [1.0, 0.25]})
+    assert len(alone) == 2
+    assert [one.ends for one in found.branches] == [("closed", "closed")] * 2
+    assert [abs(b.parameter) for one in found.branches for b in one.bifurcations] == pytest.approx([1, 1, 0.5, 0.5])
+
+
+def test_maps_and_other_units_work_as_well(alone):
+    """The logistic map r x (1 - x / size) doubles the period at r = 3, and the multiplier at the start is 2 - r."""
+    flow = FunctionMap(lambda k, x, r=2.5, size=1e-9: r * x * (1 - x / size), parameters={"r": 2.5, "size": 1e-9})
+    sizes = 1e-9 * np.array([1.0, 2.0, 3.0])
+    found = continue_ensemble(Parameter(flow, "r", 1.5, 3.5), 0.6 * sizes[:, None], {"size": sizes})
+    assert not alone
+    for size, one in zip(sizes, found.branches, strict=True):
+        assert [(b.kind, b.parameter) for b in one.bifurcations] == [("period doubling", pytest.approx(3.0, abs=1e-9))]
+        assert one.bifurcations[0].state[0] / size == pytest.approx(2 / 3)
+        assert one.bifurcations[0].coefficient * size**2 == pytest.approx(9.0, rel=1e-6)
+
+
+def test_a_pair_of_close_bifurcations_is_not_missed():
+    """Two folds of x' = a + e x - x^3 lie at a = +-2 (e / 3)^(3/2), nearer to each other than a step."""
+    flow = FunctionFlow(lambda t, x, a=-1.0, e=0.1: a + e * x - x**3, parameters={"a": -1.0, "e": 0.1})
+    e = np.array([0.1, 1e-2, 1e-3])
+    found = continue_ensemble(Parameter(flow, "a", -1.0, 1.0), [[-1.0]], {"e": e}, steps=Steps(largest=0.2))
+    for value, one in zip(e, found.branches, strict=True):
+        exact = 2 * (value / 3) ** 1.5
+        assert sorted(b.parameter for b in one.bifurcations) == pytest.approx([-exact, exact], rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_thousand_branches_are_continued_in_one_call(alone):
+    sigma = np.linspace(8.0, 12.0, 1000)
+    found = continue_ensemble(RHO, START, {"sigma": sigma})
+    assert len(alone) < 10
+    exact = sigma * (sigma + 8 / 3 + 3) / (sigma - 8 / 3 - 1)
+    hopf = [[b.parameter for b in one.bifurcations if b.kind == "Hopf point"] for one in found.branches]
+    assert np.allclose(hopf, exact[:, None], atol=1e-8)
+
+
+CIRCLE = FunctionFlow(lambda t, x, a=0.5: a * jnp.stack([-x[1], x[0]]) * x[1], space=Sphere(), parameters={"a": 0.5})
+
+
+def test_other_spaces_are_continued_one_by_one(alone):
+    found = continue_ensemble(Parameter(CIRCLE, "a", 0.1, 1.0), [[1.0, 0.0], [-1.0, 0.0]])
+    assert len(alone) == 2
+    assert [one.ends for one in found.branches] == [("bounds", "bounds")] * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: continue_ensemble(RHO, START, {"sigme": SIGMA}), "`over` must name a parameter of Lorenz.*sigme"),
+        (lambda: continue_ensemble(RHO, START, {"rho": SIGMA}), "`over` must name other parameters"),
+        (lambda: continue_ensemble(RHO, START, {"sigma": 3.0}), "`starts` must have the members on the first axis"),
+        (lambda: continue_ensemble(RHO, np.tile(START, (2, 1)), {"sigma": SIGMA}), r"have lengths \[2, 6\]"),
+        (lambda: continue_ensemble(RHO, START[0], {"sigma": SIGMA}), "`starts` must"),
+        (lambda: continue_ensemble(RHO, START, 3), "`over` must be values of parameters by name"),
+        (
+            lambda: continue_ensemble(RHO, START, steps=Steps(marks={"x": lambda x, a: x[0]})),
+            "`steps` must have no marks and stops",
+        ),
+        (lambda: continue_ensemble(RHO, [[np.nan] * 3] * 2), "`starts` must lead to|finite|`start` must"),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(ArgumentError, match=sentence):
+        call()
+
+
+def test_members_without_an_equilibrium_are_named():
+    flow = FunctionFlow(lambda t, x, a=0.5, b=1.0: a * b - x**2, parameters={"a": 0.5, "b": 1.0})
+    with pytest.raises(ArgumentError, match="`starts` must lead to branches, but lead to none at 1, 3: "):
+        continue_ensemble(Parameter(flow, "a", 0.1, 1.0), [[0.7]], {"b": [1.0, -1.0, 2.0, -2.0]})
