@@ -4,6 +4,7 @@
 """
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,7 @@ def _table(result: Any) -> Table:
 
 def _columns_of(name: str, value: np.ndarray) -> Columns:
     """Split an array with rows on the first axis into columns."""
-    rows = value.reshape(len(value), -1)
+    rows = value.reshape(len(value), math.prod(value.shape[1:]))  # -1 would be undetermined without rows
     return {name: rows[:, 0]} if value.ndim == 1 else {f"{name}_{k + 1}": rows[:, k] for k in range(rows.shape[1])}
 
 
@@ -141,7 +142,7 @@ def _stacked(found: Sequence[Table], name: str) -> Table:
     """Put tables below each other, numbered in a column of this name; NaN where a table lacks a column of another."""
     names = list(dict.fromkeys(column for one in found for column in one.names))
     column = lambda one, name: one[name] if name in one.columns else np.full(len(one), np.nan)
-    rows = np.repeat(np.arange(1, len(found) + 1), [len(one) for one in found])
+    rows = np.repeat(np.arange(1, len(found) + 1), np.array([len(one) for one in found], int))
     columns = {column_name: np.concatenate([column(one, column_name) for one in found]) for column_name in names}
     units = {column_name: unit for one in found for column_name, unit in one.units.items()}
     return Table({name: rows} | columns, units)
@@ -275,7 +276,8 @@ def _simplex_portrait(found: SimplexPortrait) -> Table:
 def _orbit(orbit: PeriodicOrbit) -> Table:
     """List the nodes of a periodic orbit over one period."""
     nodes = flat_states(orbit.nodes)
-    return Table({"t": np.arange(len(nodes)) * orbit.period / len(nodes)} | _flat(_known(orbit.state), nodes))
+    shares = np.arange(len(nodes)) / len(nodes) if orbit.times is None else orbit.times
+    return Table({"t": shares * orbit.period} | _flat(_known(orbit.state), nodes))
 
 
 @_table.register
@@ -460,8 +462,7 @@ def _return_map(found: ReturnMap) -> Table:
 @_table.register
 def _power_spectrum(found: PowerSpectrum) -> Table:
     """List frequencies with power densities."""
-    density = f"{found.unit}^2" if found.unit else ""
-    density += f"{' ' if density else ''}{found.time_unit}"
+    density = " ".join(part for part in (f"{found.unit}^2" if found.unit else "", found.time_unit) if part)
     units = {"frequency": _of_time(found.time_unit)["frequency"], "density": density}
     return Table({"frequency": found.frequencies, "density": found.densities}, units)
 

@@ -16,6 +16,7 @@ from .integrators import EulerHeun as EulerHeun
 from .integrators import EulerMaruyama as EulerMaruyama
 from .integrators import Event as Event
 from .integrators import InSpan as InSpan
+from .integrators import Rodas5P as Rodas5P
 from .integrators import Scipy as Scipy
 from .integrators import Stats as Stats
 from .integrators import StochasticHeun as StochasticHeun

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -23,6 +23,23 @@ from figures.style import COLUMN, canvas, settings
 
 Part = bool | Mapping[str, Any]
 """Whether a part of a picture is drawn, or the properties of matplotlib that its artists get."""
+
+
+class Frame(TypedDict, total=False):
+    """Options of every picture, which `sheet` explains."""
+
+    legend: Part | None
+    labels: bool
+    limits: bool
+    title: str
+
+
+class StyledFrame(Frame, total=False):
+    """Those of a picture with one part that takes properties of matplotlib by name, such as `linewidth=2`."""
+
+    style: Mapping[str, Any]
+
+
 KINDS = {"rectilinear": "plain axes", "3d": "axes in three dimensions (`projection='3d'`)"}
 
 
@@ -175,6 +192,8 @@ def sheet(
     limits: bool = True,
     hint: str = "",
     place: str = "below",
+    styled: str = "",
+    style: Mapping[str, Any] | None = None,
 ) -> Iterator[Artists]:
     """Draw within this context: into given axes as they are, or, without any, into a figure of our own in our style.
 
@@ -191,6 +210,8 @@ def sheet(
         limits: whether limits of the axes are set.
         hint: what to do if the projection is wrong, for the error.
         place: where the own figure has its legend: `below` the axes, `above` them, or in none of these (``).
+        styled: the part whose artists get the properties in `style`.
+        style: properties of matplotlib.
     """
     if ax is not None:
         several = ax if isinstance(ax, Sequence | np.ndarray) else (ax,)
@@ -198,6 +219,8 @@ def sheet(
         drawn = Artists(given, own=False)
         kept = [_AxesKept(one) for one in given]
         yield drawn
+        if style:
+            set_properties("style", drawn[styled], style)
         for one in kept:
             one.restore(labels=labels, limits=limits)
         if title:
@@ -210,6 +233,8 @@ def sheet(
         drawn = Artists(axes, own=True)
         kept = [_AxesKept(one) for one in axes]
         yield drawn
+        if style:
+            set_properties("style", drawn[styled], style)
         for one in kept:
             one.restore(labels=labels, limits=limits)
         if title:

@@ -1,7 +1,7 @@
 """Basins of attraction in axes, with attractors, limits that do not attract, and edge states; basin fractions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -11,7 +11,7 @@ from analysis.dynamics.attractors.fractions import FractionCurves
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
 from analysis.dynamics.scaling.flat import flat_states
 from dynsim.errors import ArgumentError
-from figures.artists import Artists, Part, sheet
+from figures.artists import Artists, Frame, Part, sheet
 from figures.panels.basins import basin_entries, basin_image, boundary, limit_marks
 from figures.panels.labels import axis_label, axis_labels, number_text, slice_label
 from figures.panels.limit_marks import LimitMark
@@ -31,10 +31,7 @@ def basins(
     attractors: Part = True,
     names: Mapping[int, str] | None = None,
     colour: Mapping[int, Any] | Sequence[Any] | None = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw basins of attraction; see `Basins.plot`."""
     if found.labels.ndim > 2 or not found.varied:
@@ -50,10 +47,10 @@ def basins(
     words = basin_names(found) | dict(names or {})
     flat = found.labels.ndim == 1
     cut = slice_label([known.names[k] for k in held], found.base[held].tolist(), [known.units[k] for k in held])
+    legend = frame.get("legend")
     above = {"title": cut or None, "frameon": False} | (dict(legend) if isinstance(legend, Mapping) else {})
-    own = legend if ax is not None or legend is False else above
-    with sheet(ax, aspect=0.35 if flat else 0.9, legend=own, columns=2, place="above", labels=labels, limits=limits,
-               title=title) as drawn:  # fmt: skip
+    frame["legend"] = legend if ax is not None or legend is False else above
+    with sheet(ax, aspect=0.35 if flat else 0.9, columns=2, place="above", **frame) as drawn:
         drawn.draw("image", image, basin_image, found.labels, found.axes, colours=colours)
         drawn.draw("image", image is not False, basin_entries, found.labels, names=words, colours=colours)
         drawn.draw("boundaries", boundaries, boundary, found.labels, found.axes)
@@ -104,10 +101,7 @@ def shares(
     bands: Part = True,
     names: Mapping[int, str] | None = None,
     colour: Mapping[int, Any] | Sequence[Any] | None = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw basin fractions with their intervals against a parameter; see `FractionCurves.plot`."""
     kinds = {k: f"basin {k + 1}: {one.kind}" for found_at in found.attractors for k, one in found_at.items()}
@@ -116,7 +110,7 @@ def shares(
         "colours": dict(enumerate(colour)) if isinstance(colour, Sequence) else colour,
     }
     data = (found.parameters, found.labels, found.shares, found.low, found.high)
-    with sheet(ax, legend=legend, place="above", columns=2, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, place="above", columns=2, **frame) as drawn:
         drawn.draw("bands", bands, share_curves, *data, parts=("bands",), **how)
         drawn.draw("lines", lines, share_curves, *data, parts=("lines",), **how)
         x = found.parameters

@@ -1,10 +1,10 @@
 """Chains that converge to their limits in axes: paths on the triangle of distributions, and distances over time."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from analysis.chains.convergence import Convergence
 from dynsim.errors import ArgumentError
-from figures.artists import Artists, Part, set_properties, sheet
+from figures.artists import Artists, Part, StyledFrame, sheet
 from figures.panels.attractors import time_series
 from figures.panels.simplices import orbits, outline, stationary_points, trajectories_in_triangle
 
@@ -19,25 +19,19 @@ def convergence(
     stationary: Part = True,
     outline: Part = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw how a chain converges to its limit; see `Convergence.plot`."""
     three = found.probabilities.shape[1] == 3
     if triangle and not three:
         must = f"be left out for {found.probabilities.shape[1]} states, because a triangle shows three"
         raise ArgumentError("triangle", must, "is True")
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="lines", **frame) as drawn:
         if three and triangle is not False:
             _on_triangle(drawn, found, (lines, steps, stationary, outline), colour)
         else:
             drawn.draw("lines", lines, time_series, found.ts, found.distances, colour=colour)
             drawn.axes[0].set(xlabel="time $t$", ylabel="total variation distance to the limit")
-        if style:
-            set_properties("style", drawn["lines"], style)
     return drawn
 
 

@@ -1,7 +1,7 @@
 """Bifurcation diagrams: a component of the state on branches of equilibria, cycles and periodic orbits."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import jax
 import matplotlib
@@ -19,7 +19,7 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.named import Components, components, listed
 from dynsim.systems.parameter import Parameter
 from figures import quantities
-from figures.artists import Artists, Part, set_properties, sheet
+from figures.artists import Artists, Frame, Part, StyledFrame, set_properties, sheet
 from figures.panels.bifurcations import (
     bifurcation_marks,
     branch_lines,
@@ -77,13 +77,9 @@ def diagram(
     colour: Any = None,
     window: tuple[float, float] | None = None,
     bounds: Sequence[float] = (),
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     until: float = 1.0,
     measures: "Drawn | None" = None,
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw a bifurcation diagram; see `Diagram.plot`. `measures`, if given, is what `measured` returns."""
     names = found.names or _numbered(found)
@@ -94,10 +90,9 @@ def diagram(
     time_unit = "" if of is None else str(getattr(of.system, "time_unit", ""))
     label = quantities.label(quantity, names[which], units[which], time_unit)
     wanted = (branches, orbits, bifurcations)
-    how = {"colour": colour, "window": window, "bounds": bounds, "until": until, "style": style}
-    sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}
+    how = {"colour": colour, "window": window, "bounds": bounds, "until": until}
     known = measures or quantities.shown(measured(found, which, parameter), quantity)
-    return _drawn(known, label, ax, wanted, how, sheeted)
+    return _drawn(known, label, ax, wanted, how, frame)
 
 
 def branch(
@@ -111,12 +106,8 @@ def branch(
     bifurcations: Part = True,
     colour: Any = None,
     window: tuple[float, float] | None = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     until: float = 1.0,
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw a branch; see `Branch.plot`."""
     states: Any = found.states
@@ -126,12 +117,11 @@ def branch(
         found = found._replace(
             states=states, bifurcations=tuple(b._replace(state=b.state.extreme()) for b in found.bifurcations)
         )
-    how = {"colour": colour, "window": window, "bounds": (), "until": until, "style": style}
-    sheeted = {"legend": legend, "labels": labels, "limits": limits, "title": title}
+    how = {"colour": colour, "window": window, "bounds": (), "until": until}
     if of_orbits and parameter is None:
         values = np.asarray(states.period)[:, None], np.array([[b.state.period] for b in found.places])
         alone = Drawn(Diagram(found.name, (found,), (1,)), ((found, False),), (values,))
-        return _drawn(alone, "period", ax, (branches, orbits, bifurcations), how, sheeted)
+        return _drawn(alone, "period", ax, (branches, orbits, bifurcations), how, frame)
     whole = Diagram(found.name, () if of_orbits else (found,), () if of_orbits else (1,), (found,) if of_orbits else ())
     if parameter is not None:
         first = jax.tree.map(lambda a: a[0, 0] if of_orbits else a[0], states.nodes if of_orbits else states)
@@ -140,20 +130,21 @@ def branch(
     names = whole.names or _numbered(whole)
     which = _index(component, names)
     label = axis_label(names[which], whole.units[which] if whole.units else "")
-    return _drawn(measured(whole, which, parameter), label, ax, (branches, orbits, bifurcations), how, sheeted)
+    return _drawn(measured(whole, which, parameter), label, ax, (branches, orbits, bifurcations), how, frame)
 
 
 def _drawn(
-    found: Drawn, label: str, ax: Any, wanted: Sequence[Part], how: dict[str, Any], sheeted: dict[str, Any]
+    found: Drawn, label: str, ax: Any, wanted: Sequence[Part], how: dict[str, Any], frame: StyledFrame
 ) -> Artists:
     """Draw measured branches against the parameter, with stability and bifurcations."""
     if not found.branches:
         raise ArgumentError("diagram", "have a branch to draw", "has none")
     branches, orbits, bifurcations = wanted
+    style = frame.pop("style", {})
     cycle = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", ["C0"])
     has_orbits = any(of_orbits for _, of_orbits in found.branches)
     unclear = any("undecided" in one.beside for one, _ in found.branches)
-    with sheet(ax, place="above", columns=2 if has_orbits else 3, **sheeted) as drawn:
+    with sheet(ax, place="above", columns=2 if has_orbits else 3, **frame) as drawn:
         if drawn.own:
             cycle = [COLOURS["first"], COLOURS["second"]]
         tints = cycle[0] if how["colour"] is None else how["colour"], cycle[1 % len(cycle)]
@@ -170,8 +161,8 @@ def _drawn(
                 *branch_line(one, on_branch, at[: len(one.bifurcations)]),
                 colour=tints[of_orbits],
             )
-            if made and how["style"]:
-                set_properties("style", made, how["style"])
+            if made and style:
+                set_properties("style", made, style)
             lines += made or []
             kinds = [(bifurcation_marks, b.title) for b in one.bifurcations] + [(own_marks, m.name) for m in one.marks]
             marks += [
@@ -187,7 +178,7 @@ def _drawn(
         if len(how["bounds"]):
             target.set_xlim(*how["bounds"])
         usual = limits_of(found)[0] if how["window"] is None else how["window"]
-        if usual is not None and lines and sheeted["limits"]:
+        if usual is not None and lines and frame.get("limits", True):
             drawn.draw("leaving", True, leaving_marks, usual, lines)
         both = has_orbits and not all(of_orbits for _, of_orbits in found.branches)
         names = {"equilibria": tints[0], found.orbits: tints[1]} if both else None
@@ -230,22 +221,16 @@ def plane(
     counts: StabilityMap | None = None,
     bounds: Sequence[Sequence[float]] = (),
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw curves of bifurcations in the plane of two parameters; see `CriticalCurve.plot` and `Diagram.plot_plane`."""
     several = found.curves if isinstance(found, Diagram) else (found,)
     known = (found.parameter, found.second) if isinstance(found, Diagram) else ("first parameter", "second parameter")
-    with sheet(ax, place="above", legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, place="above", styled="curves", **frame) as drawn:
         drawn.draw("curves", False, critical_lines)
         drawn.draw("degeneracies", False, bifurcation_marks)
         for curve in several:
-            line = drawn.draw("curves", curves, critical_lines, curve.name, curve.first, curve.second, colour=colour)
-            if line is not None and style:
-                set_properties("style", [line], style)
+            drawn.draw("curves", curves, critical_lines, curve.name, curve.first, curve.second, colour=colour)
             for place in curve.degeneracies:
                 drawn.draw("degeneracies", degeneracies, bifurcation_marks, [place.kind], [place.first], [place.second])
         if counts is not None:
@@ -268,14 +253,11 @@ def counts(
     ax: Any = None,
     *,
     image: Part = True,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw the numbers of stable equilibria on a grid of two parameters; see `StabilityMap.plot`."""
     words = found.names if any(found.names) else ("first parameter", "second parameter")
-    with sheet(ax, place="above", legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, place="above", **frame) as drawn:
         drawn.draw("image", image, number_image, found.stable, found.first, found.second, what="stable",
                    undecided=found.undecided > 0)  # fmt: skip
         drawn.axes[0].set(xlabel=axis_label(words[0], found.units[0]), ylabel=axis_label(words[1], found.units[1]))

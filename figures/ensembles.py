@@ -1,7 +1,7 @@
 """Ensembles in axes: medians, quantile bands and members over time."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import jax
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from dynsim.errors import ArgumentError
 from dynsim.simulation.ensemble import Ensemble
 from dynsim.systems.named import Components
-from figures.artists import Artists, Part, sheet
+from figures.artists import Artists, Frame, Part, sheet
 from figures.panels.attractors import time_series
 from figures.panels.curves import beside, member_curves, quantile_band
 from figures.panels.growing import head_colours
@@ -33,10 +33,7 @@ def ensemble(
     densities: Part = False,
     quantiles: tuple[float, float] = (LOW, HIGH),
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw an ensemble; see `Ensemble.plot`."""
     ts, values = table(found)
@@ -47,16 +44,7 @@ def ensemble(
     d = values.shape[2]
     several, finished = d > MOST, np.asarray(found.stats.succeeded)
     make = lambda: canvas(aspect=0.85) if several else canvas(COLUMN, max(0.75, 0.3 + 0.3 * d), rows=d)
-    with sheet(
-        ax,
-        make=make,
-        legend=legend,
-        columns=4,
-        labels=labels,
-        limits=limits,
-        title=title,
-        place="below" if several else "",
-    ) as drawn:
+    with sheet(ax, make=make, columns=4, place="below" if several else "", **frame) as drawn:
         if len(drawn.axes) not in (1, d):
             raise ArgumentError("ax", f"be one, or one for each of {d} quantities", f"are {len(drawn.axes)}")
         parts = (medians, bands, members, densities)
@@ -64,7 +52,7 @@ def ensemble(
             _medians(drawn, ts, values, known, medians, colour)
         else:
             _bands(drawn, ts, values, known, finished, parts, quantiles, colour)
-        if drawn.own and not several and legend is not False:
+        if drawn.own and not several and frame.get("legend") is not False:
             place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 2, "frameon": False}
             drawn.legend = drawn.axes[0].legend(**place)  # above the panel, since bands may be anywhere in it
     return drawn

@@ -1,13 +1,13 @@
 """Branches of critical manifolds in axes."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.fast_slow.critical_manifold import ManifoldBranch
 from dynsim.errors import ArgumentError
-from figures.artists import Artists, Part, set_properties, sheet
+from figures.artists import Artists, Part, StyledFrame, sheet
 from figures.panels.manifolds import critical_manifold, fold_points
 
 
@@ -19,11 +19,7 @@ def branch(
     branches: Part = True,
     folds: Part = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw a branch of a critical manifold; see `ManifoldBranch.plot`."""
     slow, fast = flat_states(found.slow), flat_states(found.fast)
@@ -32,9 +28,7 @@ def branch(
         must = f"be an index of the {slow.shape[1]} entries of y and one of the {fast.shape[1]} of x"
         raise ArgumentError("components", must, f"is {tuple(components)}")
     turns = [(np.ravel(at.slow)[y], np.ravel(at.fast)[x]) for at in found.bifurcations if at.kind == "fold"]
-    with sheet(ax, aspect=0.9, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="branches", aspect=0.9, **frame) as drawn:
         drawn.draw("branches", branches, critical_manifold, slow[:, y], fast[:, x], found.kinds, tint=colour)
         drawn.draw("folds", folds, fold_points, turns)
-        if style:
-            set_properties("style", drawn["branches"], style)
     return drawn

@@ -1,7 +1,7 @@
 """Sections, Lyapunov exponents and Floquet multipliers in axes."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from analysis.dynamics.poincare import Section
 from analysis.dynamics.scaling.flat import flat_states
 from dynsim.errors import ArgumentError
 from dynsim.systems.named import Components
-from figures.artists import Artists, Part, set_properties, sheet
+from figures.artists import Artists, Part, StyledFrame, sheet
 from figures.panels import exponents as estimates
 from figures.panels import maps
 from figures.panels.labels import axis_labels, time_label
@@ -28,12 +28,8 @@ def section(
     points: Part = True,
     directions: bool = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     until: float = 1.0,
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw a Poincare section; see `Section.plot`."""
     states = flat_states(found.states) if len(found.times) else np.empty((0, 0))
@@ -41,7 +37,7 @@ def section(
     names = found.names or tuple(f"x_{k + 1}" for k in range(count))
     words = axis_labels(names, found.units or ("",) * count)
     size = float(np.max(np.abs(states), initial=0.0))
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="points", **frame) as drawn:
         if len(tuple(components)) != 2 or count < 2:
             must = "name two components of states that have two or more"
             raise ArgumentError("components", must, f"names {len(tuple(components))} of {count}")
@@ -50,8 +46,6 @@ def section(
         drawn.draw("points", points, maps.section, states[:, [first, second]], labels=(words[first], words[second]),
                    directions=found.directions if directions else None, until=until, size=size,
                    colour=colour)  # fmt: skip
-        if style:
-            set_properties("style", drawn["points"], style)
     return drawn
 
 
@@ -65,19 +59,15 @@ def exponents(
     colour: Any = None,
     xlabel: str = "",
     ylabel: str = "Lyapunov exponents",
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     until: float = 1.0,
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw running estimates of Lyapunov exponents; see `LyapunovSpectrum.plot`."""
     running = np.where(np.isfinite(found.running), found.running, np.nan)
     parted = estimates.groups(found.exponents, found.errors) if ax is None else [list(range(len(found.exponents)))]
     make = lambda: canvas(COLUMN, 0.75 if len(parted) == 1 else 1.05, rows=len(parted))
     colours = None if colour is None else list(colour) if isinstance(colour, list | tuple) else [colour]
-    with sheet(ax, make=make, legend=legend, columns=2, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="lines", make=make, columns=2, **frame) as drawn:
         if len(drawn.axes) > 1 and ax is not None:
             parted = estimates.groups(found.exponents, found.errors)
         if len(drawn.axes) != len(parted):
@@ -94,8 +84,6 @@ def exponents(
             drawn.draw("bands", bands, estimates.running_exponents, *data, parts=("bands",), **how)
             if drawn.own and not last:
                 place.tick_params(labelbottom=False)
-        if style:
-            set_properties("style", drawn["lines"], style)
     return drawn
 
 
@@ -128,22 +116,17 @@ def multipliers(
     multipliers: Part = True,
     circle: Part = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "Floquet multipliers",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw the Floquet multipliers of a periodic orbit; see `PeriodicOrbit.plot`."""
     if not np.size(found.multipliers):
         raise ArgumentError("orbit", "have Floquet multipliers", "has none")
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    frame.setdefault("title", "Floquet multipliers")
+    with sheet(ax, styled="multipliers", **frame) as drawn:
         drawn.draw("circle", circle, unit_circle)
         drawn.draw("multipliers", multipliers, multiplier_marks, found.multipliers, colour=colour)
-        if style:
-            set_properties("style", drawn["multipliers"], style)
         target = drawn.axes[0]
-        if limits:
+        if frame.get("limits", True):
             target.set_aspect("equal", "datalim")
         target.set(xlabel=r"$\mathrm{Re}\,\mu$", ylabel=r"$\mathrm{Im}\,\mu$")
     return drawn

@@ -1,7 +1,7 @@
 """Phase response curves, isochrons, locking regions, connecting orbits and boundary value problems in axes."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from analysis.dynamics.phase.response import PhaseResponse
 from dynsim._core.validation import choice, number
 from dynsim.errors import ArgumentError
 from dynsim.systems.named import Components
-from figures.artists import Artists, Part, sheet
+from figures.artists import Artists, Frame, Part, sheet
 from figures.panels import phases as panels
 from figures.panels.labels import axis_label, axis_labels, time_label
 from figures.panels.phase import equilibria as marks
@@ -29,10 +29,7 @@ def response(
     component: str | int | None = None,
     phase: str = "time",
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw a phase response curve; see `PhaseResponse.plot`."""
     which = _chosen(Components(found.names, found.units, found.time_unit), component)
@@ -40,7 +37,7 @@ def response(
     values = found.values * unit[choice("phase", phase, ADVANCES)]
     words = {"time": found.time_unit, "radians": "rad", "cycles": ""}
     name = axis_label("phase advance per unit of a kick", words[phase])
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, **frame) as drawn:
         for k in which:
             drawn.draw("lines", lines, panels.response, found.phases, values[:, k], k, name, found.names[k],
                        colour=colour)  # fmt: skip
@@ -59,16 +56,13 @@ def solution(
     lines: Part = True,
     component: str | int | None = None,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw the solution of a boundary value problem; see `BoundarySolution.plot`."""
     which = _chosen(Components(found.names, found.units), component)
     places = np.sort(np.append(np.linspace(found.x[0], found.x[-1], 1001), found.x))
     values = found.at(places)
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, **frame) as drawn:
         for k in which:
             drawn.draw("lines", lines, panels.component, places, values[:, k], k, found.names[k], colour=colour)
         drawn.axes[0].set(
@@ -86,10 +80,7 @@ def connection(
     components: Sequence[str | int] = (),
     over_time: bool = False,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw a homoclinic or heteroclinic orbit; see `ConnectingOrbit.plot`."""
     known = Components(found.names, found.units, found.time_unit)
@@ -98,7 +89,7 @@ def connection(
         raise ArgumentError("components", "be two without `over_time=True`", f"are {len(which)}")
     words = axis_labels([known.names[k] for k in which], [known.units[k] for k in which])
     ends = np.array([found.begin, found.end])[: 1 if found.kind == "homoclinic" else 2]
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, **frame) as drawn:
         drawn.draw("lines", False, panels.connection)
         drawn.draw("equilibria", False, marks)
         if over_time:
@@ -120,14 +111,11 @@ def isochrons(
     isochrons: Part = True,
     cycle: Part = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw isochrons; see `Isochrons.plot`."""
     words = axis_labels(found.names, found.units)
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title, aspect=0.9) as drawn:
+    with sheet(ax, **frame, aspect=0.9) as drawn:
         drawn.draw("isochrons", isochrons, panels.isochrons, found.curves, found.phases, colour=colour)
         drawn.draw("cycle", cycle, panels.cycle, found.cycle)
         drawn.axes[0].set(xlabel=words[0], ylabel=words[1], xlim=found.box[0], ylim=found.box[1])
@@ -142,15 +130,12 @@ def locking(
     lines: Part = True,
     strength: float = 1.0,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw a locking region; see `LockingRange.plot`."""
     strengths = np.linspace(0.0, number("strength", strength), 101)
     ends = np.array([found.tongue(size) for size in strengths])
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, **frame) as drawn:
         drawn.draw("region", region, panels.region, ends, strengths, colour=colour)
         drawn.draw("lines", lines, panels.borders, ends, strengths, colour=colour)
         unit = f"rad/{found.time_unit}" if found.time_unit else ""

@@ -4,7 +4,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from dynsim.errors import ArgumentError, nearest, shown
 from dynsim.systems.named import listed
@@ -83,12 +83,14 @@ def plot(result: Any, ax: Any = None, *, picture: str = "", **options: Any) -> A
     draw = _function(OTHERS[picture]) if picture in OTHERS else drawing_of(result)
     if draw is None:
         raise ArgumentError("result", "be one that has a picture", f"is {shown(result)}")
-    known = options_of(draw)
-    wrong = [name for name in options if name not in known and not (None in known and _is_property(name))]
+    names = options_of(draw)
+    style = {name: options[name] for name in options if "style" in names and name not in names and _is_property(name)}
+    known = [name for name in names if name != "style"]
+    wrong = [name for name in options if name not in known and name not in style]
     if wrong:
-        names = [name for name in known if name]
-        raise ArgumentError("options", f"be among {listed(names, 30)}", f"hold `{wrong[0]}`{nearest(wrong[0], names)}")
-    return draw(result, ax, **options)
+        raise ArgumentError("options", f"be among {listed(known, 30)}", f"hold `{wrong[0]}`{nearest(wrong[0], known)}")
+    options = {name: value for name, value in options.items() if name not in style}
+    return draw(result, ax, **options, **({"style": style} if style else {}))
 
 
 def drawing_of(result: Any) -> Callable[..., Artists] | None:
@@ -114,10 +116,11 @@ def _function(name: str) -> Callable[..., Artists]:
 
 
 @functools.cache
-def options_of(draw: Callable[..., Artists]) -> tuple[str | None, ...]:
-    """Names of the options of a function, and None if it takes properties of artists, too."""
-    parameters = list(inspect.signature(draw).parameters.values())[2:]
-    return tuple(None if one.kind is one.VAR_KEYWORD else one.name for one in parameters)
+def options_of(draw: Callable[..., Artists]) -> tuple[str, ...]:
+    """Names of the options of a function, with `style` if it takes properties of artists, too."""
+    *own, frame = list(inspect.signature(draw).parameters.values())[2:]
+    (kind,) = get_args(frame.annotation)
+    return (*(one.name for one in own), *get_type_hints(kind))
 
 
 def _is_property(name: str) -> bool:

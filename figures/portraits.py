@@ -1,12 +1,12 @@
 """Phase portraits in axes: planes and slices, lines, circles, spheres and simplices."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from dynsim.errors import ArgumentError
-from figures.artists import Artists, Part, sheet
+from figures.artists import Artists, Frame, Part, sheet
 from figures.panels import phase
 from figures.panels import portrait_curves as curved
 from figures.panels.labels import axis_label, axis_labels, size_label, symbol, velocity_label
@@ -50,18 +50,15 @@ def plane(
     basins: "Basins | None" = None,
     colour: Any = None,
     colourbar: Part | None = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     types: bool = False,
     speeds: Range = None,
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw a phase plane; see `PhasePlane.plot`."""
     names, units = (found.names, found.units) if found.names else (("x_1", "x_2"), ("", ""))
     first, second = axis_labels(names, units)
     make = lambda: canvas(1.35 * COLUMN, 0.78)
-    with sheet(ax, make=make, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, make=make, **frame) as drawn:
         field = (found.xs, found.ys, found.velocity)
         low, high = speeds or phase.speed_range(found.velocity)
         size = size_label((first, second), units, found.time_unit) if high > low else ""
@@ -108,14 +105,11 @@ def line(
     equilibria: Part = True,
     families: Part = True,
     basins: "Basins | None" = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     speeds: Range = None,
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw the portrait of a line; see `LinePortrait.plot`."""
-    with sheet(ax, aspect=0.62, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, aspect=0.62, **frame) as drawn:
         points, rest = found.points, lambda xs: np.column_stack([xs, np.zeros(len(xs))])
         drawn.draw("zero", zero, _zero)
         drawn.draw("velocity", velocity, _velocity, found.xs, found.velocity)
@@ -161,11 +155,8 @@ def curved_portrait(
     equilibria: Part = True,
     cycles: Part = True,
     families: Part = True,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     speeds: Range = None,
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw a flow on the circle or on the sphere; see `Portrait.plot`."""
     count = found.points.shape[1]
@@ -175,7 +166,9 @@ def curved_portrait(
     largest, flat = None if speeds is None else speeds[1], count == 2
     parts = (field, equilibria, cycles, families)
     make = lambda: canvas(COLUMN, 0.9) if flat else canvas(PAGE, 0.5, columns=2)
-    with sheet(ax, make=make, legend=legend, labels=labels, limits=limits, title=title if flat else "") as drawn:
+    title = frame.get("title", "")
+    frame["title"] = title if flat else ""
+    with sheet(ax, make=make, **frame) as drawn:
         if flat:
             _circle(drawn, found, words, largest, parts)
         else:
@@ -238,18 +231,16 @@ def simplex(
     equilibria: Part = True,
     families: Part = True,
     names: Sequence[str] = (),
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     speeds: Range = None,
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw the portrait of a flow on the simplex of three states; see `SimplexPortrait.plot`."""
     del speeds  # arrows have one size
     words = [symbol(name) for name in names or found.names] or ["1", "2", "3"]
     if len(words) != 3:
         raise ArgumentError("names", "have one label for each of 3 corners", f"has {len(words)}")
-    with sheet(ax, aspect=0.9, legend=legend, limits=limits) as drawn:
+    title, labels = frame.pop("title", ""), frame.pop("labels", True)
+    with sheet(ax, aspect=0.9, **frame) as drawn:
         drawn.draw("outline", outline, triangle, words if labels else [""] * 3)
         drawn.draw("trajectories", trajectories, trajectories_in_triangle, found.trajectories)
         kinds = [e.kind for e in found.equilibria]

@@ -1,6 +1,6 @@
 """Runs of prototypes and of growing heads in axes: prototypes among their embeddings, and temperatures over time."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,7 @@ from dynsim.simulation.growing import flow_of
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.trajectory import Trajectory, last_finite
 from dynsim.systems.base import AbstractMap
-from figures.artists import Artists, Part, set_properties, sheet
+from figures.artists import Artists, Part, StyledFrame, sheet
 from figures.panels.growing import temperature_fan
 from figures.panels.prototypes import prototype_paths
 from figures.refined import refined, refined_phases
@@ -27,24 +27,18 @@ def prototypes(
     lines: Part = True,
     smooth: bool = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw the paths of prototypes among the embeddings at the last time; see `Trajectory.plot`."""
     flow: Any = run.system
     z = flow.embed(jax.tree.map(lambda a: a[last_finite(run)], run.ys))
     found = refined(run) if smooth else run
     ways = np.asarray(found.along(flow.prototypes))
-    with sheet(ax, aspect=0.9, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="lines", aspect=0.9, **frame) as drawn:
         data = (np.asarray(z), ways, np.asarray(found.ts))
         how = {"colours": tints(colour, ways.shape[1])}
         for part, wanted in (("embeddings", embeddings), ("start", start), ("end", end), ("lines", lines)):
             drawn.draw(part, wanted, prototype_paths, *data, parts=(part,), **how)
-        if style:
-            set_properties("style", drawn["lines"], style)
     return drawn
 
 
@@ -56,22 +50,16 @@ def temperatures(
     least: Part = True,
     smooth: bool = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw the temperatures of growing heads over time, above the least one; see `HybridTrajectory.plot`."""
     found = refined_phases(run, of=lambda x: jnp.cbrt(x.cubes)) if smooth else run
     data, first = temperatures_of(found), run.phases[0]
     how: dict[str, Any] = {"least": float(flow_of(first).rules.least_temperature), "colour": colour}
     how["xlabel"] = "step" if isinstance(first.system, AbstractMap) else "time $t$"
-    with sheet(ax, aspect=0.7, columns=4, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="lines", aspect=0.7, columns=4, **frame) as drawn:
         drawn.draw("lines", lines, temperature_fan, *data, parts=("lines",), **how)
         drawn.draw("least", least, temperature_fan, *data, parts=("least",), **how)
-        if style:
-            set_properties("style", drawn["lines"], style)
     return drawn
 
 

@@ -1,7 +1,7 @@
 """Orbit diagrams, return maps, power spectra, recurrence plots and the 0-1 test in axes."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from analysis.dynamics.series.power_spectra import PowerSpectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot
 from analysis.dynamics.series.return_maps import ReturnMap
 from dynsim.errors import ArgumentError
-from figures.artists import Artists, Part, set_properties, sheet
+from figures.artists import Artists, Frame, Part, StyledFrame, sheet
 from figures.panels import maps
 from figures.panels import series as panels
 from figures.panels.labels import axis_label, time_label
@@ -28,21 +28,15 @@ def orbit_diagram(
     points: Part = True,
     label: str = "",
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     until: float = 1.0,
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw an orbit diagram; see `OrbitDiagram.plot`."""
     if not np.any(np.isfinite(found.values)):
         raise ArgumentError("diagram", "have a finite value", "has none")
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="points", **frame) as drawn:
         drawn.draw("points", points, maps.orbit_diagram, found.parameters, found.values, labels=_words(found, label),
                    until=until, colour=colour)  # fmt: skip
-        if style:
-            set_properties("style", drawn["points"], style)
     return drawn
 
 
@@ -60,11 +54,8 @@ def hysteresis(
     down: Part = True,
     label: str = "",
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     until: float = 1.0,
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw an attractor that is followed in both directions; see `HysteresisDiagram.plot`."""
     if not any(np.any(np.isfinite(one.values)) for one in found):
@@ -74,7 +65,7 @@ def hysteresis(
         raise ArgumentError("colour", "be one, or one for each direction", f"are {len(both)}")
     tints = [COLOURS[role] if given is None else given for role, given in zip(SERIES, both, strict=False)]
     share = min(2 * until, 1.0), 2 * until - 1.0
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, **frame) as drawn:
         words, one, back = _words(found.up, label), found.up, found.down
         drawn.draw("up", up, maps.orbit_diagram, one.parameters, one.values, labels=words, until=share[0],
                    colour=tints[0], label="upwards", larger=LARGER)  # fmt: skip
@@ -90,12 +81,8 @@ def return_map(
     points: Part = True,
     diagonal: Part = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     until: float = 1.0,
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw a return map; see `ReturnMap.plot`."""
     if not len(found.pairs):
@@ -109,12 +96,10 @@ def return_map(
     )
     if found.what and found.lag > 1:
         words = words[0], f"{name} {found.lag} later"
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title, aspect=0.9) as drawn:
+    with sheet(ax, styled="points", **frame, aspect=0.9) as drawn:
         drawn.draw("points", points, maps.return_map, found.pairs, labels=words, until=until, size=found.size,
                    colour=colour)  # fmt: skip
         drawn.draw("diagonal", diagonal, maps.diagonal, found.pairs)
-        if style:
-            set_properties("style", drawn["points"], style)
     return drawn
 
 
@@ -127,24 +112,18 @@ def power_spectrum(
     bounds: tuple[float, float] | None = None,
     logarithmic: bool = False,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw a power spectrum; see `PowerSpectrum.plot`."""
     if not np.any(found.densities > 0):
         raise ArgumentError("spectrum", "have a positive density", "has none")
     words = panels.spectrum_labels(found.name, found.unit, found.time_unit)
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="lines", **frame) as drawn:
         drawn.draw("lines", lines, panels.power_spectrum, found.frequencies, found.densities, labels=words,
                    bounds=bounds, logarithmic=logarithmic, colour=colour)  # fmt: skip
         at = found.peaks()
         heights = np.interp(at, found.frequencies, found.densities)
         drawn.draw("peaks", peaks, panels.peaks, at, heights)
-        if style:
-            set_properties("style", drawn["lines"], style)
     return drawn
 
 
@@ -154,13 +133,10 @@ def recurrence(
     *,
     image: Part = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw a recurrence plot; see `RecurrencePlot.plot`."""
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title, aspect=1.0) as drawn:
+    with sheet(ax, **frame, aspect=1.0) as drawn:
         drawn.draw("image", image, panels.recurrence, found.times, found.recurrences, label=time_label(found.time_unit),
                    colour=colour)  # fmt: skip
     return drawn
@@ -173,16 +149,10 @@ def zero_one_test(
     points: Part = True,
     median: Part = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw the outcome of the 0-1 test; see `ZeroOneTest.plot`."""
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, styled="points", **frame) as drawn:
         drawn.draw("points", points, panels.correlations, found.frequencies, found.correlations, colour=colour)
         drawn.draw("median", median, panels.median, found.K)
-        if style:
-            set_properties("style", drawn["points"], style)
     return drawn

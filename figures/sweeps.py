@@ -1,7 +1,7 @@
 """Figures of sweeps: curves against one parameter, maps against two, with failed points marked."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm, Normalize
 
 from dynsim.errors import ArgumentError
 from dynsim.systems.named import listed
-from figures.artists import Artists, Part, sheet
+from figures.artists import Artists, Part, StyledFrame, sheet
 from figures.panels.labels import axis_label, number_text, symbol
 from figures.panels.shown import is_logarithmic
 from figures.style import COLOURS, COLUMN, PAGE, canvas, large, thick
@@ -48,11 +48,7 @@ def sweep(
     failures: Part = True,
     colour: Any = None,
     colourbar: Part | None = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw a sweep over a grid, with one panel for each quantity.
 
@@ -70,11 +66,7 @@ def sweep(
         failures: marks of points that failed.
         colour: the colour of curves, or the colour map of maps.
         colourbar: whether maps have colour bars; by default in a figure of our own only.
-        legend: whether there is a legend; by default in a figure of our own only.
-        labels: whether axes are labelled.
-        limits: whether their limits are set.
-        title: the title.
-        style: properties of curves or maps.
+        frame: `legend`, `labels`, `limits` and `title`, which may be switched off, and properties of curves or maps.
 
     Raises:
         ValueError: unless one or two parameters vary, or if a result is not a number at each point.
@@ -92,7 +84,8 @@ def sweep(
             if {str(dim) for dim in found[name].dims} != dims:
                 raise ArgumentError("quantities", "name numbers", f"`{name}` is an array at each point")
     count = len(several)
-    with sheet(ax, make=lambda: _panels(count, len(names)), legend=legend, labels=labels, limits=limits) as drawn:
+    title, style = frame.pop("title", ""), frame.pop("style", {})
+    with sheet(ax, make=lambda: _panels(count, len(names)), **frame) as drawn:
         if len(drawn.axes) < count or not count:
             raise ArgumentError("ax", f"be one for each of {count} quantities", f"are {len(drawn.axes)}")
         if len(names) == 1:

@@ -1,7 +1,7 @@
 """The conditions of theorems in the plane: the region, the field, and where conditions fail or are open."""
 
 import dataclasses
-from typing import Any
+from typing import Any, Unpack
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +16,7 @@ from dynsim.errors import ArgumentError
 from dynsim.integrators.time_structure import uses_time
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components
-from figures.artists import Artists, Part, sheet
+from figures.artists import Artists, Frame, Part, sheet
 from figures.panels.labels import axis_labels
 from figures.style import COLOURS, paler
 
@@ -42,17 +42,14 @@ def conditions(
     undecided: Part = True,
     witnesses: Part = True,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
+    **frame: Unpack[Frame],
 ) -> Artists:
     """Draw the conditions of a theorem; see `Conditions.plot`."""
     where = found.region
     if where is None or where.dimension != 2:
         raise ArgumentError("result", "be of a theorem with a region in the plane", "has none")
     shade = COLOURS["token"] if colour is None else colour
-    with sheet(ax, legend=legend, labels=labels, limits=limits, title=title) as drawn:
+    with sheet(ax, **frame) as drawn:
         panel = drawn.axes[0]
         drawn.draw("region", region, _region, where, shade)
         functions = [fn for one in found.hypotheses for fn in one.signs]
@@ -66,13 +63,13 @@ def conditions(
             drawn.draw("field", field, _field, found.system, shown)
         drawn.draw("undecided", undecided, _boxes, [one.left for one in found.hypotheses if one.status == "undecided"])
         drawn.draw("witnesses", witnesses, _points, points)
-        if labels:
+        if frame.get("labels", True):
             known = components(found.system, np.zeros(2))
             panel.set_xlabel(axis_labels(known.names, known.units or ("", ""))[0])
             panel.set_ylabel(axis_labels(known.names, known.units or ("", ""))[1])
         if drawn.own and not where.has_faces and not through:
             panel.set_aspect("equal")
-        if limits:
+        if frame.get("limits", True):
             pad = 0.04 * (shown.sides[:, 1] - shown.sides[:, 0])
             panel.set_xlim(shown.sides[0, 0] - pad[0], shown.sides[0, 1] + pad[0])
             panel.set_ylim(shown.sides[1, 0] - pad[1], shown.sides[1, 1] + pad[1])

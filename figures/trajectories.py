@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import jax
 import matplotlib
@@ -20,7 +20,7 @@ from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.named import Components, listed
 from dynsim.systems.named import components as components_of
-from figures.artists import Artists, Part, set_properties, sheet
+from figures.artists import Artists, Part, StyledFrame, set_properties, sheet
 from figures.movie import growing, write_movie
 from figures.panels.attractors import AZIMUTH, attractor, ends, space_axes, time_series
 from figures.panels.growing import head_colours
@@ -81,13 +81,9 @@ def trajectory(
     smooth: bool = True,
     reduced: bool = False,
     colour: Any = None,
-    legend: Part | None = None,
-    labels: bool = True,
-    limits: bool = True,
-    title: str = "",
     azimuth: float = AZIMUTH,
     until: float = 1.0,
-    **style: Any,
+    **frame: Unpack[StyledFrame],
 ) -> Artists:
     """Draw a trajectory; see `Trajectory.plot`."""
     if not has_picture(run):
@@ -107,8 +103,8 @@ def trajectory(
     kind = "3d" if alone and shows_path and in_space == "3d" else "rectilinear"
     hint = "" if path else "; `path=True` draws the path in state space" if in_space == "3d" else ""
     several = found.ys[0].shape[1] > MOST
-    with sheet(ax, kind=kind, make=make, legend=legend, columns=4, labels=labels, limits=limits, title=title,
-               hint=hint, place="below" if several else "") as drawn:  # fmt: skip
+    style, place = frame.pop("style", {}), "below" if several else ""
+    with sheet(ax, kind=kind, make=make, columns=4, hint=hint, place=place, **frame) as drawn:
         if alone:
             own_path, series = (drawn.axes[0], ()) if shows_path else (None, drawn.axes)
         else:
@@ -119,7 +115,7 @@ def trajectory(
             _path(drawn, own_path, found, (lines, start, end), tints[0], style, azimuth, until)
         if len(series):
             _series(drawn, series, found, (lines, errors, jumps), tints, style, until)
-        if drawn.own and legend is not False and own_path is not None and in_space != "3d":
+        if drawn.own and frame.get("legend") is not False and own_path is not None and in_space != "3d":
             own_path.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)
     return drawn
 

@@ -22,7 +22,7 @@ from analysis.dynamics.poincare import (
 )
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from dynsim._core.checked import checked
-from dynsim._core.placement import on_host_by_default
+from dynsim._core.placement import on_host_by_default, placed
 from dynsim._core.printing import one_line
 from dynsim._core.shared_functions import shared
 from dynsim._core.types import ArrayLike, Scalar, State, Time
@@ -31,6 +31,8 @@ from dynsim._runtime.cores import in_parts
 from dynsim._runtime.progress import tracked
 from dynsim.errors import ArgumentError, IntegrationError
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
+from dynsim.integrators.base import program_form
+from dynsim.integrators.fixed_step.maps import Iteration, iterated
 from dynsim.integrators.in_lanes import Ways, crossings
 from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import as_state
@@ -205,9 +207,7 @@ def orbit_diagram(
     if isinstance(parameter.system, AbstractFlow):
         found, how = _crossed([parameter.at(value) for value in task.values], task)
     else:
-        how, before = "in lanes, in JAX", integer("transient", transient, least=0)
-        found = np.asarray(_orbits(parameter.system, parameter.take, jnp.asarray(task.values), task.start, task.seen,
-                                   jnp.asarray(before), task.kept))  # fmt: skip
+        found, how = _orbits(parameter, task, integer("transient", transient, least=0))
     return task.diagram(parameter, found)._replace(solved=how)
 
 
@@ -342,22 +342,28 @@ def _task(
     return _Task(places, x, seen, component, unit, surface, direction, late, end, after, integrator)
 
 
+def _orbits(parameter: Parameter, task: _Task, before: int) -> tuple[np.ndarray, str]:
+    """Compute a coordinate after each of the steps that are kept, for each value; also say how it was computed."""
+    map, values = program_form(parameter.system), jnp.asarray(task.values)
+    with placed(values.size * flat_state(task.start).size, (map, values, task.start)) as (map, values, start):
+        lanes = Iteration().lanes([map], jax.tree.map(lambda y: y[None], start), np.arange(2))
+        steps = np.append(0, before + 1 + np.arange(task.kept))
+        found = _after_steps(lanes, map, parameter.take, values, start, steps, _OfState(shared(task.seen)))
+        how = f"{lanes!r}" if isinstance(lanes, Ways) else f"not in lanes, because {lanes}"
+        return np.asarray(found), how
+
+
 @eqx.filter_jit
-def _orbits(
-    system: AbstractMap, where: Callable, values: Array, x: State, coordinate: Callable, before: Array, after: int
+def _after_steps(
+    lanes: Ways | str, map: AbstractMap, take: Any, values: Array, start: State, steps: Any, seen: Any
 ) -> Array:
-    def one(value: Array) -> Array:
-        at = with_parameter(where, system, value)
-        begun = jax.lax.fori_loop(0, before, lambda k, y: at.image(k, y), x)
-
-        def step(y: State, k: Array) -> tuple[State, Array]:
-            y = at.image(before + k, y)
-            return y, coordinate(y)
-
-        found = jax.lax.scan(step, begun, jnp.arange(after))[1]
-        return jnp.where(jnp.isfinite(found), found, jnp.nan)
-
-    return jax.vmap(one)(values)
+    """Evaluate a function of step and state after each of the steps but the first, shape (values, steps - 1)."""
+    one = with_parameter(take, map, values[0])
+    axes = jax.tree.map(lambda new, old: None if new is old else 0, one, map)
+    changed = jax.tree.map(lambda new, old: new is not old, one, map)
+    many = jax.vmap(lambda value: eqx.filter(with_parameter(take, map, value), changed))(values)
+    starts = jax.tree.map(lambda y: jnp.broadcast_to(y, (len(values), *y.shape)), start)
+    return iterated(lanes, eqx.combine(many, map), axes, starts, steps, seen)[0][:, 1:]
 
 
 @eqx.filter_jit
@@ -491,7 +497,7 @@ class _OfState(eqx.Module):
 
     function: Callable[[State], Scalar]
 
-    def __call__(self, t: Time, x: State) -> Scalar:
+    def __call__(self, t: Any, x: State) -> Scalar:
         del t
         return self.function(x)
 

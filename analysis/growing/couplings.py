@@ -90,7 +90,7 @@ def curvatures(flow: GrowingFlow, x: Growing) -> Curvatures:
 def couplings(
     found: Curvatures, rates: LearningRates, gate: float, temperature: float
 ) -> tuple[float, float, float, float]:
-    r"""Compute $C_1 \varepsilon_1$, $C_2 \varepsilon_2$, $C_3 \varepsilon_3$ and $c_0$.
+    r"""Compute the coupling terms $C_i \varepsilon_i$, i = 1, 2, 3, and $c_0$, which bounds their sum in (55).
 
     Args:
         found: the curvatures at an equilibrium.

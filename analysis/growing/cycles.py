@@ -24,7 +24,7 @@ class GrowthHistory(NamedTuple):
 
 
 class EventCycle(NamedTuple):
-    """A word of events that ends a run, repeated: its events in order, and the mean time that one repeat takes.
+    """Sequence of events that repeats until the end of a run, in order, and the mean time of one repeat.
 
     `repeats` counts complete repeats, 0 if the run ends in no cycle. `drift` is the largest difference, between the
     repeats, of the residual |A_res|_2 before the first event of the word: 0 where pruning gives back what growth took.

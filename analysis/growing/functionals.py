@@ -235,7 +235,7 @@ def rate_of_change(
 
 
 class EnergyPath(NamedTuple):
-    """Functional along a hybrid trajectory: at every time of every phase, with its jumps between phases.
+    """A functional along a hybrid trajectory: its values at the times of each phase, and its jumps between phases.
 
     Transition times occur twice, before and after the transition. `names` lists the transitions at the time of each
     jump. `rises` is the largest increase between successive times of each phase.

@@ -56,7 +56,7 @@ class StepSizes(NamedTuple):
 
 
 class Measured(NamedTuple):
-    r"""Quantities that bound the step sizes in the conditions.
+    r"""Quantities that bound the step sizes in the conditions (E1)-(E6).
 
     `activity` is $\sigma_{max}$, `least_activity` the $\sigma_0 \le \sigma_s$ of the heads that cool; `lipschitz` is
     $L_P$, `gradient` $|\nabla_P L_q|_F$, `curvature` $\phi''(0)$, and `gate_steps` the $N_{gate}$ steps of the gate.

@@ -105,7 +105,7 @@ def claim(
     control: AnyTrial | None = None,
     **options: Unpack[Options],
 ) -> Claim | Callable[[AnyTrial], Claim]:
-    """Make a claim of a trial: a decorator of a function whose docstring is the statement, or with `trial`, the claim.
+    """Make a claim from a trial, as a decorator of a function whose docstring is the statement, or from `trial`.
 
     The second form is for claims that share a function and differ in an instance: `statement` is their text, `trial`
     and `control` are partials or lambdas. A trial takes a key and an integrator, or a key only. The variant is

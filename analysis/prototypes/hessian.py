@@ -133,7 +133,7 @@ def rate_spectrum(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> Float[np.ndar
 
 @checked
 def rate_condition(flow: CoupledFlow, x: Coupled, t: Time = 0.0) -> RateCondition:
-    """Compute both sides of the rate condition (14) at a state.
+    """Compute both sides of condition (14) on the ratio of the rates of encoder and prototypes at a state.
 
     Args:
         flow: the coupled flow of encoder and prototypes.

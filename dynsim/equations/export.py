@@ -12,7 +12,7 @@ from dynsim._core.validation import choice
 from dynsim.equations.characters import source
 from dynsim.equations.expressions import Span
 from dynsim.equations.flows import EquationFlow, EquationMap
-from dynsim.equations.functions import GREEK, SYMBOLS
+from dynsim.equations.functions import ALIASES, GREEK, SYMBOLS
 from dynsim.equations.lines import EquationLine, lines
 from dynsim.equations.model import ordered
 from dynsim.equations.sbml_export import to_sbml
@@ -50,7 +50,7 @@ NUMPY = {name: f"np.arc{name[1:]}({{0}})" for name in ("asin", "acos", "atan", "
     "erf": "math.erf({0})", "erfc": "math.erfc({0})", "lgamma": "math.lgamma({0})",
 }  # fmt: skip
 JULIA = {
-    **RATIOS, "atan2": "atan({0}, {1})", "min": "min({all})", "max": "max({all})", "if": "ifelse({0}, {1}, {2})",
+    **RATIOS, "atan2": "atan({0}, {1})", "min": "min({all})", "max": "max({all})", "if": "({0} ? {1} : {2})",
     "heaviside": "ifelse({0} >= 0, 1.0, 0.0)", "lgamma": "loggamma({0})",
 }  # fmt: skip
 XPP = {
@@ -67,6 +67,10 @@ LATEX = {
     "if": r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}", "floor": r"\lfloor {0} \rfloor",
     "mod": r"\left({0} \bmod {1}\right)",
 }  # fmt: skip
+TAKEN = {"xpp": ("t", "pi"), "python": ("t",), "julia": ("t",)}
+"""Names that the text may define for itself, and that mean something else in these formats."""
+SPECIAL_IN_JULIA = ("erf", "erfc", "lgamma")
+"""Functions that the package SpecialFunctions gives."""
 PYTHON_SIGNS = {**SYMBOLS, "pow": "**", "and": "and", "or": "or", "not": "not "}
 JULIA_SIGNS = {**SYMBOLS, "and": "&&", "or": "||", "not": "!"}
 XPP_SIGNS = {**SYMBOLS, "and": "&", "or": "|", "not": "not "}
@@ -117,7 +121,14 @@ def export(system: Any, to: str) -> str:
     definitions = ordered(text, [line for line in parts if line.kind in ("definition", "function")])
     equations = [line for line in parts if line.kind in ("derivative", "next")]
     system, definitions, rules = _with_transitions(system, definitions, statements)
-    return _WRITERS[to](system, [*definitions, *equations], PLACES[to], rules)
+    form, taken = PLACES[to], _own(system, definitions) & set(TAKEN.get(to, ()))
+    form = form._replace(name=lambda word, name=form.name: name(f"{word}_" if word in taken else word))
+    return _WRITERS[to](system, [*definitions, *equations], form, rules)
+
+
+def _own(system: Any, parts: Sequence[EquationLine]) -> set[str]:
+    """Names that the text defines."""
+    return {*system.names, *system.parameters, *(line.name for line in parts)}
 
 
 def _with_transitions(
@@ -158,8 +169,9 @@ def _rates(parts: Sequence[EquationLine], form: Format) -> list[str]:
 def _to_xpp(system: Any, parts: Sequence[EquationLine], form: Format, rules: Sequence[TransitionRule]) -> str:
     names = [form.name(name) for name in system.names]
     mapped = isinstance(system, EquationMap)
-    step = next((line.step for line in parts if line.step), "t")
-    form = form._replace(name=lambda name: "t" if name == step else _python_name(name))
+    step, own = next((line.step for line in parts if line.step), "t"), _own(system, parts)
+    given = form.name
+    form = form._replace(name=lambda name: "t" if name == step and name not in own else given(name))
     lowered = [name.lower() for name in {*names, *system.parameters, *(line.name for line in parts)}]
     if len(set(lowered)) < len(lowered):
         raise ArgumentError("to", "be another format for names that differ in capitals only", "is `xpp`")
@@ -245,7 +257,8 @@ def _to_python(system: Any, parts: Sequence[EquationLine], form: Format, rules: 
     return _script(system, parts, form, {
         "head": "import math\n\nimport numpy as np\nfrom scipy.integrate import solve_ivp\n",
         "def": "def field(t, state, {parameters}):" if system.parameters else "def field(t, state):",
-        "state": "    {names} = state", "pi": "pi", "function": "    {name} = lambda {arguments}: {value}",
+        "state": "    {names} = state", "pi": ["    pi = np.pi"],
+        "function": "    {name} = lambda {arguments}: {value}",
         "return": "    return np.array([{rates}])\n",
         "flow": "solution = solve_ivp(field, (0.0, 20.0), {start}, method=\"DOP853\", rtol=1e-9, atol=1e-11)\n"
                 "print(solution.y[:, -1])",
@@ -255,8 +268,11 @@ def _to_python(system: Any, parts: Sequence[EquationLine], form: Format, rules: 
 
 def _to_julia(system: Any, parts: Sequence[EquationLine], form: Format, rules: Sequence[TransitionRule]) -> str:
     del rules
+    used = {ALIASES.get(str(one.value), one.value) for line in parts for one in line.body if one.kind == "call"}
+    packages = ["OrdinaryDiffEq"] * isinstance(system, EquationFlow)
+    packages += ["SpecialFunctions"] * any(name in SPECIAL_IN_JULIA for name in used)
     return _script(system, parts, form, {
-        "head": "using OrdinaryDiffEq" if isinstance(system, EquationFlow) else "",
+        "head": f"using {', '.join(packages)}" if packages else "",
         "def": "\nfunction field(state, parameters, t)", "state": "    {names} = state",
         "parameters": "    {parameters} = parameters", "function": "    {name}({arguments}) = {value}",
         "return": "    return [{rates}]\nend\n",
@@ -266,7 +282,7 @@ def _to_julia(system: Any, parts: Sequence[EquationLine], form: Format, rules: S
     })  # fmt: skip
 
 
-def _script(system: Any, parts: Sequence[EquationLine], form: Format, words: Mapping[str, str]) -> str:
+def _script(system: Any, parts: Sequence[EquationLine], form: Format, words: Mapping[str, Any]) -> str:
     """A script that defines the right-hand side and follows one trajectory."""
     names, values = [form.name(name) for name in system.names], _values(system)
     keywords = ", ".join(f"{form.name(name)}={value!r}" for name, value in values.items())
@@ -278,8 +294,8 @@ def _script(system: Any, parts: Sequence[EquationLine], form: Format, words: Map
     steps = {line.step for line in parts if line.step}
     if steps and any(one.value in steps for line in parts for one in line.body):
         found.append(f"    {steps.pop()} = t")
-    if form is PLACES["python"] and any(one.value == "pi" for line in parts for one in line.body) and "pi" not in names:
-        found.append("    pi = np.pi")
+    if any(one.value == "pi" for line in parts for one in line.body) and "pi" not in _own(system, parts):
+        found += words.get("pi", [])
     for line in parts:
         value = written(line.body, form).text if line.kind in ("definition", "function") else ""
         if line.kind == "definition":

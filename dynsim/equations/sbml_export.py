@@ -27,7 +27,10 @@ def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format, rules: Seq
     library = libsbml()
     states, numbers = list(system.names), system.parameters
     own = {*states, *numbers, *(line.name for line in parts)}
-    functions = {line.name: (line.arguments, line.body) for line in parts if line.kind == "function"}
+    renamed = lambda body: tuple(
+        one._replace(value=form.name(str(one.value))) if one.kind == "name" else one for one in body
+    )
+    functions = {line.name: (line.arguments, renamed(line.body)) for line in parts if line.kind == "function"}
     document = library.SBMLDocument(LEVEL, VERSION)
     model = document.createModel()
     model.setId("model")
@@ -50,13 +53,9 @@ def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format, rules: Seq
     for line in definitions:
         declared(line.name, None, constant=False)
 
-    def node(body: Any) -> Any:
-        named = [one._replace(value=form.name(str(one.value))) if one.kind == "name" else one for one in body]
-        return node_of(named, functions, own)
-
     def ruled(rule: Any, word: str, body: Any) -> None:
         rule.setVariable(form.name(word))
-        rule.setMath(node(body))
+        rule.setMath(node_of(renamed(body), functions, own))
 
     for line in definitions:
         ruled(model.createAssignmentRule(), line.name, line.body)
@@ -72,7 +71,9 @@ def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format, rules: Seq
             trigger = event.createTrigger()
             trigger.setInitialValue(True)  # it occurs where the condition becomes true, not at a start where it is
             trigger.setPersistent(True)
-            trigger.setMath(node(operated("gt" if sign > 0 else "lt", rule.guard, constant(0))))
+            trigger.setMath(
+                node_of(renamed(operated("gt" if sign > 0 else "lt", rule.guard, constant(0))), functions, own)
+            )
             for word, body in rule.sets.items():
                 ruled(event.createEventAssignment(), word, body)
     return library.writeSBMLToString(document).rstrip()

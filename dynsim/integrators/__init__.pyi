@@ -7,6 +7,7 @@ from .fixed_step.stochastic import EulerMaruyama as EulerMaruyama
 from .fixed_step.stochastic import StochasticHeun as StochasticHeun
 from .fixed_step.symplectic import Symplectic as Symplectic
 from .in_span import InSpan as InSpan
+from .lanes.rosenbrock import Rodas5P as Rodas5P
 from .presets import stiff as stiff
 from .scipy_backend import Scipy as Scipy
 from .stabilised import RKC2 as RKC2

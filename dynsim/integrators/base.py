@@ -184,6 +184,11 @@ class AbstractIntegrator(eqx.Module):
         """
         raise NotImplementedError(f"`{type(self).__name__}` keeps the trajectory: use `integrate`")
 
+    def lanes(self, flows: Sequence[Any], y0s: State, ts: Any, events: Sequence[Event] = ()) -> Any:
+        """Find out how `observe` solves members in lanes, each with its own steps, or say in a sentence why not."""
+        del flows, y0s, ts, events
+        return f"the integrator is {type(self).__name__}"
+
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Solve from `t0` to `t1` and return a function for the states at any times between, and statistics."""
         raise NotImplementedError(f"`{type(self).__name__}` has no dense output")
@@ -200,8 +205,8 @@ class AbstractIntegrator(eqx.Module):
         """
 
 
-def program_form(flow: AbstractFlow) -> AbstractFlow:
-    """The flow that shares a program with all flows that differ in the periods of schedules, or in equal functions."""
+def program_form(flow: Any) -> Any:
+    """The system that shares a program with all that differ in the periods of schedules, or in equal functions."""
     schedule = lambda part: isinstance(part, AbstractSchedule)
     return shared(jax.tree.map(lambda part: part.without_period() if schedule(part) else part, flow, is_leaf=schedule))
 

@@ -76,7 +76,7 @@ def in_either_mode(program: Callable[..., Any], *given: Any) -> Any:
 
 def in_reverse_mode_once(program: Callable[..., Any], refusal: ArgumentError, *given: Any) -> Any:
     """Evaluate `program(*given)`, whose derivatives but the first one in reverse mode are refused."""
-    return not_forwards(program, refusal, *_once_in_reverse(given, refusal))
+    return not_forwards(lambda: program(*_once_in_reverse(given, refusal)), refusal)
 
 
 def not_forwards(program: Callable[..., Any], refusal: ArgumentError, *given: Any) -> Any:

@@ -1,5 +1,6 @@
 """Solve the members of an ensemble in lanes: what JAX or a kernel returns, as values, final states and statistics."""
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -22,8 +23,9 @@ from dynsim.integrators.lanes import kernel, plain
 from dynsim.integrators.lanes.brackets import untouched
 from dynsim.integrators.lanes.method import DONE, SPENT, Settings, suits
 from dynsim.integrators.lanes.recorded import FlowForm, Recorded, System, form_of, in_type, recorded
+from dynsim.integrators.lanes.rosenbrock import DIRECT, Rodas5P
 from dynsim.kernels import kernels_on
-from dynsim.programs import ProgramError
+from dynsim.programs import Program, ProgramError
 from dynsim.systems.base import AbstractFlow
 
 LARGEST = 20
@@ -51,11 +53,14 @@ class EventWatch(eqx.Module):
 
 
 class Ways(eqx.Module):
-    """How the members of an ensemble are solved in lanes: in JAX, or by a kernel from the recorded steps."""
+    """How the members of an ensemble are solved in lanes: in JAX, or by a kernel from the recorded steps.
+
+    `solver` is a solver of diffrax, or the `Rule` of steps whose number is known.
+    """
 
     solver: Any = eqx.field(static=True)
     form: FlowForm = eqx.field(static=True)
-    programs: Recorded | None = eqx.field(static=True)
+    programs: Recorded | Program | None = eqx.field(static=True)
     longest: np.ndarray
     jumps: np.ndarray
 
@@ -81,25 +86,43 @@ def ways(
     if not suits(solver):
         return f"{type(solver).__name__} is no explicit Runge-Kutta method with one tableau"
     size = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(y0))
+    if isinstance(solver, Rodas5P) and size > DIRECT:
+        return f"a state has {size:,} entries, more than {DIRECT} for Rodas5P"
+    watch = EventWatch(tuple(events)) if events else None
+
+    def kernels(form: FlowForm) -> Recorded:
+        programs = recorded(solver, form, bool(jumps.size))
+        kernel.kernel(programs, (False,) * form.numbers)
+        return programs
+
+    found = known_form(y0, lambda: form_of(flow, y0, watch), kernels)
+    if isinstance(found, str):
+        return found
+    return Ways(solver, *found, np.asarray(longest), np.asarray(jumps, found[0].dtype))
+
+
+def known_form(
+    y0: Any, form_of: Callable[[], FlowForm | str], kernels: Callable[[FlowForm], Any]
+) -> tuple[FlowForm, Any] | str:
+    """The form of a system and what is recorded for its kernel, None without one; or say why lanes do not serve.
+
+    Args:
+        y0: shapes and types of a state.
+        form_of: finds the form.
+        kernels: records the steps for a kernel, and raises `ProgramError` if it cannot be made of them.
+    """
+    size = sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(y0))
     if size > max(LARGEST, kernel.LARGEST):
         return f"a state has {size:,} entries, more than {LARGEST}"
-    form = form_of(flow, y0, EventWatch(tuple(events)) if events else None)
+    form, programs = form_of(), None
     if isinstance(form, str):
         return form
-    programs = _for_kernel(solver, form, bool(jumps.size)) if current().platform == "gpu" and kernels_on() else None
+    if current().platform == "gpu" and kernels_on():
+        with contextlib.suppress(ProgramError):
+            programs = kernels(form)
     if size > LARGEST and programs is None:
         return f"a state has {size:,} entries, more than {LARGEST}"
-    return Ways(solver, form, programs, np.asarray(longest), np.asarray(jumps, form.dtype))
-
-
-def _for_kernel(solver: Any, form: FlowForm, jumping: bool) -> Recorded | None:
-    """Record the steps if a kernel can be made of them."""
-    try:
-        programs = recorded(solver, form, jumping)
-        kernel.kernel(programs, (False,) * form.numbers)
-    except ProgramError:
-        return None
-    return programs
+    return form, programs
 
 
 def observe(
@@ -156,7 +179,7 @@ def _solved(ways, system, axes, y0s, begins, times, given):
     if ways.programs is None:
         found = plain.solved(ways.solver, form, system, axes, starts, settings, real(times), tuple(signs), jumps)
     else:
-        numbers = _numbers(system, axes, form.dtype)
+        numbers = numbers_of(system, axes, form.dtype)
         found = kernel.solved(ways.programs, starts, settings, numbers, real(times), tuple(signs), jumps)
     return first, signs[1], found
 
@@ -295,7 +318,7 @@ def _with_event(system, stats, event, begin, last, y, first, sides, quiet):
     return ended_by(stats, found.event, jnp.all(jnp.isfinite(first)), begin)
 
 
-def _numbers(system: System, axes: Any, dtype: np.dtype) -> list[Array]:
+def numbers_of(system: System, axes: Any, dtype: np.dtype) -> list[Array]:
     """List the entries of a system's arrays: a column for those that each member has for itself, otherwise a number."""
     arrays = eqx.filter(system, eqx.is_array)
     found, leaves = [], jax.tree.leaves(arrays)

@@ -60,6 +60,12 @@ def _converted(a: Any, dtype: np.dtype) -> Any:
     return np.where(a <= limits[0], dtype.type(ends.min), found)
 
 
+def _shifted_right(a: Any, b: Any) -> Any:
+    """Shift the bits of integers to the right; zeros come from the left, also for negative numbers."""
+    unsigned = np.dtype(f"u{a.dtype.itemsize}")
+    return (a.view(unsigned) >> b.view(unsigned)).view(a.dtype)
+
+
 def _rounded(a: Any, method: int) -> Any:
     """Round to the nearest integer; halves go away from zero (method 0) or to even (method 1)."""
     if method == 1:
@@ -97,6 +103,7 @@ NUMPY: Mapping[str, Callable[..., Any]] = {
     "floor": np.floor, "ceil": np.ceil, "round": _rounded, "nextafter": np.nextafter, "is_finite": np.isfinite,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": np.invert,
+    "shift_left": np.left_shift, "shift_right_logical": _shifted_right,
     "select_n": _selected, "convert_element_type": _converted,
 }  # fmt: skip
 """NumPy function of each operation; the parameter of an operation, if it has one, comes last."""

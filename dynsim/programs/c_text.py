@@ -110,20 +110,33 @@ def _converted(operation: Operation, given: list[str], kind: np.dtype) -> str:
     return f"({type_name(operation.dtype)}) {given[0]}"
 
 
-def _only_floats(text: Callable[[list[str]], str]) -> Callable[..., str]:
+def _divided(real: Callable[[str, str], str], whole: Callable[[str, str, str], str]) -> Callable[..., str]:
+    """Write a quotient or remainder; of whole numbers JAX gives -1 and the number itself where the divisor is zero."""
+
+    def write(_: Operation, given: list[str], kind: np.dtype) -> str:
+        if kind.kind == "f":
+            return real(*given)
+        return whole(given[0], given[1], literal(kind.type(1)))
+
+    return write
+
+
+def _shifted(sign: str) -> Callable[..., str]:
     def write(operation: Operation, given: list[str], kind: np.dtype) -> str:
-        if kind.kind != "f":
+        if kind.kind != "u":
             raise ProgramError(f"`{operation.name}` of numbers of type {kind}, which kernels do not have")
-        return text(given)
+        return f"{given[0]} {sign} {given[1]}"
 
     return write
 
 
 SPECIAL: Mapping[str, Callable[[Operation, list[str], np.dtype], str]] = {
     "not": lambda operation, given, kind: f"{'!' if kind.kind == 'b' else '~'}{given[0]}",
-    "div": _only_floats(lambda given: f"{given[0]} / {given[1]}"),
-    "rem": _only_floats(lambda given: f"fmod({given[0]}, {given[1]})"),
+    "div": _divided(lambda a, b: f"{a} / {b}", lambda a, b, one: f"{b} == 0 ? -{one} : {a} / {b}"),
+    "rem": _divided(lambda a, b: f"fmod({a}, {b})", lambda a, b, one: f"{b} == 0 ? {a} : {a} % {b}"),
     "round": lambda operation, given, kind: f"{'rint' if operation.parameter == 1 else 'round'}({given[0]})",
     "integer_pow": _integer_power, "convert_element_type": _converted,
+    "erf_inv": lambda operation, given, kind: f"erfinv{'f' if kind.itemsize == 4 else ''}({given[0]})",  # of CUDA
+    "shift_left": _shifted("<<"), "shift_right_logical": _shifted(">>"),
 }  # fmt: skip
 """Operations that C++ writes in its own way."""

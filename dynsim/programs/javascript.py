@@ -125,6 +125,15 @@ def _integer_power(operation: Operation, given: list[str], kind: np.dtype) -> st
     return f"integer_pow({a}, {exponent}, {'fround' if kind.itemsize == 4 else 'unchanged'})"
 
 
+def _shifted(sign: str) -> Callable[..., str]:
+    def write(operation: Operation, given: list[str], kind: np.dtype) -> str:
+        if kind.kind != "u" or kind.itemsize == 8:
+            raise ProgramError(f"`{operation.name}` of numbers of type {kind}, which JavaScript does not have")
+        return f"{given[0]} {sign} {given[1]}"
+
+    return write
+
+
 def _not(_: Operation, given: list[str], kind: np.dtype) -> str:
     return f"!{given[0]}" if kind.kind == "b" else f"-1 - {given[0]}"
 
@@ -152,5 +161,6 @@ SPECIAL: Mapping[str, Callable[[Operation, list[str], np.dtype], str]] = {
     "mul": _product, "div": _quotient, "rem": _remainder, "integer_pow": _integer_power, "not": _not,
     "abs": lambda _, given, __: f"abs({given[0]})",
     "convert_element_type": _converted, "round": _rounded, "nextafter": _next,
+    "shift_left": _shifted("<<"), "shift_right_logical": _shifted(">>>"),
 }  # fmt: skip
 """Operations that JavaScript writes in its own way."""

@@ -12,7 +12,7 @@ from jax.core import Tracer
 
 from dynsim._core.types import State, TimesLike
 from dynsim._core.user_code import untraceable
-from dynsim._core.validation import reals
+from dynsim._core.validation import LONGEST, reals
 from dynsim.errors import ArgumentError, reason, shown
 from dynsim.integrators import AbstractIntegrator, Event
 from dynsim.spaces import AbstractSpace
@@ -32,6 +32,15 @@ def check_flow(flow: Any) -> None:
     if not isinstance(flow, AbstractFlow):
         advice = ", for a function of time and state `FunctionFlow(function, space)`" if callable(flow) else ""
         raise ArgumentError("flow", f"be a flow{advice}", f"is a {type(flow).__name__}")
+
+
+def check_system(flow: Any) -> None:
+    """Raise `ValueError` unless `flow` is a flow, or a map in JAX."""
+    if not isinstance(flow, AbstractMap):
+        check_flow(flow)
+    elif flow.on_host:
+        must = "be a flow or a map in JAX (`iterate` applies one from one start)"
+        raise ArgumentError("flow", must, f"is {type(flow).__name__}, which runs on the host")
 
 
 def check_integrator(integrator: Any) -> None:
@@ -69,6 +78,14 @@ def as_times(ts: TimesLike) -> np.ndarray:
         where = int(np.argmax(np.diff(times) <= 0))
         raise ArgumentError("ts", "increase", f"goes from {times[where]:.6g} to {times[where + 1]:.6g}")
     return times
+
+
+def as_steps(ts: TimesLike) -> np.ndarray:
+    """Convert numbers of steps to whole numbers; raise `ValueError` unless they are whole, and increase from 0 on."""
+    times = as_times(ts)
+    if times[0] < 0 or np.any(times != np.rint(times)) or times[-1] > LONGEST:
+        raise ArgumentError("ts", "be numbers of steps of a map, whole and not negative", f"is {shown(ts)}")
+    return times.astype(int)
 
 
 def as_ordered(ts: TimesLike) -> np.ndarray:
@@ -208,7 +225,7 @@ def check_real(flow: AbstractFlow, y0: State, t0: Any) -> None:
         raise ArgumentError("flow", "have a real velocity", "has a complex one") from None
 
 
-def traceable(flow: AbstractFlow, y0: State, t0: Any) -> bool:
+def traceable(flow: AbstractFlow | AbstractMap, y0: State, t0: Any) -> bool:
     """Whether JAX can trace the vector field, which must not call NumPy or `float`, or use `if`, on its state."""
     return _tracing_error(flow, y0, t0) is None
 
@@ -220,10 +237,10 @@ def check_traceable(flow: AbstractFlow, y0: State, t0: Any) -> None:
         raise ArgumentError("flow", must, untraceable(error)) from error
 
 
-def _tracing_error(flow: AbstractFlow, y0: State, t0: Any) -> Exception | None:
+def _tracing_error(flow: AbstractFlow | AbstractMap, y0: State, t0: Any) -> Exception | None:
     """The error of JAX when it traces the vector field; None without one."""
     try:
-        jax.eval_shape(without_noise(flow).vector_field, t0, y0)
+        jax.eval_shape(flow.image if isinstance(flow, AbstractMap) else without_noise(flow).vector_field, t0, y0)
     except jax.errors.JAXTypeError as error:
         return error
     return None

@@ -44,14 +44,16 @@ from dynsim.simulation.checks import (
     OFF_SPACE,
     as_double,
     as_state,
+    as_steps,
     as_times,
     check_events,
-    check_flow,
     check_integrator,
     check_names,
     check_real,
+    check_system,
     check_traceable,
     inspected,
+    step_explained,
     times_like,
     traceable,
 )
@@ -71,7 +73,7 @@ Part = tuple[PyTree, State, Stats]  # values, final states and statistics of som
 class Work(eqx.Module):
     """The arguments of an ensemble that determine its results."""
 
-    flows: tuple[AbstractFlow, ...]
+    flows: tuple[Any, ...]  # flows, or maps
     integrator: AbstractIntegrator
     y0s: State
     ts: Array
@@ -90,8 +92,8 @@ class Work(eqx.Module):
         """Initial state of a member, or of several, selected on the host to avoid compilation."""
         return jax.tree.map(lambda y: np.asarray(y)[member], self.y0s)
 
-    def flow(self, member: int) -> AbstractFlow:
-        """The flow of a member."""
+    def flow(self, member: int) -> Any:
+        """The flow or map of a member."""
         return self.flows[member % len(self.flows)]
 
     def part(self, members: np.ndarray) -> "Work":
@@ -115,7 +117,9 @@ def kept_values(work: Work) -> Any:
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
-    known: Any = {"lanes": work.way, "events": work.events} if isinstance(work.integrator, Diffrax) else {}
+    known: Any = {"lanes": work.way} if isinstance(work.way, Ways) else {}
+    if isinstance(work.integrator, Diffrax):
+        known = {"lanes": work.way, "events": work.events}
     if len(part) == work.members == width and _increases(part):  # all, where they are
         return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn, **known)
     padded = filled(part, width)
@@ -164,7 +168,7 @@ def _lost(work: Work, y0: State) -> tuple[State, Stats]:
     """States and statistics of a member that could not be integrated at all: NaN after its start."""
     ys = jax.tree.map(lambda y: jnp.full((len(work.ts), *y.shape), jnp.nan, y.dtype).at[0].set(y), y0)
     outcome, none = jnp.asarray(Outcome.NON_FINITE), jnp.asarray(0)
-    zero = jnp.zeros((), work.ts.dtype)
+    zero = jnp.zeros(())
     event = jnp.asarray(-1) if work.events else None
     return ys, Stats(jnp.asarray(False), outcome, none, none, zero, work.ts[0], event=event)
 
@@ -188,7 +192,9 @@ def work_digest(work: Work, parts: list[np.ndarray]) -> str:
             *fields(flow, t, y), flow.space.project(y), work.fn(t, y), [event.fn(t, y) for event in work.events]
         )  # fmt: skip
         traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))
-        times = [*flow.breakpoints(t0, t1), flow.step_limit(), *((e.direction, e.samples) for e in work.events)]
+        times = [(e.direction, e.samples) for e in work.events]
+        if isinstance(flow, AbstractFlow):
+            times = [*flow.breakpoints(t0, t1), flow.step_limit(), *times]
         program = traced.jaxpr.pretty_print(use_color=False)  # `str` would colour it on a terminal
         found.update(f"{without_addresses(program)} {times}".encode())
         for leaf in traced.consts:
@@ -232,7 +238,7 @@ class Ensemble(eqx.Module):
     initial: State
     final: State
     stats: Stats
-    flow: AbstractFlow | tuple[AbstractFlow, ...]
+    flow: AbstractFlow | AbstractMap | tuple[AbstractFlow | AbstractMap, ...]
     integrator: AbstractIntegrator
     solved: str = eqx.field(static=True, default="")
 
@@ -268,7 +274,11 @@ class Ensemble(eqx.Module):
         done = f"{len(outcomes) - len(failed)} of {len(outcomes)} members finished"
         cap = getattr(self.integrator, "max_steps", None)
         spent = lambda k: f" (max_steps={cap})" if outcomes[k] == Outcome.MAX_STEPS and cap is not None else ""
-        named = "; ".join(f"member {k} failed: {Outcome(outcomes[k]).sentence}{spent(k)}" for k in failed[:5])
+        system = self.flow[0] if isinstance(self.flow, tuple) else self.flow
+        sentence = lambda k: (
+            "the state is not finite" if isinstance(system, AbstractMap) else Outcome(outcomes[k]).sentence
+        )
+        named = "; ".join(f"member {k} failed: {sentence(k)}{spent(k)}" for k in failed[:5])
         more = f", and so on for {len(failed) - 5} more" if len(failed) > 5 else ""
         twice = ""
         if self.stats.error is not None:
@@ -277,7 +287,7 @@ class Ensemble(eqx.Module):
 
 
 def ensemble(
-    flow: AbstractFlow | Sequence[AbstractFlow],
+    flow: AbstractFlow | AbstractMap | Sequence[AbstractFlow | AbstractMap],
     y0s: State,
     ts: TimesLike,
     fn: Observable,
@@ -295,15 +305,18 @@ def ensemble(
 ) -> Ensemble:
     """Integrate a flow from many initial states, and keep `fn(t, x)` at `ts`, both end states and statistics.
 
+    A map in JAX is iterated from many initial states; its times are numbers of steps.
+
     With `Diffrax`, one flow, or flows that differ only in numbers, are solved `chunk` members at a time, each member
     with its own steps. Explicit methods solve small systems in lanes: each member also has its own clock and end, and
-    on a GPU of NVIDIA a thread of its own; `solved` of the result says whether and why not. With `Scipy`, or for flows
-    of several kinds, members are solved one by one. A member that fails does not affect the others.
+    on a GPU of NVIDIA a thread of its own; `solved` of the result says whether and why not. So do maps and flows with
+    noise. With `Scipy`, or for flows of several kinds, members are solved one by one. A member that fails does not
+    affect the others.
 
     Args:
         flow: the system of all members, or a sequence with one system for each.
         y0s: initial states, with members on the first axis of every array; float32 stays float32.
-        ts: increasing times, in the flow's time unit, shared by all members.
+        ts: increasing times, in the flow's time unit, shared by all members; for a map numbers of steps.
         fn: the observable, a function of time and state in JAX.
         integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
         key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
@@ -350,25 +363,28 @@ def ensemble(
         solver = chosen_for_all(here, integrator, key)
         work = _checked(here, solver, y0s, ts, fn, events)
         values, final, stats = _solved_all(work, cost, chunk, folder, executor, shown, error_estimate)
-    kept = flows[0] if isinstance(flow, AbstractFlow) else flows
+    kept = flows if isinstance(flow, Sequence) else flows[0]
     how = f"{work.way!r}" if isinstance(work.way, Ways) else f"not in lanes, because {work.way}"
     return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver, how)
 
 
 def _finer(work: Work) -> Work:
     """The same work for an error estimate, in float64; noise keeps its precision, and with it its path."""
+    if isinstance(work.flow(0), AbstractMap):
+        raise ArgumentError("error_estimate", "be left out for a map, which has no tolerance", "is given")
     finer = dataclasses.replace(work, integrator=confirming(work.integrator, work.flows, work.start(0), work.ts))
     if not any(isinstance(flow, NoisyFlow) for flow in work.flows):
         finer = dataclasses.replace(finer, y0s=as_double(work.y0s), ts=as_double(work.ts))
     return dataclasses.replace(finer, way=way(finer))
 
 
-def _numbers(flow: AbstractFlow, y0s: Any) -> int:
+def _numbers(flow: AbstractFlow | AbstractMap, y0s: Any) -> int:
     """Count the numbers of a step of all members."""
     y0s = as_state("y0s", y0s)
     members = max((np.shape(y)[0] for y in jax.tree.leaves(y0s) if np.ndim(y)), default=1)
     one = jax.tree.map(lambda y: np.zeros(np.shape(y)[1:], y.dtype), y0s)
-    return members * step_numbers(lambda x: flow.vector_field(jnp.zeros(()), x), one)
+    step = flow.image if isinstance(flow, AbstractMap) else flow.vector_field
+    return members * step_numbers(lambda x: step(jnp.asarray(0), x), one)
 
 
 def _solved_all(
@@ -429,9 +445,12 @@ def _checked(
 ) -> Work:
     """Check the arguments and project the initial states to the space; raise `ValueError` on bad input."""
     for flow in flows:
-        check_flow(flow)
+        check_system(flow)
     check_integrator(integrator)
     check_events(events)
+    is_map = isinstance(flows[0], AbstractMap)
+    if events and is_map:
+        raise ArgumentError("events", "be left out for a map", "are given")
     if events and isinstance(integrator, AbstractStochastic | Symplectic):
         raise ArgumentError("integrator", "be able to locate events", f"is {type(integrator).__name__}")
     y0s = as_state("y0s", y0s)
@@ -441,11 +460,14 @@ def _checked(
         raise ArgumentError("y0s", "have the members, at least one, on the first axis", f"has shape {shapes}")
     if len(flows) not in (1, *counts):
         raise ArgumentError("flow", f"be one flow or one for each of {counts.pop()} starts", f"holds {len(flows)}")
-    times = as_times(ts)
-    for flow in flows:
-        flow.check_horizon(float(times[0]), float(times[-1]))
+    if is_map:
+        times = as_steps(ts)
+    else:
+        times = times_like(as_times(ts), y0s)
+        for flow in flows:
+            flow.check_horizon(float(times[0]), float(times[-1]))
     given = shared(tuple(events))
-    work = Work(flows, integrator, y0s, jnp.asarray(times_like(times, y0s)), fn, events=given, alike=alike(flows))
+    work = Work(flows, integrator, y0s, jnp.asarray(times), fn, events=given, alike=alike(flows))
     work = dataclasses.replace(work, way=way(work))
     return eqx.tree_at(lambda w: w.y0s, work, _starts(work))
 
@@ -477,6 +499,10 @@ def _starts(work: Work) -> State:
         jax.eval_shape(functools.partial(values_at, work.events, work.flow(0).space), work.ts[0], work.start(0))
     if isinstance(work.way, Ways):  # the field has been traced, and is real
         return starts
+    if isinstance(flow := work.flow(0), AbstractMap):
+        with step_explained(flow, work.start(0)):
+            jax.eval_shape(flow.image, 0, work.start(0))
+        return starts
     if work.integrator.batched:
         check_traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0])
     check_real(work.flow(0), work.start(0), np.asarray(work.ts)[0])
@@ -492,8 +518,6 @@ LANES = 4096
 
 def way(work: Work) -> Ways | str:
     """Find out how the members are solved in lanes, or say in a sentence why they are not."""
-    if not isinstance(work.integrator, Diffrax):
-        return f"the integrator is {type(work.integrator).__name__}"
     if not work.alike:
         return "the flows differ in more than numbers"
     return work.integrator.lanes(work.flows, work.y0s, work.ts, work.events)

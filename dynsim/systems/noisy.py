@@ -13,7 +13,7 @@ from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import choice, function, instance, reals
 from dynsim.errors import ArgumentError
 from dynsim.spaces import AbstractSpace
-from dynsim.systems.base import AbstractFlow, in_precision_of
+from dynsim.systems.base import AbstractFlow, AbstractMap, in_precision_of
 
 CALCULI = ("ito", "stratonovich")
 
@@ -177,8 +177,10 @@ def without_noise(flow: AbstractFlow) -> AbstractFlow:
     return flow.flow if isinstance(flow, NoisyFlow) else flow
 
 
-def fields(flow: AbstractFlow, t: Time, x: State) -> tuple[PyTree, ...]:
-    """Everything that a solver evaluates: the vector field, and the noise if it depends on time or state."""
+def fields(flow: AbstractFlow | AbstractMap, t: Any, x: State) -> tuple[PyTree, ...]:
+    """Everything that a solver evaluates: the vector field, and the noise if it depends on time or state; or a map."""
+    if isinstance(flow, AbstractMap):
+        return (flow.image(t, x),)
     field = without_noise(flow).vector_field(t, x)
     return (field, flow.amplitude(t, x)) if isinstance(flow, NoisyFlow) and callable(flow.noise) else (field,)
 

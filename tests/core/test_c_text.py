@@ -18,7 +18,7 @@ FUNCTIONS = {
     **{name: (lambda x, fn=fn: fn(x[0])) for name, fn in UNARY.items()},
     **{name: (lambda x, fn=fn: fn(x[0], x[1])) for name, fn in BINARY.items()},
 }
-NOT_IN_C = {"erf_inv", "bessel_i0e", "bessel_i1e", "digamma"}  # C++ has no function for them
+NOT_IN_C = {"bessel_i0e", "bessel_i1e", "digamma"}  # C++ has no function for them
 X, Y = (np.ravel(v) for v in np.meshgrid(SPECIAL, SPECIAL))
 
 
@@ -89,12 +89,12 @@ def test_numbers_are_written_exactly():
 
 
 def test_what_c_lacks_is_refused_by_name():
-    with pytest.raises(ProgramError, match="`erf_inv` of numbers of type float64, which kernels do not have"):
-        statements(scalar_program(lambda x: lax.erf_inv(x[0]), (1,)), ["x"], ["y"])
+    with pytest.raises(ProgramError, match="`digamma` of numbers of type float64, which kernels do not have"):
+        statements(scalar_program(lambda x: lax.digamma(x[0]), (1,)), ["x"], ["y"])
     with pytest.raises(ProgramError, match="`convert_element_type` of numbers of type float64"):
         statements(scalar_program(lambda x: x.astype(int), (1,)), ["x"], ["y"])
-    with pytest.raises(ProgramError, match="`div` of numbers of type int64"):
-        statements(scalar_program(lambda x: lax.div(x[0], x[1]), jnp.ones(2, int)), ["x", "y"], ["z"])
+    with pytest.raises(ProgramError, match="`shift_left` of numbers of type int64"):
+        statements(scalar_program(lambda x: lax.shift_left(x[0], x[1]), jnp.ones(2, int)), ["x", "y"], ["z"])
 
 
 @compiled

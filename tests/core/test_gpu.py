@@ -12,19 +12,24 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.attractors.basins import basins
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.exponents import lyapunov_spectra
 from analysis.dynamics.lyapunov import lyapunov_spectrum
+from analysis.dynamics.orbit_diagrams import orbit_diagram
 from analysis.dynamics.portraits.plane import phase_plane
 from dynsim._core import placement
-from dynsim.cli.sweep.measures import RunMeasures
-from dynsim.integrators import Diffrax, InSpan, Scipy
+from dynsim.cli.sweep.measures import Run, RunMeasures
+from dynsim.integrators import Diffrax, InSpan, Rodas5P, Scipy
 from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import iterate, simulate
 from dynsim.spaces import Sphere
+from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.chaotic import Lorenz
+from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import VanDerPol
+from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.parameter import Parameter
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.blocked import Blocked
@@ -40,7 +45,7 @@ pytestmark = [
     pytest.mark.skipif(jax.default_backend() != "gpu", reason="JAX's default device is no GPU"),
 ]
 
-RUN = (20.0, 101, 1e-9, None, None)  # end, frames and tolerances of a sweep
+RUN = Run(0.0, 20.0, 101, 1e-9, None, None, reduced=False)
 LIMIT = 120  # seconds after which a command is stopped
 
 
@@ -87,6 +92,58 @@ def test_spectra_and_sections_along_a_parameter_use_kernels():
     rows = [{"rho": rho} for rho in np.linspace(1.5, 20.0, 1000)]
     many = made.together(rows)
     assert_close(list(many[10].values()), list(made(**rows[10]).values()), 1e-5)
+
+
+SMOOTH = FunctionMap(lambda k, x, a: jnp.stack([a * jnp.sin(x[1]), 0.5 * x[0] + 0.1 * jnp.cos(k.astype(x.dtype))]),
+                     parameters={"a": 0.9})  # fmt: skip
+NOISY = NoisyFlow(FunctionFlow(lambda t, x: -x), lambda t, x: 0.3 + 0.1 * x, calculus="ito")
+RELAXING = FunctionFlow(
+    lambda t, x, mu: jnp.stack([x[1], mu * (1 - x[0] ** 2) * x[1] - x[0]]), parameters={"mu": 100.0}
+)  # with mu = 1000, jumps take less than the rounding of times in float32
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_maps_noise_and_stiff_flows_use_kernels(dtype):
+    """The same numbers as the lanes of the host, up to rounding."""
+    starts = np.random.default_rng(0).normal(size=(2000, 2)).astype(dtype)
+    rtol = 1e-4 if dtype == np.float32 else 1e-8
+    stiff = {"integrator": Diffrax(Rodas5P(), rtol=rtol, atol=rtol / 100)}
+    state = lambda t, x: x
+    cases = {
+        "map": (SMOOTH, [0, 10, 100], {}),
+        "noise": (NOISY, [0.0, 0.5, 1.0], {"key": random_key(0, "noise")}),
+        "stiff": (RELAXING, [0.0, 10.0, 20.0], stiff),
+    }
+    for name, (system, ts, given) in cases.items():
+        here = ensemble(system, starts, ts, state, device="gpu", **given)
+        there = ensemble(system, starts[:100], ts, state, device="cpu", **given)
+        assert (here.solved, there.solved) == ("in lanes, by a kernel", "in lanes, in JAX"), name
+        assert here.values.dtype == dtype
+        close = 2e-2 if name == "stiff" and dtype == np.float32 else 1e-4 if dtype == np.float32 else 1e-6
+        np.testing.assert_allclose(here.values[:100], there.values, rtol=close, atol=close, err_msg=name)
+
+
+@pytest.mark.parametrize("size", [4, 8, 12])
+def test_stiff_kernels_of_more_unknowns_compile(size):
+    chain = FunctionFlow(lambda t, x: -1e3 * x + 900.0 * jnp.roll(x, 1) * jnp.cos(x) + jnp.sin(t))
+    starts = np.random.default_rng(0).normal(size=(3000, size))
+    solver = Diffrax(Rodas5P(), rtol=1e-6, atol=1e-8)
+    begin = time.perf_counter()
+    here = ensemble(chain, starts, [0.0, 1.0], lambda t, x: x, integrator=solver, device="gpu")
+    print(f"{size} unknowns: {time.perf_counter() - begin:.1f} s, {here.solved}")  # noqa: T201
+    there = ensemble(chain, starts[:20], [0.0, 1.0], lambda t, x: x, integrator=solver, device="cpu")
+    assert_close(here.final[:20], there.final, 1e-5)
+
+
+def test_diagrams_and_basins_of_maps_use_kernels():
+    values = np.linspace(2.5, 3.5, 3000)  # before chaos
+    found = orbit_diagram(Parameter(Logistic(), "r", 0.0, 4.0), values, [0.3], kept=16)
+    few = orbit_diagram(Parameter(Logistic(), "r", 0.0, 4.0), values[::1500], [0.3], kept=16)
+    assert (found.solved, few.solved) == ("in lanes, by a kernel", "in lanes, in JAX")
+    assert_close(found.values[::1500], few.values, 1e-8)
+    cubic = FunctionMap(lambda k, x: jnp.stack([x[0] + 0.2 * (x[0] - x[0] ** 3), 0.5 * x[1]]))
+    wells = basins(cubic, [[-2.0, 2.0], [-1.0, 1.0]], [60, 40], shown=False)
+    assert wells.shares == {0: 0.5, 1: 0.5}
 
 
 def test_float32_products_are_not_rounded_to_ten_bits():

@@ -32,8 +32,17 @@ BINARY = {
     "and": lambda x, y: lax.bitwise_and(x > 0, y > 0), "or": lambda x, y: lax.bitwise_or(x > 0, y > 0),
     "xor": lambda x, y: lax.bitwise_xor(x > 0, y > 0), "not": lambda x, y: lax.bitwise_not(x > y),
     "select_n": lambda x, y: lax.select(x > y, x, y), "clamp": lambda x, y: lax.clamp(-0.5, x, jnp.abs(y)),
+    "shift_left": lambda x, y: lax.shift_left(*_words(x, y)),
+    "shift_right_logical": lambda x, y: lax.shift_right_logical(*_words(x, y)),
     "add_any": lambda x, y: jax.grad(lambda z: jnp.sum(jnp.sin(z) * y + z * y))(x),
 }  # fmt: skip
+
+
+def _words(x, y):
+    """Two small whole numbers."""
+    return jnp.where(x > 0, 5, 2**32 - 3).astype(jnp.uint32), jnp.where(y > 0, 3, 1).astype(jnp.uint32)
+
+
 POSITIVE = {"igamma": lax.igamma, "igammac": lax.igammac}
 
 

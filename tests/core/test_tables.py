@@ -11,6 +11,7 @@ import pytest
 
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves
+from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
@@ -195,6 +196,9 @@ def test_other_results_have_columns_of_their_own():
     assert to_xarray(basins)["basin"].dims == ("x", "y")
     assert table(Fit(1.0, 0.1, "algebraic", 8)).rows()[0]["rate"] == 1.0
     assert to_xarray(section)["x"].attrs["units"] == "mV"
+    numbers = np.arange(6).reshape(3, 2)
+    counts = StabilityMap(np.arange(2.0), np.arange(3.0), numbers, numbers, numbers)
+    assert to_xarray(counts)["found"].sel(first=1.0, second=2.0) == 5
     mixed = Mixed(np.arange(3.0), np.ones((3, 2)), np.arange(5.0), "a word", 2.0)  # the most common length counts
     assert (table(mixed).names, len(table(mixed))) == (("a", "b_1", "b_2"), 3)
     for bad in ("words", None, []):

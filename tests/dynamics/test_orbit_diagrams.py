@@ -13,6 +13,8 @@ from dynsim.systems.catalogue.chaotic import Roessler
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import Duffing
 from dynsim.systems.parameter import Parameter
+from tests.support.as_if_kernels import as_if_kernels
+from tests.support.cuda_on_host import COMPILER, WHY_NOT
 
 
 def cubic(k, x, a):
@@ -128,3 +130,14 @@ def test_a_diagram_of_a_component_by_name_carries_its_name():
     section = Section(np.arange(3.0), np.arange(6.0).reshape(3, 2), np.ones(3), 0.01, True, ("x", "y"), ("", "mV"))
     assert section.return_map("y").unit == "mV"
     assert section.return_map(1).pairs.tolist() == [[1, 3], [3, 5]]
+
+
+@pytest.mark.skipif(COMPILER is None, reason=WHY_NOT)
+def test_the_diagram_of_a_map_by_a_kernel_is_the_same(monkeypatch):
+    run = lambda: orbit_diagram(Parameter(Logistic(), "r", 0.0, 5.0), [2.8, 3.2, 3.5, 4.9], [0.3], kept=8)
+    exact = run()
+    calls = as_if_kernels(monkeypatch)
+    found = run()
+    assert (calls, found.solved) == ([4], "in lanes, by a kernel")
+    np.testing.assert_allclose(found.values, exact.values, rtol=1e-10)
+    assert np.isnan(found.values[3]).all()

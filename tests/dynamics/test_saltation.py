@@ -12,8 +12,10 @@ import pytest
 from analysis.dynamics import saltation
 from analysis.dynamics.saltation import _at_once, final_state, fundamental_matrix, saltation_matrix
 from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.integrators.base import Stats
 from dynsim.simulation.hybrid import HybridRecipe, Transition, simulate_hybrid, unchanged
-from dynsim.simulation.hybrid_trajectory import HybridTrajectory
+from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.parameters import parameter
@@ -83,6 +85,47 @@ def test_a_ball_has_the_derivatives_of_the_closed_form_by_height_and_restitution
     np.testing.assert_allclose(jax.vmap(back)(jnp.eye(2)), exact, rtol=1e-8)
 
 
+def fallen(flow, own, x, begin, end, rtol):
+    """Where a ball is after a phase."""
+    del own, rtol
+    late = end - begin
+    return jnp.stack([x[0] + x[1] * late - flow.gravity * late**2 / 2, x[1] - flow.gravity * late])
+
+
+def written(rules, times, before, after, ending=Ending.FINISHED):
+    """A run of a ball from the height 1/2 that is written by hand, with its transitions."""
+    stats = Stats(True, 0, 1, 0, 0.0, 0.0)
+    phases = [Trajectory(np.array([0.0, 1.0]), jnp.zeros((2, 2)), BALL, stats)] * (len(times) + 1)
+    jumps = [
+        Jump(0, "bounce", *one) for one in zip(times, map(jnp.asarray, before), map(jnp.asarray, after), strict=True)
+    ]
+    recipe = HybridRecipe(BALL, jnp.asarray([0.5, 0.0]), np.array([0.0, END]), rules, 0.0, 10, TIGHT)
+    return HybridTrajectory(tuple(phases), tuple(jumps), ending, recipe)
+
+
+def test_derivatives_of_a_run_that_is_written_by_hand_are_those_of_the_closed_form(monkeypatch):
+    monkeypatch.setattr(saltation, "_moved", fallen)
+    run = written(bounces(0.7), (1.0, 2.4), ([0.0, -1.0], [0.0, -0.7]), ([0.0, 0.7], [0.0, 0.49]))
+    given = jnp.asarray(0.5), jnp.asarray(0.7)
+    ends = lambda h, e: final_state(run, BALL, jnp.stack([h, jnp.zeros(())]), bounces(e))
+    both = lambda function: (function(*given), jax.jacrev(function, (0, 1))(*given))
+    found, expected = jax.jit(lambda: (both(ends), both(lambda h, e: state_after(h, e, 2))))()
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14), found, expected)
+    heavier = lambda flow, t, x: (Spring(gravity=2.0), jnp.stack([x[0], -0.7 * x[1] + 0 * t]))
+    run = written([Transition("bounce", GROUND, heavier)], (1.0,), ([0.0, -1.0],), ([0.0, 0.7],))
+    late = END - 1.0  # d/dh of 0.7 s l - l^2 and 0.7 s - 2 l, where s = sqrt(2 h) and l = END - s
+    expected = [0.7 * (late - 1.0) + 2 * late, 0.7 + 2.0]
+    np.testing.assert_allclose(fundamental_matrix(run)[:, 0], expected, rtol=1e-13)
+
+
+def test_a_run_that_ends_on_a_guard_stays_on_it(monkeypatch):
+    """The ball reaches the ground with the velocity - sqrt(2 h), and the derivative of its height there is 0."""
+    monkeypatch.setattr(saltation, "_moved", fallen)
+    stop = [Transition("stop", GROUND, lambda flow, t, x: (flow, x), terminal=True)]
+    run = written(stop, (1.0,), ([0.0, -1.0],), ([0.0, -1.0],), Ending.TERMINAL)
+    np.testing.assert_allclose(fundamental_matrix(run), [[0.0, 0.0], [-1.0, 0.0]], atol=1e-14)
+
+
 def test_the_saltation_matrix_of_a_bounce_is_that_of_textbooks():
     """For the velocity v < 0 and gravity 1: -e on the diagonal, and -(1 + e) / v below it."""
     (bounce,) = bounces(0.7)
@@ -108,7 +151,6 @@ def test_a_moving_floor_and_another_flow_after_it_agree_with_differences():
     np.testing.assert_allclose(fundamental_matrix(run), np.stack(columns, axis=1), atol=2e-8)  # of order step^2
 
 
-@pytest.mark.slow
 def test_the_saltation_matrix_onto_another_flow_is_the_formula():
     rule, t, x = Transition("floor", Event(Floor(0.0, 0.1)), _onto_damped), 0.4, jnp.asarray([0.1 * np.sin(0.4), -2.0])
     reset = lambda s, y: _onto_damped(WAVE, s, y)[1]

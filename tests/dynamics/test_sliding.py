@@ -356,6 +356,20 @@ def test_events_that_are_not_finite_at_the_start_are_refused_on_trajectories_tha
         sliding.slid_until(SLIDES, jnp.array([1.0, 0.0]), np.array([0.0, 1.0]), events, 1e-8)
 
 
+@pytest.mark.parametrize("part", ["failed", "blocked"])
+def test_states_after_a_failure_and_after_a_place_that_is_not_passed_are_none(monkeypatch, part):
+    """Each interval here adds 1 to the state, and the second one cannot be solved."""
+
+    def over(field, begin, end, first, x, *rest, atol=None):
+        no, stops = jnp.asarray(False), begin >= 1
+        ends = {"failed": no, "blocked": no} | {part: stops}
+        return switched_solver.SwitchedEnd(end, x + 1, rest[0], jnp.asarray(3), **ends, slid=no)
+
+    monkeypatch.setattr(sliding, "switched_over", over)
+    rows = sliding.sliding_paths(SLIDES, np.zeros((1, 2)), np.arange(4.0), 1e-6, 1e-8)
+    np.testing.assert_array_equal(rows, [[[0.0, 0.0], [1.0, 1.0], [np.nan] * 2, [np.nan] * 2]])
+
+
 def test_absolute_tolerances_are_a_hundredth_in_units_of_the_components(monkeypatch):
     """Those of tangent vectors have no units."""
     kept = lambda field, s, end, longest, tolerances, n: s._replace(t=end, y=tolerances[0])

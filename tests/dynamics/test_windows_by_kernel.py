@@ -8,7 +8,7 @@ from analysis.dynamics.attractors.basins import basins
 from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from dynsim.spaces import Ellipsoid
-from dynsim.systems.base import FunctionFlow
+from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.oscillators import Duffing
 from tests.support.as_if_kernels import as_if_kernels
 
@@ -32,6 +32,19 @@ def test_windows_agree(case, monkeypatch):
     found = made().window(starts, 3)
     assert calls == [len(starts)]
     np.testing.assert_allclose(found, shared, atol=1e-5 * np.max(np.abs(starts)))
+
+
+def test_windows_of_a_map_agree(monkeypatch):
+    """States out of bounds stay where they are, and the number of the step goes on from window to window."""
+    pushed = FunctionMap(lambda k, x: x**2 + jnp.where(k % 5 == 0, 0.25, 0.0))
+    made = lambda: TimeMap(pushed, np.ones(1), state_itself, 2, 1e-6, 9.0)
+    starts = np.array([[0.3], [1.2], [-0.7]])
+    exact = made().window(starts, 8)
+    calls = as_if_kernels(monkeypatch)
+    found = made().window(starts, 8)
+    assert calls == [3]
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+    assert found[-1, 1, 0] == found[-2, 1, 0] > 9.0
 
 
 def test_states_out_of_bounds_stand_still_and_failures_are_their_own(monkeypatch):

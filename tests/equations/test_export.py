@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 import dynsim as ds
+from dynsim.equations.functions import ARGUMENTS
 from dynsim.equations.ode import from_ode
 from dynsim.errors import ArgumentError
+from dynsim.programs import without_compiling
 
 TEXT = """
 x' = y*if(x > 0 and not y < 2, 1, -a) + f(x, lambda)/(1 + abs(y))^2 - (x - (y - 1)) - -x^2^0.5 - (a - -3)
@@ -34,6 +36,53 @@ def test_exported_python_and_ode_files_have_the_same_field(flow, t, y):
     again = ds.system(from_ode(ds.export(flow, "xpp")))
     assert again.start == flow.start
     assert np.asarray(again.velocity(t, jnp.asarray(state))) == pytest.approx(expected, rel=1e-14)
+
+
+def test_every_function_is_exported_with_its_value():
+    """At 0.7, where the round of 3 x + 0.4 differs from its floor and its ceiling from both; some of two arguments."""
+    names = [name for name, (least, _) in ARGUMENTS.items() if least == 1]
+    given = {"acosh": "1 + x", "round": "3*x + 0.45", "cbrt": "-x", "abs": "-x"}
+    texts = [f"{name}({given.get(name, 'x')})" for name in names]
+    texts += ["atan2(x, y)", "mod(-x, y)", "hypot(x, y)", "max(x, y, 0)", "min(x, y, 9)", "if(x > y, x^2, y)", "x^-2^y"]
+    texts += ["(x^2)^3", "(x + y)/(x*y)", "x/(y/2)", "-(x - 2)", "not x > y", "2*sec(x)/csc(x)", "x & y > 2 | x < 1"]
+    flow = ds.system(
+        "; ".join(["x' = 1", "y' = x/1e17 + 123456789012345680000*y", *(f"z{k}' = {t}" for k, t in enumerate(texts))])
+    )
+    state = np.array([0.7, 0.4, *[0.0] * len(texts)])
+    with without_compiling():
+        expected = np.asarray(flow.velocity(0.0, state))
+    exec(ds.export(flow, "python").split("solution =")[0], found := {})
+    np.testing.assert_allclose(found["field"](0.0, state), expected, rtol=1e-14, err_msg=str(texts))
+    with without_compiling():
+        again = np.asarray(ds.system(from_ode(ds.export(flow, "xpp"))).velocity(0.0, state))
+    np.testing.assert_allclose(again, expected, rtol=1e-13, err_msg=str(texts))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x' = t*x + pi; t = 2; pi = 3; x(0) = 0.5", "t' = -t^2*x; x' = t; x(0) = 2; t(0) = 0.5",
+        "x'' = f(x, t); f(u, v) = -u*x' + v; x(0) = 2; x'(0) = 3",
+    ],
+)  # fmt: skip
+def test_own_names_come_before_the_time_and_pi_in_exports_too(text):
+    flow = ds.system(text)
+    state = np.array([1.25, 0.75][: len(flow.names)])
+    expected = np.asarray(flow.velocity(0.3, jnp.asarray(state)))
+    script = ds.export(flow, "python")
+    exec(script.split("solution =")[0], found := {})
+    np.testing.assert_allclose(found["field"](0.3, state), expected, rtol=1e-14)
+    assert f"(0.0, 20.0), {list(flow.start)}, " in script
+    again = ds.system(from_ode(ds.export(flow, "xpp")))
+    assert again.start == flow.start
+    np.testing.assert_allclose(again.velocity(0.3, jnp.asarray(state)), expected, rtol=1e-14)
+
+
+def test_julia_has_the_packages_of_its_functions():
+    script = ds.export(ds.system("x' = if(x > 0, sqrt(x), gammaln(2 - x)) - k*t; k = 2"), "julia")
+    assert script.startswith("using OrdinaryDiffEq, SpecialFunctions\n")
+    assert "    k, = parameters\n    return [(x > 0 ? sqrt(x) : loggamma(2 - x)) - k*t]\n" in script
+    assert ds.export(ds.system("x[n+1] = x*n"), "julia").startswith("function field(state, parameters, t)\n")
 
 
 def test_an_exported_script_runs_from_one_where_no_start_is_given(capsys):

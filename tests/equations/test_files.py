@@ -58,6 +58,19 @@ def test_indices_of_arrays_have_factors_and_offsets():
     assert np.asarray(found[6:]).tolist() == [100.0 - 1.0 + 100.0 - 1.0, 1e4 - 10.0 + 100.0 - 1e3]
 
 
+def test_blocks_of_equations_are_written_out_for_each_index():
+    flow = ds.system(from_ode("%[1..2]\nx[j]'=k*x[j+1]+[j]\ninit x[j]=[2*j]\n%\nx3'=1\npar k=2\ndone"))
+    assert (flow.names, flow.start) == (("x1", "x2", "x3"), (2.0, 4.0, 0.0))
+    assert flow.velocity(0.0, jnp.array([1.0, 10.0, 100.0])).tolist() == [21.0, 202.0, 1.0]
+
+
+def test_events_of_ode_files_are_transitions_in_their_direction():
+    text = from_ode("x'=-x\npar k=2\nglobal -1 x-1 {x=2*k;k=x+1}\nglobal 1 x-3 {x=0;arret=1}\nglobal 0 x {k=1}\ndone")
+    assert "when(x-1 < 0, x=2*k, k=(2*k)+1)" in text
+    assert "when(x-3 > 0, x=0, stop)" in text
+    assert "when(x == 0, k=1)" in text
+
+
 def test_options_become_ranges_and_comments_are_left_out():
     text = "% a comment\npar q=2,r=1\nx'=-q*x\naux x=2*x\naux y=x\naux y=3*x\n@ total=30,t0=5,parmin=-1 parmax=.5\ndone"
     flow = ds.system(from_ode(text))
@@ -84,7 +97,9 @@ def test_each_option_is_read_or_named():
 
 
 def test_a_discrete_method_makes_a_map():
-    logistic = ds.system(from_ode("x'=a*x*(1-x)\npar a=3.2\ninit x=.1\n@ meth=discrete,total=400\ndone"))
+    text = from_ode("x'=a*x*(1-x)\npar a=3.2\ninit x=.1\n@ meth=discrete,total=400\ndone")
+    assert "not used" not in text
+    logistic = ds.system(text)
     orbit = np.asarray(ds.iterate(logistic, jnp.array([0.1]), 300).ys)
     assert sorted(orbit[-2:, 0]) == pytest.approx([0.5130445095, 0.7994554905])
 
@@ -119,6 +134,10 @@ def test_toml_and_text_files(tmp_path):
     assert (flow.start, flow.units, flow.time_unit) == ((1.0, 0.0), ("m", ""), "s")
     assert flow.parameter_units == (("k", "1/s"),)
     assert set(flow.ranges) == {("k", 0.0, 5.0), ("y", -1.5, 2.0)}
+    (tmp_path / "a.toml").write_text(
+        (tmp_path / "a.toml").read_text(), encoding="utf-8-sig"
+    )  # as editors of Windows do
+    assert ds.system(tmp_path / "a.toml").rhs == flow.rhs
     (tmp_path / "b.txt").write_text(str(flow), encoding="utf-8-sig")
     assert ds.system(str(tmp_path / "b.txt"), k=2.0).rhs == flow.rhs
     with pytest.raises(ArgumentError, match="`c.ode` cannot"):

@@ -1,13 +1,22 @@
 """What a text of equations means: each is compared with the same function written by hand."""
 
+import math
+from collections import OrderedDict
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import dynsim as ds
-from dynsim.equations import graph
+from dynsim.equations import graph, model
+from dynsim.equations.characters import source
+from dynsim.equations.expressions import LARGEST_RANGE, read_span
+from dynsim.equations.functions import ALIASES, ARGUMENTS
 from dynsim.equations.graph import Graph
+from dynsim.equations.tokens import tokens
 from dynsim.errors import ArgumentError
+from dynsim.programs import without_compiling
 
 
 def field(text, state, t=0.0, **parameters):
@@ -26,11 +35,70 @@ def field(text, state, t=0.0, **parameters):
         ("mod(-x, 3)", 1.0), ("max(x, y, 1) + min(x, y, 1)", 4.0), ("abs(-x) + sign(-y) + heaviside(0)", 2.0),
         ("ln(exp(x)) + sqrt(x*x) + atan2(0, 1)", 4.0), ("arctan(tan(1)) + cbrt(8) + hypot(3, 4)", 8.0),
         ("sec(0) + sech(0) + power(x, 2) + floor(2.7) + log10(100)", 10.0), ("cos(pi)", -1.0), ("t + x", 3.0),
+        ("not x > 5", 1.0), ("if(x, x > 1, 0) + if(x, x > 1, y > 4)", 2.0), ("-(x - y)*2", 2.0),
+        ("(x > 1 & y > 4) + 2*(x > 1 | y > 4) + 4*(x > 1 && y > 1)", 6.0), ("w[2] + w[1]^x", 9.0),
         ("sum(j=1..3, j*x)", 12.0), ("sum(j=1..2, sum(k=1..2, j*k))", 9.0), ("erf(0) + round(0.6)", 1.0),
     ],
 )  # fmt: skip
 def test_expressions_have_the_value_of_arithmetic(expression, value):
-    assert field(f"x' = {expression}; y' = 0", [2.0, 3.0], t=1.0)[0] == pytest.approx(value, rel=1e-14)
+    given = {"w": [2.0, 5.0]} if "w[" in expression else {}
+    assert field(f"x' = {expression}; y' = 0", [2.0, 3.0], t=1.0, **given)[0] == pytest.approx(value, rel=1e-14)
+
+
+ONE = {
+    **{name: getattr(math, name) for name in (
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "atanh", "exp", "log", "log10",
+        "log2", "sqrt", "cbrt", "floor", "ceil", "erf", "erfc", "lgamma",
+    )}, "acosh": lambda u: math.acosh(1 + u), "sec": lambda u: 1 / math.cos(u), "csc": lambda u: 1 / math.sin(u),
+    "cot": lambda u: 1 / math.tan(u), "sech": lambda u: 1 / math.cosh(u), "csch": lambda u: 1 / math.sinh(u),
+    "coth": lambda u: 1 / math.tanh(u), "abs": math.fabs, "sign": lambda u: math.copysign(1, u), "round": round,
+    "heaviside": lambda u: float(u >= 0),
+}  # fmt: skip
+TWO = {"atan2": math.atan2, "mod": lambda u, v: u % v, "hypot": math.hypot, "min": min, "max": max, "power": math.pow}
+
+
+def test_every_function_has_the_value_of_the_standard_library():
+    """At 0.7, and at 1.7 where the argument must be above 1; all aliases mean the same."""
+    assert ONE.keys() | TWO.keys() | {"if"} == ARGUMENTS.keys()
+    texts, expected = [], []
+    for name in [*ARGUMENTS, *ALIASES]:
+        own = ALIASES.get(name, name)
+        if own in ONE:
+            texts.append(f"{name}({'1 + ' if own == 'acosh' else ''}x)")
+            expected.append(ONE[own](0.7))
+        elif own in TWO:
+            texts.append(f"{name}(x, y)")
+            expected.append(TWO[own](0.7, 0.4))
+    text = "; ".join(["x' = 0", "y' = 0", *(f"z{k}' = {text}" for k, text in enumerate(texts))])
+    with without_compiling():
+        found = field(text, [0.7, 0.4, *[0.0] * len(texts)])[2:]
+    np.testing.assert_allclose(found, expected, rtol=1e-13, err_msg=str(texts))
+
+
+def test_whole_powers_have_all_derivatives_at_zero():
+    flow = ds.system("x' = x^2 + x^3")
+    slope = lambda f: lambda x: jax.jvp(f, (x,), (1.0,))[1]
+    function = lambda x: flow.velocity(0.0, jnp.stack([x]))[0]
+    for order, value in enumerate((0.0, 0.0, 2.0, 6.0)):
+        assert float(function(0.0)) == value, order
+        function = slope(function)
+
+
+def test_ranges_have_a_largest_number_of_entries():
+    largest = LARGEST_RANGE
+    span = lambda low, high: read_span(source(text := f"i={low}..{high}"), tokens(source(text)), 0, len(text))[0]
+    assert span(1, largest) == ("i", 1, largest)
+    assert span(-3, -3) == ("i", -3, -3)
+    with pytest.raises(ArgumentError, match="have ranges of at most 100,000 entries"):
+        span(0, largest)
+
+
+def test_the_oldest_texts_are_forgotten_first(monkeypatch):
+    monkeypatch.setattr(model, "ROOM", 2)
+    monkeypatch.setattr(model, "_known", OrderedDict())
+    for text in ("x' = 1", "x' = 2", "x' = 3"):
+        model.model(text, ())
+    assert [text for text, _ in model._known] == ["x' = 2", "x' = 3"]
 
 
 @pytest.mark.parametrize(
@@ -54,6 +122,9 @@ def test_greek_letters_and_subscripts_are_spelled_out():
     assert flow.names == ("theta1",)
     assert float(flow.velocity(0.0, jnp.array([np.pi / 2]))[0]) == pytest.approx(1.0)
     assert field("x\u2081' = x\u2081\u207b\u00b9 + \u221a(4)", [2.0]).tolist() == [2.5]
+    assert ds.system("x' = \u03a9 - \u03c9*x", {"Omega": 2.0, "omega": 3.0}).vector_field(
+        0.0, jnp.ones(1)
+    ).tolist() == [-1.0]
 
 
 def test_own_names_come_before_constants_and_time():
@@ -67,6 +138,7 @@ def test_definitions_may_stand_in_any_order_and_use_each_other():
     flow = ds.system(text)
     assert float(flow.quantity("a", 0.0, [2.0])) == pytest.approx(3.0)
     assert list(flow.parameters) == ["k"]
+    assert ds.system("x' = a; a = x > 1").quantity("a", 0.0, [2.0]).dtype == float
     with pytest.raises(ArgumentError, match="name a quantity that the text defines, a, b, but is `c`"):
         flow.quantity("c", 0.0, [2.0])
 
@@ -87,6 +159,8 @@ def test_a_family_has_neighbours_and_sums():
     assert np.asarray(flow.velocity(0.0, jnp.asarray(x))) == pytest.approx(expected, rel=1e-14)
     assert flow.names == ("x_1", "x_2", "x_3", "x_4")
     assert flow.start == (1.0, 4.0, 9.0, 16.0)
+    masses = "x[i=2..4]'' = x[i-1] - x[i] + f[i]; x[1] = 0; f[i=2..4] = 10*i"
+    assert field(masses, [1.0, 2.0, 4.0, 5.0, 6.0, 7.0]).tolist() == [5.0, 6.0, 7.0, 19.0, 29.0, 38.0]
 
 
 def test_the_number_of_entries_can_be_given():
@@ -126,6 +200,17 @@ def test_noise_is_separated_from_the_drift():
     from dynsim.systems.named import changed
 
     assert np.asarray(changed(flow, {"s": 3.0}).kick(0.0, state, jnp.array([1.0, 0.0]))).tolist() == [3.0, 6.0]
+    state = jnp.array([2.0, 3.0, 5.0])
+    for equations, expected in (
+        ("x' = x*dW1; z[i=1..2]' = -z[i]", [2.0, 0.0, 0.0]),
+        ("x' = dW2; z[i=1..2]' = z[i]*dW1", [[1.0, 0.0], [0.0, 3.0], [0.0, 5.0]]),
+        ("x' = x*dW1; z[i=1..2]' = z[i]*dW1", [[2.0], [3.0], [5.0]]),
+        (
+            "x' = dW1; z[i=1..2]' = z[i]*dW[i] + x*dW1",
+            [[1.0, 0.0, 0.0, 0.0], [2.0, 0.0, 3.0, 0.0], [2.0, 0.0, 0.0, 5.0]],
+        ),
+    ):
+        assert np.asarray(ds.system(equations).amplitude(0.0, state)).tolist() == expected
     own = ds.system("x' = -x + s*dW1; y' = x*dW2; z[i=1..2]' = z[i]*dW[i]", {"s": 0.5}, calculus="stratonovich")
     assert np.asarray(own.kick(0.0, jnp.array([2.0, 3.0, 4.0, 5.0]), jnp.ones(4))).tolist() == [0.5, 2.0, 4.0, 5.0]
 
@@ -147,6 +232,8 @@ def test_units_of_parameters_are_read_printed_and_drawn():
     a = ds.Parameter(flow, "a", 0.0, 1.0)
     assert (a.label, a.units) == ("a (m/s)", flow.parameter_units)
     assert ds.Parameter(flow, "k", 0.0, 1.0, unit="Hz").units == (("a", "m/s"), ("k", "Hz"))
+    assert ds.system("v'' = a  # [m]\na = 1").units == ("m", "")
+    assert float(ds.system("x' = k; k = 2", k=3.0).parameters["k"]) == 3.0
     noisy = ds.system("x' = -k*x + s*dW1; k = 1; s = 2  # [m]")
     assert noisy.parameter_units == (("s", "m"),)
 
@@ -164,11 +251,11 @@ def test_a_printed_system_is_read_again():
     assert str(again) == str(flow)
     assert again.rhs == flow.rhs
     assert (again.start, again.units, again.ranges) == (flow.start, flow.units, flow.ranges)
+    third = ds.system(str(ds.system("x' = k*x; x(0) = k", k=1 / 3)))
+    assert [float(third.parameters["k"]), *third.start] == pytest.approx([1 / 3] * 2, rel=1e-11)
 
 
 def test_equal_texts_share_a_program():
-    import jax
-
     one = ds.system("x' = -k*x ** 2  # decay", k=1.0)
     other = ds.system("x'=-k*x^2;k=2")
     assert jax.tree.structure(one) == jax.tree.structure(other)
@@ -176,8 +263,6 @@ def test_equal_texts_share_a_program():
 
 
 def test_parameters_can_be_differentiated():
-    import jax
-
     flow = ds.system("x' = mu*x - x^3", mu=2.0)
     slope = jax.grad(lambda flow: flow.vector_field(0.0, jnp.array([3.0]))[0], allow_int=True)(flow)
     assert float(slope.parameters["mu"]) == 3.0

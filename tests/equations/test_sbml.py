@@ -122,6 +122,46 @@ def test_species_reactions_rules_and_assignments_are_read():
     assert "twice = 2*k" in text
 
 
+def test_stoichiometries_have_denominators_and_conversion_factors_are_those_of_the_species_first():
+    level_2 = (
+        '<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model><listOfCompartments>'
+        '<compartment id="c" size="1"/></listOfCompartments><listOfSpecies>'
+        '<species id="A" compartment="c" initialAmount="1"/>'
+        '</listOfSpecies><listOfReactions><reaction id="J" reversible="false"><listOfReactants>'
+        '<speciesReference species="A" stoichiometry="2"/></listOfReactants><kineticLaw>'
+        f"{math('A')}</kineticLaw></reaction></listOfReactions></model></sbml>"
+    )
+    assert "A' = -(2*J)" in from_sbml(level_2)
+    level_1 = (
+        '<sbml xmlns="http://www.sbml.org/sbml/level1" level="1" version="2"><model name="m"><listOfCompartments>'
+        '<compartment name="c" volume="1"/></listOfCompartments><listOfSpecies>'
+        '<species name="A" compartment="c" initialAmount="1"/></listOfSpecies><listOfReactions>'
+        '<reaction name="J" reversible="false"><listOfReactants>'
+        '<speciesReference species="A" stoichiometry="2" denominator="4"/></listOfReactants><kineticLaw formula="A"/>'
+        "</reaction></listOfReactions></model></sbml>"
+    )
+    assert "A' = -(0.5*J)" in from_sbml(level_1)
+    given = (
+        compartment("c"), species("A", "c", 'initialAmount="1"', amounts="true", extra='conversionFactor="f"'),
+        species("B", "c", 'initialAmount="1"', amounts="true"), parameter("f", 2), parameter("g", 3),
+        reaction("J", reference("A"), reference("B"), "A"),
+    )  # fmt: skip
+    text = from_sbml(model(*given).replace("<model>", '<model conversionFactor="g">'))
+    assert np.asarray(ds.system(text).vector_field(0.0, np.array([5.0, 1.0]))).tolist() == [-10.0, 15.0]
+
+
+def test_a_species_on_a_point_has_an_amount_and_units_with_multipliers_have_no_name():
+    point = '<compartment id="c" spatialDimensions="0" constant="true"/>'
+    unit = UNIT.replace('multiplier="1"', 'multiplier="60"')
+    text = from_sbml(
+        model(unit, point, species("A", "c", 'initialAmount="3"', extra='substanceUnits="amount"'),
+              reaction("J", reference("A"), "", "A"))
+    )  # fmt: skip
+    flow = ds.system(text)
+    assert (flow.start, flow.units) == ((3.0,), ("amount",))
+    assert np.asarray(flow.vector_field(0.0, np.array([3.0]))).tolist() == [-3.0]
+
+
 def test_amounts_stay_when_a_compartment_changes_its_size():
     parts = (
         compartment("V", 2, "false"), species("S", "V", 'initialConcentration="3"'),
@@ -133,11 +173,16 @@ def test_amounts_stay_when_a_compartment_changes_its_size():
     assert np.asarray(flow.vector_field(0.0, np.array([4.0, 6.0, 5.0]))) == pytest.approx([0.4, -1.5, 1.0])
     text = from_sbml(model(*parts, event("S < 1 && time > 2", {"V": "V/2", "S": "7"})))
     assert "when(min(1 - S, t - 2) > 0, V = V/2, S_amount = 7*V, R = R*V/(V/2))" in text
+    text = from_sbml(model(*parts, event("S < 1 && time > 2", {"S": "7"})))
+    assert "when(min(1 - S, t - 2) > 0, S = 7)" in text
 
 
 def test_events_are_transitions():
     text = from_sbml(model(X, parameter("k", 1, "false"), ruled("rateRule", "x", "k"), event("x >= 3", {"k": "-x"})))
     assert "when(x >= 3, k = -x)" in text
+    once = from_sbml(model(X, DECAY, event("xor(x < 1, x < 0.5)", {"x": "3"}, initial="false")))
+    guard = ds.hybrid_system(once).transitions(ds.hybrid_system(once).flow)[0].guard.fn
+    assert [float(np.sign(guard(0.0, np.array([x])))) for x in (2.0, 0.75, 0.25)] == [-1.0, 1.0, -1.0]
     both = ds.hybrid_system(text)
     after, _ = both.transitions(both.flow)[0].reset(both.flow, 1.0, np.array([3.0]))
     assert float(after.parameters["k"]) == -3.0
@@ -148,6 +193,7 @@ FORMULAS = {
     "factorial(x + 2)": 24.0, "-x^2": -4.0, "sqrt(x) - (x - 3)": np.sqrt(2) + 1, "arccot(x)": np.arctan(0.5),
     "arcsech(1/x)": np.arccosh(2), "quotient(-7, x)": -3.0, "rem(-7, x)": -1.0, "max(x, 3, 1)": 3.0,
     "piecewise(1, xor(x > 1, x > 3, true), 0)": 0.0, "piecewise(1, 1 < x < 3, 0)": 1.0,
+    "piecewise(1, 1 < x < 2, 0)": 0.0, "rem(7, x)": 1.0, "quotient(7, -x)": -3.0,
     "avogadro*0 + exponentiale": np.e, "piecewise(1, xor(x > 3), 0)": 0.0,
     "piecewise(1, implies(x > 3, false) && !(x == 3), 0)": 1.0, "plus() + times()": 1.0, "2e-3*x": 4e-3,
 }  # fmt: skip
@@ -215,6 +261,13 @@ def test_exported_models_have_the_same_field():
         assert np.asarray(again.vector_field(t, state)) == pytest.approx(expected, rel=1e-14)
 
 
+def test_functions_of_derivatives_and_of_the_time_are_written_out():
+    flow = ds.system("x'' = f(x) + t; f(u) = -u*x' + pi; x(0) = 1")
+    again = ds.system(from_sbml(ds.export(flow, "sbml")))
+    state = np.array([2.0, 3.0])
+    assert np.asarray(again.vector_field(0.5, state)) == pytest.approx(np.asarray(flow.vector_field(0.5, state)))
+
+
 def test_functions_of_the_grammar_are_written_out():
     text = (
         "x' = mod(x, y) + hypot(x, y) + cbrt(y) + sign(y) + log2(x) + round(x) + atan2(y, x) + atan2(x, y); "
@@ -222,7 +275,8 @@ def test_functions_of_the_grammar_are_written_out():
     )
     flow = ds.system(text)
     again = ds.system(from_sbml(ds.export(flow, "sbml")))
-    for state in ([2.5, -3.0], [3.5, 2.0]):
+    assert again.start == (0.0, 0.0)
+    for state in ([2.5, -3.0], [3.5, 2.0], [4.5, -2.0]):
         expected = np.asarray(flow.vector_field(1.5, np.array(state)))
         assert np.asarray(again.vector_field(1.5, np.array(state))) == pytest.approx(expected, rel=1e-13)
 

@@ -462,7 +462,8 @@ def test_a_density_is_drawn_up_to_a_time_and_at_one_time_on_the_sphere(ax):
     drawn = found.plot(ax, time=1.5, colourbar=True, top=7.0)
     np.testing.assert_array_equal(drawn.image[0].get_array(), 12 * np.arange(12.0, 24.0))
     assert (drawn.image[0].get_clim(), drawn.colourbar.ax.get_ylabel()) == ((0.0, 7.0), "density / uniform")
-    assert found.plot(time=1.5).axes[0].get_title(loc="right") == "$t$ = 1"
+    for time, shown in ((1.5, 1), (2.0, 2), (0.0, 0)):
+        assert found.plot(time=time).axes[0].get_title(loc="right") == f"$t$ = {shown}"
     with pytest.raises(ValueError, match="`time` must be at least 0, the first time, but is -1"):
         found.plot(ax, time=-1.0)
 

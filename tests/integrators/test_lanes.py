@@ -23,6 +23,7 @@ from dynsim.integrators.lanes.method import (
     STUCK,
     Settings,
     TrialStep,
+    Walls,
     at_samples,
     begun,
     stepped,
@@ -376,3 +377,21 @@ def test_the_kernel_is_lowered_for_cuda(monkeypatch):
 
 def kept(flow, x):
     return x, x[0]
+
+
+def test_steps_end_before_a_jump_and_go_on_behind_it_up_to_the_next_one():
+    settings = Settings(*(np.asarray(x) for x in (0.0, 5.0, 1e-6, 1e-8, np.inf)), np.asarray(100, np.int32))
+    field = lambda t, y: 0 * y + 1
+    first, second, none = (np.asarray(t) for t in (1e-3, 2e-3, np.inf))
+    step = jax.jit(lambda lane, *walls: stepped(dfx.Tsit5(), field, lane, settings, Walls(*walls))[0])
+    lane = begun(dfx.Tsit5(), field, jnp.ones(1), settings, np.int32(0), Walls(first, second))
+    assert lane.end < first
+    while lane.t < first:
+        lane = step(lane, first, second)
+    assert first < lane.t < first + 1e-12
+    assert (lane.t < lane.end < second, int(lane.passed)) == (True, 1)
+    while lane.t < second:
+        lane = step(lane, second, none)
+    assert second < lane.t < second + 1e-12
+    assert (lane.t < lane.end <= 5.0, int(lane.passed)) == (True, 2)
+    np.testing.assert_allclose(lane.y, 1.002, rtol=1e-12)

@@ -187,18 +187,19 @@ def test_a_name_with_two_meanings_is_refused(tmp_path, changed, old, new, said):
         page_of(tmp_path, **texts)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_page_defines_what_its_parts_define_word_for_word(name):
-    text, tree = written(name).read_text(), ast.parse(written(name).read_text())
+def test_a_page_defines_what_its_parts_define_word_for_word():
     shared = {one.name: one.text for path in FRAMES for one in parsed(path, path.stem).statements}
-    own = {one.name: one.text for one in parsed(FILES[name], name).statements}
-    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert len(defined) == len(set(defined))
-    for one in defined:
-        assert f"\n\n\n{own.get(one, shared.get(one))}\n" in text
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    assert set(defined) <= used
-    assert f"\n\nUsage: python {FILES[name].name} [WITNESS.json]\n" in text
+    for name, file in FILES.items():
+        text = written(name).read_text()
+        tree = ast.parse(text)
+        own = {one.name: one.text for one in parsed(file, name).statements}
+        defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+        assert len(defined) == len(set(defined)), name
+        for one in defined:
+            assert f"\n\n\n{own.get(one, shared.get(one))}\n" in text, name
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        assert set(defined) <= used, name
+        assert f"\n\nUsage: python {file.name} [WITNESS.json]\n" in text
 
 
 def test_each_function_of_the_frames_is_on_two_pages_or_more():

@@ -4,11 +4,9 @@ import ast
 import json
 from typing import Any
 
-import pytest
-
 from analysis.claims import claims, statements
 from analysis.verifiers.pages import file_name
-from tests.support.verifiers import FILES, OTHER_WITNESS, constant, run, written
+from tests.support.verifiers import FILES, OTHER_WITNESS, constant, run, run_several, written
 
 # One entry of each witness, by its path, and a value with which the refutation is not there.
 SPOILT: dict[str, tuple[tuple[Any, ...], Any]] = {
@@ -198,34 +196,34 @@ def test_a_verifier_is_named_after_a_statement_or_a_reading_of_one():
         assert name == file_name(statement)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_verifier_accepts_its_own_witness(name):
-    done = run(name)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    *checks, last = done.stdout.splitlines()
-    assert checks
-    assert all(line.startswith("OK ") for line in checks)
-    assert last == f"{constant(name, 'STATEMENT')} is refuted"
+def test_verifiers_accept_their_own_witness_also_from_a_file(tmp_path):
+    files = [tmp_path / f"{k}.json" for k in range(len(FILES))]
+    for name, file in zip(FILES, files, strict=True):
+        file.write_text(json.dumps(constant(name, "WITNESS")))
+    own = run_several([[name] for name in FILES])
+    assert run_several([[name, str(file)] for name, file in zip(FILES, files, strict=True)]) == own
+    for name, (status, said) in zip(FILES, own, strict=True):
+        *checks, last = said.splitlines()
+        assert checks, name
+        assert [line for line in checks if not line.startswith("OK ")] == [], name
+        assert (status, last) == (0, f"{constant(name, 'STATEMENT')} is refuted")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] if k % 2 else []) for k, n in enumerate(FILES)]
-)
-def test_a_verifier_reads_a_witness_and_rejects_a_spoilt_one(name, tmp_path):
-    witness, file = constant(name, "WITNESS"), tmp_path / "witness.json"
-    file.write_text(json.dumps(witness))
-    assert run(name, str(file)).stdout == run(name).stdout
-    spoilt = tmp_path / "spoilt.json"
-    (*path, key), value = SPOILT[name]
-    place = witness
-    for step in path:
-        place = place[step]
-    assert place[key] != value
-    place[key] = value
-    spoilt.write_text(json.dumps(witness))
-    done = run(name, str(spoilt))
-    assert (done.returncode, done.stderr) == (1, ""), done.stdout + done.stderr
-    assert any(line.startswith("NOT ") for line in done.stdout.splitlines())
+def test_verifiers_reject_a_spoilt_witness(tmp_path):
+    commands = []
+    for number, name in enumerate(FILES):
+        witness, file = constant(name, "WITNESS"), tmp_path / f"{number}.json"
+        (*path, key), value = SPOILT[name]
+        place = witness
+        for step in path:
+            place = place[step]
+        assert place[key] != value, name
+        place[key] = value
+        file.write_text(json.dumps(witness))
+        commands.append([name, str(file)])
+    for name, (status, said) in zip(FILES, run_several(commands), strict=True):
+        assert status == 1, (name, said)
+        assert any(line.startswith("NOT ") for line in said.splitlines()), name
 
 
 def test_every_verifier_is_that_of_a_claim():
@@ -239,12 +237,12 @@ def test_a_verifier_says_which_names_a_witness_must_have(tmp_path):
     assert (done.returncode, done.stdout) == (2, "the witness must have the names tokens, alpha, layers\n")
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_verifier_imports_only_the_standard_library(name):
-    imported = set()
-    for node in ast.walk(ast.parse(written(name).read_text())):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported.add("." if node.level else str(node.module).split(".")[0])
-    assert imported <= {"fractions", "itertools", "json", "math", "pathlib", "sys"}
+def test_verifiers_import_only_the_standard_library():
+    for name in FILES:
+        imported = set()
+        for node in ast.walk(ast.parse(written(name).read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add("." if node.level else str(node.module).split(".")[0])
+        assert imported <= {"fractions", "itertools", "json", "math", "pathlib", "sys"}, name

@@ -1,6 +1,7 @@
 """Energies and hemispheres: closed forms, invariances, exact probabilities."""
 
 import functools
+import math
 from fractions import Fraction
 
 import jax
@@ -112,6 +113,19 @@ def test_the_margin_of_two_tokens_is_that_of_their_bisector():
     np.testing.assert_allclose(hemisphere_axis(x), [1.0, 0.0], atol=1e-12)
     assert hemisphere_margin(np.vstack([x, [[-1.0, 0.0]]])) == 0.0
     assert hemisphere_axis(np.eye(2)[[0, 0]] * [[1], [-1]]) is None
+
+
+@pytest.mark.parametrize("margin", [1e-14, 1e-12, 1e-9, 1e-8, 1e-4])
+def test_small_margins_are_found_to_rounding(margin):
+    """Corners of a simplex at the height of the margin over the plane through the origin, and a token above it."""
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    corners = np.array([[np.cos(a), np.sin(a)] for a in (0.0, 2.0, 4.0)]) * np.cos(margin)
+    for tokens in (
+        [[math.sin(margin), math.cos(margin)], [math.sin(margin), -math.cos(margin)]],
+        np.vstack([np.column_stack([corners, [math.sin(margin)] * 3]), [0.6, 0.0, 0.8]]) @ turn,
+    ):
+        assert hemisphere_margin(tokens) == pytest.approx(math.sin(margin), rel=1e-9, abs=1e-15)
+        assert hemisphere_margin(np.array(tokens) * [[1e3]]) == pytest.approx(math.sin(margin), rel=1e-9, abs=1e-15)
 
 
 @settings(max_examples=40, deadline=None)

@@ -21,7 +21,14 @@ from analysis.hardmax.candidates import support_gap
 from analysis.hardmax.polytopes import polytope
 from analysis.networks.leaks import worst_leak
 from analysis.tokens.clusters import merging
-from analysis.tokens.consensus import diameter, distance_to_point, min_inner_product
+from analysis.tokens.consensus import (
+    antipode_distance,
+    diameter,
+    distance_to_point,
+    effective_rank,
+    min_inner_product,
+    misalignment,
+)
 from analysis.tokens.densities import EqualAreaGrid, density_clusters, merge_times
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate, upper_dini
 from analysis.tokens.hemispheres import margin_along
@@ -48,6 +55,14 @@ def test_distances_and_products_of_tokens(order):
     assert found == pytest.approx([max(np.linalg.norm(a - b) for a, b in pairs), min(a @ b for a, b in pairs)])
     along = [fn(jnp.asarray(x), jnp.asarray(v)) for fn in (distance_to_point, margin_along, hemisphere_lyapunov)]
     assert along == pytest.approx([max(np.linalg.norm(a - v) for a in x), min(x @ v), max(1 - x @ v)])
+    opposite = antipode_distance(jnp.asarray(x))
+    assert float(opposite) == pytest.approx(min(np.linalg.norm(a + x[0]) for a in x[1:]))
+    assert float(antipode_distance(jnp.asarray(x[:1]))) == np.inf
+    away = 1 - np.mean([abs(a @ x[0]) / np.linalg.norm(a) / np.linalg.norm(x[0]) for a in x])
+    assert float(misalignment(jnp.asarray(x))) == pytest.approx(away)
+    shares = np.linalg.svd(x, compute_uv=False) ** 2 / np.sum(x**2)
+    for tokens in (x, x.T):
+        assert float(effective_rank(jnp.asarray(tokens))) == pytest.approx(np.exp(-shares @ np.log(shares)))
     metric = np.array([[2.0, 1.0, 0.0], [-3.0, 1.0, 0.5], [0.0, 0.0, 1.0]])
     least = min(a @ metric @ b for a, b in pairs)
     assert float(min_inner_product(jnp.asarray(x), jnp.asarray(metric))) == pytest.approx(least)

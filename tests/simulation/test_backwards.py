@@ -6,6 +6,8 @@ import pytest
 
 from dynsim.errors import IntegrationError
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy, Symplectic, stiff
+from dynsim.integrators.backwards import integrate, locate
+from dynsim.integrators.base import Stats
 from dynsim.keys import random_key
 from dynsim.simulation.dense import dense_output
 from dynsim.simulation.ensemble import ensemble
@@ -75,6 +77,23 @@ def test_an_event_has_its_direction_along_the_path(integrator):
     assert stop.event == 1
     np.testing.assert_allclose(stop.path.ts, [1.0, 0.5, 0.25])
     np.testing.assert_allclose(stop.path.ys[:, 0], [1.0, 0.5, 0.25])
+
+
+def test_statistics_are_in_the_time_of_the_flow():
+    """Of an integrator that reaches the second of three times."""
+
+    class Stops(Scipy):
+        def integrate(self, flow, y0, ts):
+            return jnp.stack([y0] * len(ts)), Stats(False, 0, 7, 2, 0.25, ts[1])
+
+        def locate(self, flow, y0, ts, events):
+            return *self.integrate(flow, y0, ts), float(ts[1]), y0, (0,)
+
+    for ts in (np.array([3.0, 1.5, 1.0]), np.array([1.0, 1.5, 3.0])):
+        given = Stops(), PENDULUM, jnp.zeros(2), ts
+        for stats in (integrate(*given)[1], locate(*given, [Event(lambda t, x: x[0])])[1]):
+            assert (float(stats.last_time), int(stats.num_steps), int(stats.num_rejected)) == (1.5, 7, 2)
+        assert locate(*given, [Event(lambda t, x: x[0])])[2] == 1.5
 
 
 def test_tokens_in_their_span_run_backwards_as_they_do_outside():

@@ -33,6 +33,14 @@ using namespace std;
 struct Axes { unsigned x, y, z; };
 static Axes blockIdx, blockDim, gridDim;
 static thread_local Axes threadIdx;
+static double erfinv(double x) {  // Newton's method for the tail, from Winitzki's formula
+  if (!(fabs(x) < 1)) return fabs(x) == 1 ? x * INFINITY : NAN;
+  const double a = log1p(-x * x), b = 2 / (M_PI * 0.147) + a / 2;
+  double y = sqrt(sqrt(b * b - a / 0.147) - b);
+  for (int k = 0; k < 4; ++k) y += (erfc(y) - (1 - fabs(x))) * sqrt(M_PI) / 2 * exp(y * y);
+  return copysign(y, x);
+}
+static float erfinvf(float x) { return (float) erfinv((double) x); }
 """
 
 _AFTER = r"""

@@ -2,9 +2,11 @@
 
 import atexit
 import functools
+import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,34 @@ def written(name: str) -> Path:
     file.parent.mkdir(exist_ok=True)
     file.write_text(pages.page(FILES[name]))
     return file
+
+
+BATCH = """
+import contextlib, io, json, runpy, sys
+done = []
+for page, *arguments in json.load(sys.stdin):
+    sys.argv = [page, *arguments]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        try:
+            runpy.run_path(page, run_name="__main__")
+            status = None
+        except SystemExit as end:
+            status = end.code
+    done.append((status, said.getvalue()))
+json.dump(done, sys.stdout)
+"""
+
+
+def run_several(commands: Sequence[Sequence[str]]) -> list[tuple[int, str]]:
+    """Run pages one after another in one interpreter like that of `run`; return exit statuses and outputs.
+
+    Each command has the name of a verifier and its arguments. To start an interpreter takes longer than most pages.
+    """
+    pages_with_arguments = json.dumps([[str(written(name)), *arguments] for name, *arguments in commands])
+    command = [sys.executable, "-I", "-S", "-c", BATCH]
+    done = subprocess.run(command, input=pages_with_arguments, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return json.loads(done.stdout)
 
 
 @functools.cache

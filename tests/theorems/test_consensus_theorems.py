@@ -15,6 +15,7 @@ from analysis.theorems.consensus import (
     _off_the_antipode,
     _positive_definite,
     _remark_5_1,
+    _theorem_4_1,
     _top_eigenvector,
 )
 from dynsim.errors import ArgumentError
@@ -259,6 +260,9 @@ def test_margins_within_rounding_decide_nothing():
     assert _off_the_antipode(wide[:, :2]).status == "holds"
     assert _positive_definite(np.diag([*np.ones(15), tiny])).status == "undecided"
     assert _positive_definite(np.diag([1.0, tiny])).status == "holds"
+    for margin, status in ((5e-13, "undecided"), (2e-12, "holds"), (1e-8, "holds")):  # of a hemisphere
+        pair = np.array([[math.sin(margin), math.cos(margin)], [math.sin(margin), -math.cos(margin)]])
+        assert _theorem_4_1(TokenFlow(np.eye(2)), pair).hypotheses[-1].status == status
     regular = _remark_5_1(ProjectedValueFlow(P, np.diag([1.0, 1e-15])), NEAR).hypotheses[0]
     assert regular.status == "undecided"
     statuses = lambda U, x: [row.status for row in _top_eigenvector(U, x)]

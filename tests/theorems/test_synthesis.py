@@ -248,6 +248,8 @@ def test_points_of_a_box_include_its_corners_in_few_dimensions():
         points = points_of(as_region([(-1.0, 3.0)] * n), 10)
         assert len(points) == 10 + more
         assert bool(np.any(np.all(points == 3.0, axis=1))) is bool(more)
+        assert bool(np.any(np.all(points == 1.0, axis=1))) is bool(more)
+        assert np.all((points >= -1) & (points <= 3))
 
 
 def test_weights_of_the_norm_1_are_those_of_columns():

@@ -238,20 +238,45 @@ class _Rescaled(AbstractFlow):
         return self.longest
 
 
+class _Frozen(AbstractMap):
+    """The map of a time map, which leaves a state out of bounds where it is."""
+
+    time_map: TimeMap
+
+    @property
+    def space(self) -> Euclidean:
+        """All flattened states."""
+        return Euclidean()
+
+    def step(self, k: Any, x: Array) -> Array:
+        """Apply the map to a flattened state."""
+        moved = velocity_of(self.time_map)(k, x)
+        return _frozen(self.time_map, x[:, None], moved[:, None], x[:, None])[:, 0]
+
+
 def _by_kernel(time_map: TimeMap, xs: np.ndarray, times: tuple[np.ndarray, np.ndarray, Any]) -> np.ndarray | None:
-    """Do the same as `_moved` where a GPU has a kernel for the flow, each state with its own steps; otherwise None.
+    """Do the same as `_moved` where a GPU has a kernel for the system, each state with its own steps; otherwise None.
 
     A processor is not faster so: there the states solved together share their steps, whose control costs nothing.
     """
     begin, jumps, longest = times
-    if jumps.size or time_map.is_map or time_map.switched is not None or time_map.solver is not None:
+    if jumps.size or time_map.switched is not None or time_map.solver is not None:
         return None
     with placed(xs.size, ()):
         if current().platform == "cpu":
             return None
         from dynsim.integrators.diffrax_backend import Diffrax
+        from dynsim.integrators.fixed_step.maps import Iteration
         from dynsim.integrators.in_lanes import Ways
 
+        if time_map.is_map:
+            steps = int(begin) + int(round(float(time_map.interval))) * np.arange(WINDOW + 1)
+            map, starts = _Frozen(time_map=time_map), jnp.asarray(xs)  # pyright: ignore[reportCallIssue]
+            lanes = Iteration().lanes((map,), starts, steps)
+            if not (isinstance(lanes, Ways) and lanes.programs is not None):
+                return None
+            values, _, _ = Iteration().observe((map,), starts, steps, _state, lanes=lanes)
+            return np.swapaxes(np.asarray(values), 0, 1)[1:]
         flow = _Rescaled(time_map=time_map, longest=math.inf if longest is None else float(longest))  # pyright: ignore[reportCallIssue]
         atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
         solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=WINDOW * STEPS)

@@ -19,7 +19,7 @@ class ReturnChart(eqx.Module):
 
     The point with coordinates u at a state x is the retraction of x + B u. For a forced flow this is the map over some
     time. For an autonomous flow it is the map along the flow from the surface of these points to that at the other
-    state; both bases must be transverse to the velocity. By default the other state is the same one, after a period.
+    state, whose basis must be orthogonal to the velocity. By default the other state is the same one, after a period.
     """
 
     flow: AbstractFlow

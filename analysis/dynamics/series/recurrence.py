@@ -24,7 +24,7 @@ SHARE = 0.1
 
 
 class RecurrencePlot(NamedTuple):
-    """Which states (times, times) of a trajectory are closer to each other than a threshold.
+    """Recurrence plot: which pairs of states of a trajectory, (times, times), are closer than a threshold.
 
     Points whose times differ by fewer than `theiler` samples count in no measure, and lines of fewer than `shortest`
     points are no lines. `name` says which components form the states.

@@ -27,8 +27,14 @@ from dynsim.integrators.base import (
     unchanged,
 )
 from dynsim.integrators.diffrax_backend import Diffrax
+from dynsim.integrators.fixed_step import in_lanes
 from dynsim.integrators.fixed_step.base import STEP, announce_steps, grid, step_size, steps_between
-from dynsim.systems.base import AbstractFlow, in_precision_of
+from dynsim.integrators.fixed_step.maps import Iteration
+from dynsim.integrators.in_lanes import Ways
+from dynsim.integrators.lanes.fixed_steps import March, Moment, Rule, Schedule
+from dynsim.integrators.lanes.recorded import FlowForm, System
+from dynsim.keys import counts_by_threefry, hashed, normals
+from dynsim.systems.base import AbstractFlow, AbstractMap, in_precision_of
 from dynsim.systems.noisy import NoisyFlow
 
 OFF_SPACE = 1e-6  # larger defects mean that noise has left the space; the same tolerance as for a start
@@ -91,14 +97,40 @@ class AbstractStochastic(AbstractIntegrator):
         fn: Callable[[Time, State], Any],
         *,
         coordinates: Coordinates = unchanged,
+        lanes: Ways | str | None = None,
     ) -> tuple[Any, State, Stats]:
-        """Evaluate `fn(t, x)` at `ts` for each initial state and its key; also final states and statistics."""
+        """Evaluate `fn(t, x)` at `ts` for each initial state and its key; also final states and statistics.
+
+        Small systems are solved in lanes: `lanes` is what the method of this name returned, if it was called before.
+        """
         if coordinates is not unchanged:
             raise ArgumentError("coordinates", "be left out for a flow with noise", "is given")
         first = jax.tree.map(lambda y: y[0], y0s)
         steps = max(_checked(self, flow, first, ts)[1] for flow in flows)
-        flow, axes = stacked([program_form(flow) for flow in flows])
+        forms = [program_form(flow) for flow in flows]
+        flow, axes = stacked(forms)
+        if isinstance(found := lanes or self.lanes(flows, y0s, ts), Ways):
+            schedule = Schedule(jnp.asarray(ts), np.full(len(ts) - 1, steps), np.asarray(0))
+            words = jax.random.key_data(self.key).T
+            return in_lanes.observe(found, flow, axes, y0s, schedule, words, fn, _ended)
         return _observe(self, flow, axes, y0s, jnp.asarray(ts), steps, fn)
+
+    def lanes(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, events: Sequence[Event] = ()) -> Ways | str:
+        """Find out how `observe` solves members in lanes, or say in a sentence why not."""
+        del events
+        if isinstance(ts, Tracer) or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s))):
+            return "it is part of another JAX program"
+        if self.path_resolution is not None:
+            return "the Brownian path has a resolution"
+        if not counts_by_threefry(self.key):
+            return f"random keys are of {jax.random.key_impl(self.key)}, or JAX draws in another order"
+        one = jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
+        rule = NoiseRule(dataclasses.replace(self, key=None, step_size=STEP))
+        try:
+            hash(rule)
+        except TypeError as error:
+            return f"the scheme has a part that cannot be compared ({error})"
+        return in_lanes.ways(rule, program_form(flows[0]), one)
 
     def locate(
         self, flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event]
@@ -151,9 +183,17 @@ class StochasticHeun(AbstractStochastic):
 def chosen(flow: Any, integrator: Any, key: Any) -> Any:
     """Choose the integrator for a flow: the given one, `Diffrax()`, or for noise a stochastic one with the key.
 
+    A map is iterated.
+
     Raises:
-        ValueError: for noise without a key, a key without noise, or a scheme for the other calculus.
+        ValueError: for noise without a key, a key without noise, or a scheme for the other calculus; for an integrator
+            for a map.
     """
+    if isinstance(flow, AbstractMap):
+        for name, value in (("key", key), ("integrator", integrator)):
+            if value is not None:
+                raise ArgumentError(name, "be left out for a map", "is given")
+        return Iteration()
     if not isinstance(flow, NoisyFlow):
         if key is not None:
             raise ArgumentError("key", "be left out for a flow without noise", "is given")
@@ -174,6 +214,8 @@ def chosen(flow: Any, integrator: Any, key: Any) -> Any:
 
 def chosen_for_all(flows: Sequence[Any], integrator: Any, key: Any) -> Any:
     """Choose the integrator for all flows of an ensemble, as `chosen` does; raise `ValueError` for mixed calculi."""
+    if len({isinstance(flow, AbstractMap) for flow in flows}) > 1:
+        raise ArgumentError("flow", "hold flows or maps, not both", "holds both")
     found = [chosen(flow, integrator, key) for flow in flows]
     if len({type(one) for one in found}) > 1:
         raise ArgumentError("flow", "have noise of a single calculus, or none", "has several")
@@ -230,6 +272,39 @@ def _path(scheme: AbstractStochastic, flow: NoisyFlow, key: Any, y0: State, ts: 
         return jax.tree.unflatten(structure, [jnp.sqrt(end - t).astype(z.dtype) * z for z in normal])
 
     return drawn
+
+
+@dataclasses.dataclass(frozen=True)
+class NoiseRule(Rule):
+    """A step of a scheme; the increments are those that `_path` draws, up to rounding, by operations of arithmetic."""
+
+    scheme: AbstractStochastic
+    words: ClassVar[int] = 2
+
+    def step(self, form: FlowForm, system: System, run: March, at: Moment, key: Array) -> March:
+        """Draw an increment, and take a step with it."""
+        x, flow = form.restored(run.y), in_precision_of(run.y, system.flow)
+        increment = _drawn(flow.increment_shapes(at.t, x), key, at)
+        y = self.scheme.step(flow, at.t, at.end - at.t, x, increment)
+        done = _after(flow, _Run(x, *run[1:]), y, at.end)
+        flat = jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(done.x)])
+        return March(flat, done.outcome, done.steps, done.defect, done.time)
+
+
+def _drawn(shapes: Any, key: Array, at: Moment) -> Any:
+    """The Brownian increment of a step from the two words of a random key."""
+    leaves, structure = jax.tree.flatten(shapes)
+    zero, own = np.uint32(0), hashed(key, np.uint32(0), at.index.astype(np.uint32))
+    normal = [normals(hashed(own, zero, np.uint32(k)), a.shape, a.dtype) for k, a in enumerate(leaves)]
+    return jax.tree.unflatten(structure, [jnp.sqrt(at.end - at.t).astype(z.dtype) * z for z in normal])
+
+
+def _ended(flow: NoisyFlow, ys: State, ts: Array, run: March) -> tuple[State, Stats]:
+    """The final state and statistics of a member in lanes."""
+    del flow, ts
+    none = jnp.zeros((), int)
+    stats = Stats(run.outcome == int(Outcome.FINISHED), run.outcome, run.steps, none, run.defect, run.time)
+    return jax.tree.map(lambda y: y[-1], ys), stats
 
 
 def _solve(scheme: Any, flow: Any, key: Any, y0: State, ts: Array, steps: int, fn: Any) -> tuple[Any, State, Stats]:

@@ -45,16 +45,11 @@ def text(programs: Recorded, own: tuple[bool, ...]) -> str:
     ignored = 2 if programs.jumping else 0
     lane, watched = [f"lane{k}" for k in range(8 + 2 * d)], len(programs.directions)
     settings = ["t0", "t1", "rtol", "atol", "longest", "max_steps"]
-    own_at, shared_at = _numbered(own), _numbered([not mine for mine in own])
     numbers = [f"p{k}" for k in range(len(own))]
     step = ["accepted", "begin", "end", *(f"y{k}" for k in range(d)), *(f"z{k}" for k in range(d))]
     step += [f"k{j}_{k}" for j in range(stages) for k in range(d)]
     kinds = [type_name(types[k]) for k in range(len(lane))]
-    number_types = [type_name(dtype) for dtype in types[len(lane) + len(settings) + ignored :][: len(own)]]
-    read = [
-        f"const {kind} {name} = ({kind}) " + (f"own[{own_at[k]} * n + i];" if mine else f"shared[{4 + shared_at[k]}];")
-        for k, (name, kind, mine) in enumerate(zip(numbers, number_types, own, strict=True))
-    ]
+    number_types = types[len(lane) + len(settings) + ignored :]
     states = range(2, 2 + d)
     status, counts = lane[-1], (lane[2 + 2 * d], lane[3 + 2 * d], lane[-2], lane[-1], "event")
     passed, walls = lane[-3], ["here", "beyond"] if programs.jumping else []
@@ -79,7 +74,7 @@ def text(programs: Recorded, own: tuple[bool, ...]) -> str:
         f"const {real} t0 = starts[{d} * n + i];",
         *(f"const {real} {name} = shared[{k}];" for k, name in enumerate(settings[1:5])),
         "const int max_steps = (int) sizes[2];",
-        *read,
+        *read_numbers(numbers, number_types, own, 4),
         *(f"{kind} {name};" for kind, name in zip(kinds, lane, strict=True)),
         *(f"const {real} start{k} = starts[{k} * n + i];" for k in range(d)),
         f"{passed} = 0;",
@@ -154,6 +149,26 @@ def _searched(programs: Recorded, real: str, step: list[str], numbers: list[str]
     ]
 
 
+def read_numbers(names: list[str], types: Any, own: tuple[bool, ...], before: int) -> list[str]:
+    """Declare the entries of the parameters, those of a member and those of all after the first `before` ones."""
+    own_at, shared_at = _numbered(own), _numbered([not mine for mine in own])
+    lines = []
+    for k, (name, mine) in enumerate(zip(names, own, strict=True)):
+        kind = type_name(types[k])
+        place = f"own[{own_at[k]} * n + i]" if mine else f"shared[{before + shared_at[k]}]"
+        lines.append(f"const {kind} {name} = ({kind}) {place};")
+    return lines
+
+
+def parted(numbers: Any, dtype: np.dtype) -> tuple[tuple[bool, ...], Array, list[Array]]:
+    """Which entries of the parameters each member has for itself, these in columns, and the others, in one type."""
+    own = tuple(jnp.ndim(a) > 0 for a in numbers)
+    typed = [jnp.asarray(a).astype(dtype) for a in numbers]
+    columns = [a for a, mine in zip(typed, own, strict=True) if mine]
+    others = [a for a, mine in zip(typed, own, strict=True) if not mine]
+    return own, jnp.stack(columns) if columns else jnp.zeros((1, 1), dtype), others
+
+
 def _numbered(chosen: Any) -> dict[int, int]:
     """Number the chosen places one after another."""
     return {k: j for j, k in enumerate(np.flatnonzero(chosen).tolist())}
@@ -166,12 +181,9 @@ def solved(
     """Integrate all members as `plain.solved` does, on a CUDA device."""
     d, members = starts.shape
     dtype, m = starts.dtype, times.shape[0]
-    own = tuple(jnp.ndim(a) > 0 for a in numbers)
+    own, mine, others = parted(numbers, dtype)
     work = kernel(programs, own)
-    typed = lambda parts: [jnp.asarray(a).astype(dtype) for a in parts]
-    columns = typed(a for a, mine in zip(numbers, own, strict=True) if mine)
-    mine = jnp.stack(columns) if columns else jnp.zeros((1, 1), dtype)
-    shared = jnp.stack(typed([*settings[1:5], *(a for a, mine in zip(numbers, own, strict=True) if not mine)]))
+    shared = jnp.stack([*(jnp.asarray(a).astype(dtype) for a in settings[1:5]), *others])
     sizes = jnp.stack([jnp.asarray(k).astype(int) for k in (members, m, settings[5], jumps.size)])
     shape = jax.ShapeDtypeStruct
     results = (

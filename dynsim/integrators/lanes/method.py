@@ -1,4 +1,4 @@
-"""One step of an explicit Runge-Kutta method with its step control, for one member: what all lanes do.
+"""One step of a Runge-Kutta or Rosenbrock method with its step control, for one member: what all lanes do.
 
 The functions are recorded as lists of scalar operations, from which the lanes of JAX and the text of a kernel are made.
 Steps are those of diffrax with its default controller, up to rounding.
@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
+
+from dynsim.integrators.lanes.rosenbrock import Rodas5P, by_elimination, by_inverse, stages
 
 MOST_REJECTIONS = 100  # in a row; a healthy run was never seen to need more than a dozen
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # diffrax's bounds on the factor between a step and the next
@@ -75,13 +77,15 @@ Field = Callable[[Any, Any], Any]
 
 
 def suits(solver: Any) -> bool:
-    """Whether a solver of diffrax is an explicit Runge-Kutta method with one tableau, which lanes can step with."""
+    """Whether a solver of diffrax is one that lanes step with: an explicit method with one tableau, or `Rodas5P`."""
+    if isinstance(solver, Rodas5P):
+        return True
     plain = isinstance(solver, dfx.AbstractERK) and type(solver).step is dfx.AbstractERK.step
     return plain and isinstance(solver.tableau, dfx.ButcherTableau) and type(solver).func is dfx.AbstractERK.func
 
 
 def begun(
-    solver: dfx.AbstractERK, field: Field, y: Array, settings: Settings, passed: Any = np.int32(0),
+    solver: Any, field: Field, y: Array, settings: Settings, passed: Any = np.int32(0),
     walls: Walls | None = None,
 ) -> Lane:  # fmt: skip
     """Start a member; the first step is that of Hairer, Norsett and Wanner (Solving ODEs I, Section II.4)."""
@@ -107,23 +111,15 @@ def begun(
 
 
 def stepped(
-    solver: dfx.AbstractERK, field: Field, lane: Lane, settings: Settings, walls: Walls | None = None
+    solver: Any, field: Field, lane: Lane, settings: Settings, walls: Walls | None = None
 ) -> tuple[Lane, TrialStep]:
     """Take a trial step, accept or reject it, and choose the next one; a member that has ended stays as it is.
 
     A step ends just before a jump of the field, and the next one begins just after it.
     """
-    tableau: Any = solver.tableau
-    t, end, y, f = lane.t, lane.end, lane.y, lane.f
+    t, end, y = lane.t, lane.end, lane.y
     kind, h = y.dtype.type, end - t
-    ks, last, y1 = [h * f], f, y
-    for row, share in zip(tableau.a_lower, tableau.c, strict=True):
-        y1 = y + _combined(row, ks)
-        last = field(end if share == 1 else t + kind(share) * h, y1)
-        ks.append(h * last)
-    if not tableau.ssal:
-        y1 = y + _combined(tableau.b_sol, ks)
-    error = _combined(tableau.b_error, ks)
+    ks, y1, error, last = _trial(solver, field, lane)
     finite = jnp.all(jnp.isfinite(y1), axis=0) & jnp.all(jnp.isfinite(error), axis=0)
     bound = settings.atol + jnp.maximum(jnp.abs(y), jnp.abs(y1)) * settings.rtol
     scaled = jnp.where(finite, _rms(error / bound), kind(np.inf))
@@ -152,13 +148,29 @@ def stepped(
     status = jnp.where(steps >= settings.max_steps, np.int32(SPENT), np.int32(RUNNING))
     status = jnp.where(stuck, np.int32(STUCK), status)
     status = jnp.where(keep & (new_t >= settings.t1), np.int32(DONE), status)
-    if not tableau.fsal:
-        last = field(end, y1)
     new = Lane(
-        new_t, new_end, jnp.where(keep, y1, y), jnp.where(keep, last, f), steps,
+        new_t, new_end, jnp.where(keep, y1, y), jnp.where(keep, last, lane.f), steps,
         jnp.where(keep, lane.rejected, lane.rejected + one), in_a_row, passed, finite, status,
     )  # fmt: skip
     return Lane(*(jnp.where(active, a, b) for a, b in zip(new, lane, strict=True))), step
+
+
+def _trial(solver: Any, field: Field, lane: Lane) -> tuple[list[Array], Array, Array, Array]:
+    """Compute the stages of a step, the state at its end, the error estimate, and the field there."""
+    tableau: Any = solver.tableau
+    t, end, y, f = lane.t, lane.end, lane.y, lane.f
+    if isinstance(solver, Rodas5P):
+        ks, y1, error = stages(tableau, field, t, end, y, f, by_inverse if y.ndim > 1 else by_elimination)
+        return ks, y1, error, field(end, y1)
+    kind, h = y.dtype.type, end - t
+    ks, last, y1 = [h * f], f, y
+    for row, share in zip(tableau.a_lower, tableau.c, strict=True):
+        y1 = y + _combined(row, ks)
+        last = field(end if share == 1 else t + kind(share) * h, y1)
+        ks.append(h * last)
+    if not tableau.ssal:
+        y1 = y + _combined(tableau.b_sol, ks)
+    return ks, y1, _combined(tableau.b_error, ks), last if tableau.fsal else field(end, y1)
 
 
 def _before(t: Any) -> Any:
@@ -169,7 +181,7 @@ def _after(t: Any) -> Any:
     return jnp.nextafter(t, np.inf).astype(t.dtype)
 
 
-def within(solver: dfx.AbstractERK, step: TrialStep, t: Any) -> Array:
+def within(solver: Any, step: TrialStep, t: Any) -> Array:
     """The state at a time within a step, by the method's own interpolant; exactly the computed state at its end."""
     share = (t - step.t) / (step.end - step.t)
     terms = [
@@ -193,7 +205,7 @@ DEGREE = 12  # largest degree of an interpolant
 
 
 @functools.lru_cache(16)
-def _interpolant(solver: dfx.AbstractERK) -> np.ndarray:
+def _interpolant(solver: Any) -> np.ndarray:
     """Coefficients (2 + stages, degree + 1) of both ends and of the stages in the interpolated state.
 
     The weights are polynomials in the share of the step, whose values diffrax's interpolant gives for unit vectors.
@@ -216,14 +228,14 @@ def _interpolant(solver: dfx.AbstractERK) -> np.ndarray:
     raise TypeError(f"the interpolant of {type(solver).__name__} is no polynomial")
 
 
-def at_samples(solver: dfx.AbstractERK, step: TrialStep, samples: int) -> Array:
+def at_samples(solver: Any, step: TrialStep, samples: int) -> Array:
     """The states (samples, d) at the ends of equal parts of a step: their weights in the interpolant are constants."""
     parts = [step.y, step.y1, *step.ks]
     return jnp.stack([*(_combined(row, parts) for row in _weights(solver, samples)[:-1]), step.y1])
 
 
 @functools.lru_cache(16)
-def _weights(solver: dfx.AbstractERK, samples: int) -> np.ndarray:
+def _weights(solver: Any, samples: int) -> np.ndarray:
     """Weights (samples, 2 + stages) of both ends and of the stages in the interpolated states."""
     tableau: Any = solver.tableau
     unit = np.eye(2 + tableau.num_stages)
@@ -233,7 +245,7 @@ def _weights(solver: dfx.AbstractERK, samples: int) -> np.ndarray:
         return np.stack([np.asarray(within(solver, step, jnp.asarray(share))) for share in shares])
 
 
-def _order(solver: dfx.AbstractERK) -> float:
+def _order(solver: Any) -> float:
     """Order of the error estimate, from which the exponent of the step control follows."""
     order = solver.error_order(dfx.ODETerm(lambda t, y, args: y))  # pyright: ignore[reportArgumentType]
     return float(order if order is not None else solver.order(None))  # pyright: ignore[reportArgumentType]

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -50,7 +49,7 @@ class Solved(NamedTuple):
 
 
 def solved(
-    solver: dfx.AbstractERK,
+    solver: Any,
     form: FlowForm,
     system: Any,
     axes: Any,
@@ -65,7 +64,7 @@ def solved(
     Members are the last axis, so that arithmetic on a component goes through neighbouring numbers.
 
     Args:
-        solver: an explicit Runge-Kutta method with one tableau.
+        solver: a method that `suits` lanes.
         form: the form of the system.
         system: the system, or one with a leading axis of members in some arrays.
         axes: 0 for these arrays, None for the others.
@@ -77,13 +76,9 @@ def solved(
         jumps: times at which the field jumps, increasing.
     """
     (d, given), count, watch = starts.shape, times.shape[0], system.watch
-    more = -given % WIDTH
-    members = given + more
-    starts, sides, quiet, begins = (_filled(a, more, -1) for a in (starts, *signs, settings.t0))
+    (starts, sides, quiet, begins), system = widened((starts, *signs, settings.t0), system, axes)
+    members = starts.shape[1]
     settings, same = settings._replace(t0=begins), Settings(-1, *[None] * 5)
-    system = jax.tree.map(
-        lambda axis, a: a if axis is None else _filled(a, more, axis), axes, system, is_leaf=lambda axis: axis is None
-    )
     field = lambda system: lambda t, y: form.velocity(system, t, y)
     begin = lambda system, y, settings, *ahead: begun(solver, field(system), y, settings, *ahead)
     far = jnp.concatenate([jumps, jnp.full(2, np.inf, jumps.dtype)])
@@ -187,6 +182,14 @@ def _ended(lane: Lane, found: Bracket, at: Array) -> Lane:
         finite=lane.finite & ~undefined,
         status=jnp.where(undefined, np.int32(STUCK), lane.status),
     )
+
+
+def widened(arrays: tuple[Array, ...], system: Any, axes: Any) -> tuple[tuple[Array, ...], Any]:
+    """Fill arrays with members on the last axis, and a system, up to a multiple of `WIDTH` members."""
+    more = -arrays[0].shape[-1] % WIDTH
+    of = lambda axis, a: a if axis is None else _filled(a, more, axis)
+    whole = jax.tree.map(of, axes, system, is_leaf=lambda axis: axis is None)
+    return tuple(_filled(a, more, -1) for a in arrays), whole
 
 
 def _filled(a: Array, more: int, axis: int) -> Array:

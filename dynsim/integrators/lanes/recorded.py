@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,17 +13,17 @@ import numpy as np
 
 from dynsim.integrators.lanes.brackets import Bracket, sampled
 from dynsim.integrators.lanes.method import Lane, Settings, TrialStep, Walls, begun, stepped, within
+from dynsim.integrators.lanes.rosenbrock import Rodas5P
 from dynsim.programs import Program, ProgramError, scalar_program
-from dynsim.systems.base import AbstractFlow
 
 LIMIT = 6000
 """Most scalar operations of a step: more take longer to compile than a kernel saves."""
 
 
 class System(NamedTuple):
-    """A flow, and the events that end its members, which has `directions`, `samples` and `values(flow, t, x)`."""
+    """A flow or map, and the events that end its members, which has `directions`, `samples`, `values(flow, t, x)`."""
 
-    flow: AbstractFlow
+    flow: Any
     watch: Any = None
 
 
@@ -80,13 +80,14 @@ class FlowForm:
         return system.watch.values(system.flow, t, self.restored(y)).astype(self.dtype)
 
 
-def form_of(flow: AbstractFlow, y0: Any, watch: Any = None) -> FlowForm | str:
-    """Take the numbers out of a flow, or say why its forms cannot be compared or its members not stepped in lanes.
+def form_of(flow: Any, y0: Any, watch: Any = None, look: "Look | None" = None) -> FlowForm | str:
+    """Take the numbers out of a flow or map, or say why forms cannot be compared or members not stepped in lanes.
 
     Args:
-        flow: the flow.
+        flow: the flow or map.
         y0: the shapes and types of a state.
         watch: the events that end its members.
+        look: finds the shape and the type of what becomes of a state, by default those of its velocity.
     """
     arrays, rest = eqx.partition(System(flow, watch), eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)
@@ -102,22 +103,29 @@ def form_of(flow: AbstractFlow, y0: Any, watch: Any = None) -> FlowForm | str:
         hash(found)
     except TypeError as error:
         return f"the flow has a part that cannot be compared ({error})"
-    return _refused(found) or found
+    return _refused(found, _velocity if look is None else look) or found
+
+
+Look = Callable[[FlowForm, list[Any]], Any]
+"""Shape and type of what becomes of a state, from the shapes and types of a system's arrays; looks are compared."""
 
 
 @functools.lru_cache(256)
-def _refused(form: FlowForm) -> str:
+def _refused(form: FlowForm, look: Look) -> str:
     """Say what is wrong with the velocity, or ""."""
-    shaped = jax.ShapeDtypeStruct
-    arrays = [shaped(shape, kind) for shape, kind in form.arrays]
-    look = lambda leaves, t, y: form.velocity(form.system(leaves), t, y)
     try:
-        found = jax.eval_shape(look, arrays, shaped((), form.dtype), shaped((form.size,), form.dtype))
+        found = look(form, [jax.ShapeDtypeStruct(shape, kind) for shape, kind in form.arrays])
     except Exception as error:  # noqa: BLE001  (of the user's field: whoever solves it in another way says more)
         return f"the field cannot be traced ({type(error).__name__})"
     if found.shape != (form.size,) or found.dtype != form.dtype:
         return f"the velocity has shape {found.shape} and type {found.dtype}"
     return ""
+
+
+def _velocity(form: FlowForm, arrays: list[Any]) -> Any:
+    shaped = jax.ShapeDtypeStruct
+    look = lambda leaves, t, y: form.velocity(form.system(leaves), t, y)
+    return jax.eval_shape(look, arrays, shaped((), form.dtype), shaped((form.size,), form.dtype))
 
 
 class Recorded(NamedTuple):
@@ -170,14 +178,15 @@ def _recorded(solver: Any, form: FlowForm, jumping: bool) -> Recorded | ProgramE
     stages, size, dtype = solver.tableau.num_stages, form.size, form.dtype
     if size * stages * stages > LIMIT:  # already the sums over stages
         return ProgramError(f"more than {LIMIT:,} operations in a step")
-    exact = "fib" if dtype == np.float64 else "fb"  # kernels get all arrays in the type of the state
-    if not all(isinstance(kind, np.dtype) and kind.kind in exact for _, kind in form.arrays):
-        return ProgramError("arrays of complex or whole numbers or random keys")
+    try:
+        check_types(form)
+    except ProgramError as error:
+        return error
     shaped = jax.ShapeDtypeStruct
     number, whole, flag = shaped((), dtype), shaped((), np.int32), shaped((), np.bool_)
     vector, ks = shaped((size,), dtype), shaped((stages, size), dtype)
     settings = Settings(number, number, number, number, number, whole)
-    arrays = [shaped(shape, in_type(kind, dtype)) for shape, kind in form.arrays]
+    arrays = arrays_of(form)
     lane = Lane(number, number, vector, vector, whole, whole, whole, whole, flag, whole)
     walls = Walls(number, number) if jumping else None
     trial = TrialStep(flag, number, number, vector, vector, ks)
@@ -193,10 +202,11 @@ def _recorded(solver: Any, form: FlowForm, jumping: bool) -> Recorded | ProgramE
         values = form.values(form.system(leaves), t, within(solver, trial, t))
         return sampled(bracket, directions, t, values)
 
+    derived = isinstance(solver, Rodas5P)  # derivatives have many products with zero
     try:
         return Recorded(
             scalar_program(begin, vector, settings, whole, walls, arrays, limit=LIMIT),
-            scalar_program(step, lane, settings, walls, arrays, limit=LIMIT),
+            scalar_program(step, lane, settings, walls, arrays, limit=LIMIT, drop_zeros=derived),
             scalar_program(lambda t, y, leaves: field(leaves)(t, y), number, vector, arrays, limit=LIMIT),
             scalar_program(lambda trial, t: within(solver, trial, t), trial, number, limit=LIMIT),
             scalar_program(look, trial, bracket, number, arrays, limit=LIMIT) if watch else None,
@@ -204,6 +214,18 @@ def _recorded(solver: Any, form: FlowForm, jumping: bool) -> Recorded | ProgramE
         )  # fmt: skip
     except ProgramError as error:
         return error
+
+
+def check_types(form: FlowForm) -> None:
+    """Raise `ProgramError` for arrays of types that kernels do not take: they get all in the type of the state."""
+    exact = "fib" if form.dtype == np.float64 else "fb"
+    if not all(isinstance(kind, np.dtype) and kind.kind in exact for _, kind in form.arrays):
+        raise ProgramError("arrays of complex or whole numbers or random keys")
+
+
+def arrays_of(form: FlowForm) -> list[jax.ShapeDtypeStruct]:
+    """Shapes of the arrays of a system, with the types in which a kernel uses them."""
+    return [jax.ShapeDtypeStruct(shape, in_type(kind, form.dtype)) for shape, kind in form.arrays]
 
 
 def in_type(given: Any, dtype: np.dtype) -> np.dtype:

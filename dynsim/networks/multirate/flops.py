@@ -16,7 +16,7 @@ from dynsim.networks.multirate.network import MultirateNetwork
 
 @checked
 def matmul_flops(function: Callable[..., Any], *arguments: Any) -> int:
-    """Number of multiplications and additions in all matrix products of `function`, which is only traced.
+    """Count the multiplications and additions in all matrix products of `function` by tracing it.
 
     The body of a loop counts once per iteration, or once if the number of iterations is unknown. Attention scores
     hidden by a mask count too, because they are computed.

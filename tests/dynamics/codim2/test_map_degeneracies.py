@@ -17,10 +17,6 @@ from analysis.dynamics.normal_forms.charts import MapChart
 from analysis.dynamics.normal_forms.flows import Coefficient, cubic_coefficient, double_coefficients
 from analysis.dynamics.normal_forms.maps import (
     chenciner_coefficient,
-    fourth_resonance_coefficient,
-    generalised_flip_coefficient,
-    normal_form,
-    third_resonance_coefficient,
 )
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.spaces import Sphere
@@ -170,67 +166,12 @@ def bent(k, x, turn, b, c, d, e, size):
     return jnp.stack([first, image[1] - 0.4 * first**2])
 
 
-def bent_chart(turn, size=1.0, **given):
-    pair = lambda value: jnp.asarray([np.real(value), np.imag(value)])
-    named = {name: pair(given.get(name, 0.0)) for name in "bcde"}
-    system = FunctionMap(bent, parameters={"turn": pair(turn), "size": size, **named})
-    A = np.asarray(jax.jacfwd(lambda x: system.step(0, x))(jnp.zeros(2)))
-    return MapChart(system, jnp.zeros(2), np.eye(2), 1), A
-
-
-@pytest.mark.slow
-def test_normal_forms_of_pairs_of_multipliers_are_those_in_other_coordinates():
-    turn = np.exp(1j)
-    for size in (1.0, 2.0):
-        chart, A = bent_chart(turn, size, c=0.3j * turn, e=(0.4 + 0.2j) * turn)
-        q = np.array([1 / size, -1j]) / np.sqrt(1 + 1 / size**2)
-        length = abs(size * q[0] + 1j * q[1])  # of w for x = u q and its conjugate, with |u| = 1
-        c, e = (0.2 + 0.3j) * turn, (0.4 + 0.2j) * turn
-        form = normal_form(*bent_chart(turn, size, c=c, e=e), (turn, turn.conj()))
-        assert (form[2, 1], form[3, 2]) == pytest.approx((c * length**2, e * length**4), rel=1e-9)
-        assert chenciner_coefficient(chart, A, 1.0) == pytest.approx((0.4 + 0.3**2 / 2) * length**4, rel=1e-9)
-    turn = np.exp(1j * TURN / 3)
-    b, c, d = 0.5 + 0.3j, 0.2 - 0.7j, -0.4 + 0.1j
-    expected = ((turn.conj() * c).real / abs(b) ** 2 - 1) / 3
-    assert third_resonance_coefficient(*bent_chart(turn, b=b, c=c)) == pytest.approx(expected, rel=1e-9)
-    expected = -1j * c / abs(d)
-    found = fourth_resonance_coefficient(*bent_chart(1j, c=c, d=d))
-    assert found == pytest.approx((expected.real, expected.imag), rel=1e-9)
-    for k in (3, 4):
-        turn = np.exp(1j * TURN / k)
-        assert np.isnan(chenciner_coefficient(*bent_chart(turn, c=c, e=d), TURN / k))
-
-
 def real_chart(step):
     system = FunctionMap(step)
     A = np.asarray(jax.jacfwd(lambda x: system.step(0, x))(jnp.zeros(2)))
     return MapChart(system, jnp.zeros(2), np.eye(2), 1), A
 
 
-@pytest.mark.slow
-def test_normal_forms_of_real_multipliers_are_those_in_other_coordinates():
-    """With z = (2 x_0 + 0.3 x_1^2, x_1), of which the first is critical and the second near twice its square.
-
-    With a the second is 2 u^2 + 8 (c + 2 a) u^4 on the centre manifold, where u^2 becomes u^2 - 2 (c + 2 a) u^4.
-    """
-
-    def step(k, x, sign, c, e, a=0.0):
-        del k
-        u, v = 2 * x[0] + 0.3 * x[1] ** 2, x[1]
-        u, v = sign * u + c * u**3 + e * u**5 + a * u * v, 0.5 * v + u**2
-        return jnp.stack([(u - 0.3 * v**2) / 2, v])
-
-    chart, A = real_chart(lambda k, x: step(k, x, -1.0, 0.0, 0.7))
-    assert generalised_flip_coefficient(chart, A) == pytest.approx(0.7 * 2**4, rel=1e-9)
-    form = normal_form(*real_chart(lambda k, x: step(k, x, -1.0, 0.4, 0.7)), (-1.0,))
-    assert (form[3,], form[5,]) == pytest.approx((0.4 * 2**2, 0.7 * 2**4), rel=1e-9)
-    form = normal_form(*real_chart(lambda k, x: step(k, x, -1.0, 0.4, 0.7, 0.3)), (-1.0,))
-    assert (form[3,], form[5,]) == pytest.approx((1.0 * 2**2, (0.7 + 8 * 0.3 * 1.0) * 2**4), rel=1e-9)
-    chart, A = real_chart(lambda k, x: step(k, x, 1.0, -0.6, 0.0))
-    assert cubic_coefficient(chart, A - np.eye(2)) == pytest.approx(-0.6 * 2**2, rel=1e-9)
-
-
-@pytest.mark.slow
 def test_a_double_multiplier_one_has_the_coefficients_of_its_normal_form():
     """Of w_0 to w_0 + w_1, w_1 to w_1 + a w_0^2 + b w_0 w_1, seen from bent coordinates: w = (x_0 + 0.3 x_0^2, x_1)."""
     a, b = 0.7, -0.4
@@ -243,6 +184,20 @@ def test_a_double_multiplier_one_has_the_coefficients_of_its_normal_form():
 
     chart, A = real_chart(step)
     assert double_coefficients(chart, A - np.eye(2)) == pytest.approx((a, b), rel=1e-9)
+
+
+def test_a_cusp_has_the_coefficient_of_its_normal_form():
+    """Of u to u + c u^3 + a u v, v to v / 2 + u^2, where v = 2 u^2, seen from bent coordinates with u = 2 x_0 + ..."""
+    a, c = 0.3, -0.6
+
+    def step(k, x):
+        del k
+        u, v = 2 * x[0] + 0.3 * x[1] ** 2, x[1]
+        u, v = u + c * u**3 + a * u * v, v / 2 + u**2
+        return jnp.stack([(u - 0.3 * v**2) / 2, v])
+
+    chart, A = real_chart(step)
+    assert cubic_coefficient(chart, A - np.eye(2)) == pytest.approx((c + 2 * a) * 2**2, rel=1e-9)
 
 
 class Turning(AbstractMap):
@@ -263,7 +218,7 @@ def test_a_chenciner_coefficient_does_not_depend_on_the_coordinates_of_a_sphere(
     turn = np.exp(1j)
     e = (0.4 + 0.2j) * turn
     basis = np.eye(3)[:, :2]
-    _, A = bent_chart(turn)
+    A = np.array([[turn.real, -turn.imag], [turn.imag, turn.real]])
     chart = MapChart(Turning(jnp.asarray([e.real, e.imag])), jnp.asarray([0.0, 0.0, 1.0]), basis, 1)
     assert chenciner_coefficient(chart, A, 1.0) == pytest.approx((0.4 + 0.3**2 / 2) * 4, rel=1e-8)
 

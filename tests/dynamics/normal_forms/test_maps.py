@@ -8,6 +8,7 @@ from analysis.dynamics.continuation.equilibria import continue_equilibria, switc
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.normal_forms.charts import MapChart
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
+from dynsim.programs import without_compiling
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractMap
 from dynsim.systems.catalogue.maps import Henon, Logistic
@@ -149,6 +150,22 @@ def test_a_fold_of_a_map_has_its_curvature():
     curvature = (6 / x**4 - 2 * (1 - b) / x**3) / 2
     assert fold.coefficient == pytest.approx(curvature / (1 + b**2), abs=1e-6)  # at the distance s along (1, b)
     assert fold.criticality == ""
+
+
+def test_quadratic_and_cubic_terms_of_a_doubling_and_of_an_invariant_curve_both_count():
+    """At the doublings of the Henon and the logistic map as above; x^3 adds 1 to c, and a rotation has 2 q."""
+    b = 0.3
+    a = 3 * (1 - b) ** 2 / 4
+    x = (1 - b) / (2 * a)
+    henon = lambda u: jnp.stack([u[1] - a * u[0] ** 2 - 2 * a * x * u[0], b * u[0]])
+    turn = np.exp(1j)
+    rotated = lambda u: jnp.asarray([[turn.real, -turn.imag], [turn.imag, turn.real]]) @ u * (1 + 0.7 * jnp.sum(u**2))
+    with without_compiling():
+        found = flip_coefficient(henon, np.array([[-2 * a * x, 1.0], [b, 0.0]]))
+        assert found.value == pytest.approx(a**2 / (1 - b**4), rel=1e-12)
+        assert flip_coefficient(lambda u: -u - 3 * u**2 + u**3, np.array([[-1.0]])).value == pytest.approx(10.0)
+        found = neimark_sacker_coefficient(rotated, np.array([[turn.real, -turn.imag], [turn.imag, turn.real]]), 1.0)
+        assert found.value == pytest.approx(1.4, rel=1e-12)
 
 
 def test_a_coefficient_with_another_critical_multiplier_is_not_known():
