@@ -44,6 +44,7 @@ from analysis.dynamics.series.chaos_test import ZeroOneTest
 from analysis.dynamics.series.power_spectra import PowerSpectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot
 from analysis.dynamics.series.return_maps import ReturnMap
+from analysis.paper_tables import BY_KIND
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.io.tables import Table
@@ -95,6 +96,8 @@ def dataset(result: Any) -> "xarray.Dataset":
 @functools.singledispatch
 def _table(result: Any) -> Table:
     """Convert any other result: its arrays of the most common length are columns, or its numbers one row."""
+    if convert := BY_KIND.get(type(result).__name__):
+        return convert(result)
     if hasattr(result, "to_dataframe"):  # a dataset of xarray, as of a sweep
         found = result.to_dataframe().reset_index()
         units = {name: str(result[name].attrs.get("units", "")) for name in found.columns}

@@ -41,6 +41,10 @@ class Backwards(AbstractFlow):
         """Those of the flow, in the reversed time."""
         return -self.flow.breakpoints(-t1, -t0)[::-1]
 
+    def check_horizon(self, t0: float, t1: float) -> None:
+        """Raise `ValueError` if the flow does not cover these reversed times."""
+        self.flow.check_horizon(-t1, -t0)
+
     def step_limit(self) -> float:
         """That of the flow."""
         return self.flow.step_limit()
@@ -73,6 +77,11 @@ def forwards(stats: Stats) -> Stats:
     return dataclasses.replace(stats, last_time=0.0 - stats.last_time)
 
 
+def mirrored(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Events in the reversed time; their directions are those along the path."""
+    return tuple(dataclasses.replace(event, fn=InReversedTime(event.fn)) for event in events)
+
+
 def along(flow: AbstractFlow, y0: State, ts: Times) -> tuple[AbstractFlow, State, Times]:
     """Flow, start and increasing times of a run in either direction of time."""
     return (Backwards(flow), y0, 0.0 - ts) if decrease(ts) else (flow, y0, ts)
@@ -92,6 +101,5 @@ def locate(
     """Integrate up to the first event, whose direction is that along the path, in either direction of time."""
     if not decrease(ts):
         return integrator.locate(flow, y0, ts, events)
-    mirrored = [dataclasses.replace(event, fn=InReversedTime(event.fn)) for event in events]
-    ys, stats, t, y, fired = integrator.locate(Backwards(flow), y0, 0.0 - ts, mirrored)
+    ys, stats, t, y, fired = integrator.locate(Backwards(flow), y0, 0.0 - ts, mirrored(events))
     return ys, forwards(stats), 0.0 - t, y, fired

@@ -28,7 +28,7 @@ from dynsim._runtime.cores import cores
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError, Outcome
-from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats
+from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats, backwards
 from dynsim.integrators.base import ended_by, masked
 from dynsim.integrators.events import values_at
 from dynsim.integrators.fixed_step.stochastic import AbstractStochastic, chosen_for_all, of_members
@@ -43,9 +43,9 @@ from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import (
     OFF_SPACE,
     as_double,
+    as_ordered,
     as_state,
     as_steps,
-    as_times,
     check_events,
     check_integrator,
     check_names,
@@ -334,7 +334,8 @@ def ensemble(
     Args:
         flow: the system of all members, or a sequence with one system for each.
         y0s: initial states, with members on the first axis of every array; float32 stays float32.
-        ts: increasing times, in the flow's time unit, shared by all members; for a map numbers of steps.
+        ts: times, in the flow's time unit, shared by all members; they increase, or decrease for solutions backwards
+            in time, which a flow with noise does not have. For a map they are numbers of steps.
         fn: the observable, a function of time and state in JAX.
         integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
         key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
@@ -381,9 +382,12 @@ def ensemble(
         solver = chosen_for_all(here, integrator, key)
         work = _checked(here, solver, y0s, ts, fn, events)
         values, final, stats = _solved_all(work, cost, chunk, folder, executor, shown, error_estimate)
+    times = work.ts
+    if isinstance(work.flow(0), backwards.Backwards):
+        times, stats = 0.0 - times, backwards.forwards(stats)
     kept = flows if isinstance(flow, Sequence) else flows[0]
     how = f"{work.way!r}" if isinstance(work.way, Ways) else f"not in lanes, because {work.way}"
-    return Ensemble(work.ts, values, work.y0s, final, stats, kept, solver, how)
+    return Ensemble(times, values, work.y0s, final, stats, kept, solver, how)
 
 
 def _finer(work: Work) -> Work:
@@ -481,7 +485,13 @@ def _checked(
     if is_map:
         times = as_steps(ts)
     else:
-        times = times_like(as_times(ts), y0s)
+        times = times_like(as_ordered(ts), y0s)
+        if backwards.decrease(times):
+            if any(isinstance(flow, NoisyFlow) for flow in flows):
+                must = "increase for a flow with noise"
+                raise ArgumentError("ts", must, f"goes from {times[0]:.6g} to {times[-1]:.6g}")
+            flows, times = tuple(map(backwards.Backwards, flows)), 0.0 - times
+            fn, events = backwards.InReversedTime(fn), backwards.mirrored(events)
         for flow in flows:
             flow.check_horizon(float(times[0]), float(times[-1]))
     given = shared(tuple(events))

@@ -115,8 +115,8 @@ def test_runs_backwards_are_refused_where_there_are_none():
     noisy = NoisyFlow(PENDULUM, 0.1, calculus="ito")
     with pytest.raises(ValueError, match="`ts` must increase for a flow with noise, but goes from 1 to 0"):
         simulate(noisy, [1.0, 0.0], [1.0, 0.0], key=random_key(0, "noise"))
-    with pytest.raises(ValueError, match="`ts` must increase, but goes from 1 to 0"):
-        ensemble(PENDULUM, [[1.0, 0.0]], [1.0, 0.0], lambda t, x: x)
+    with pytest.raises(ValueError, match="`ts` must increase for a flow with noise, but goes from 1 to 0"):
+        ensemble(noisy, [[1.0, 0.0]], [1.0, 0.0], lambda t, x: x, key=random_key(0, "noise"))
     with pytest.raises(ValueError, match="`ts` must increase, but goes from 1 to 0"):
         crossings(PENDULUM, [1.0, 0.0], [1.0, 0.0], [Event(lambda t, x: x[0])])
     for ts in ([0.0, 2.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0]):
@@ -127,3 +127,31 @@ def test_runs_backwards_are_refused_where_there_are_none():
         simulate(scheduled, [[1.0, 0.0]], [1.0, -1.0])
     with pytest.raises(ValueError, match="`ts` must decrease by more than the rounding of times in float32"):
         simulate(PENDULUM, np.array([1.0, 0.0], np.float32), [1.0 + 1e-9, 1.0])
+
+
+@pytest.mark.parametrize("integrator", [Diffrax(), Scipy()])
+def test_members_of_an_ensemble_run_backwards(integrator):
+    starts = np.array([wave(TIMES[:1])[0], [2.0, 1.0]])
+    runs = ensemble(WAVE, starts, TIMES, lambda t, x: jnp.append(x, t), integrator=integrator, error_estimate=True)
+    np.testing.assert_array_equal(runs.ts, TIMES)
+    np.testing.assert_allclose(runs.values[0], np.column_stack([wave(TIMES), TIMES]), atol=1e-6)
+    for k, start in enumerate(starts):
+        alone = simulate(WAVE, start, TIMES, integrator=integrator)
+        np.testing.assert_allclose(runs.values[k, :, :2], alone.ys, atol=1e-7)
+        np.testing.assert_allclose(runs.final[k], alone.final, atol=1e-7)
+    np.testing.assert_array_equal(runs.stats.last_time, [-0.5, -0.5])
+    assert runs.stats.max_error < 1e-5
+
+
+def test_events_end_members_that_run_backwards():
+    flow = FunctionFlow(lambda t, x: x)  # x = exp(t + c)
+    halved = Event(lambda t, x: x[0] - 0.5, -1)
+    runs = ensemble(flow, [[1.0], [4.0], [0.4]], [2.0, 1.0, 0.5], lambda t, x: x[0] + t, events=[halved])
+    assert runs.stats.event.tolist() == [0, -1, -1]
+    np.testing.assert_allclose(runs.stats.last_time, [2 - np.log(2), 0.5, 0.5], atol=1e-7)
+    np.testing.assert_allclose(runs.final[:, 0], [0.5, 4 * np.exp(-1.5), 0.4 * np.exp(-1.5)], rtol=1e-6)
+    np.testing.assert_allclose(runs.values[1], 4 * np.exp([0, -1, -1.5]) + [2.0, 1.0, 0.5], rtol=1e-6)
+    assert np.isnan(runs.values[0, 2])
+    scheduled = TokenFlow(PiecewiseConstant(np.ones((2, 1, 2, 2)), 0.5, periodic=False))
+    with pytest.raises(ValueError, match="begins at -1"):
+        ensemble(scheduled, [[[1.0, 0.0]]], [1.0, -1.0], lambda t, x: x)

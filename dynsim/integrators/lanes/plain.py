@@ -162,7 +162,7 @@ def solved(
     if searched is not None:
         bracket, trial = searched
         found, at = over(narrow, axes, -1, -1)(system, trial, bracket)
-        lane, event, sides = _ended(lane, found, at), bracket.event.astype(np.int32), bracket.sides
+        lane, event, sides = _ended(lane, bracket.event >= 0, found, at), bracket.event.astype(np.int32), bracket.sides
     counts = jnp.stack([lane.steps, lane.rejected, lane.finite.astype(np.int32), lane.status, event])
     return Solved(*(a[..., :given] for a in (saved, lane.y, lane.t, counts, sides)))
 
@@ -172,9 +172,8 @@ def _chosen(which: Array, new: Any, old: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(which, a, b), new, old)
 
 
-def _ended(lane: Lane, found: Bracket, at: Array) -> Lane:
-    """Move members to their event; one whose event is not a number has failed there."""
-    hit = found.event >= 0
+def _ended(lane: Lane, hit: Array, found: Bracket, at: Array) -> Lane:
+    """Move members that hit an event there; one whose event is not a number has failed there."""
     undefined = hit & jnp.isnan(found.value)
     return lane._replace(
         t=jnp.where(hit, found.end, lane.t),

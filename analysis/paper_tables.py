@@ -1,0 +1,64 @@
+"""Tables of results on the papers' systems and of theorems, for `analysis.tables`."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynsim.io.tables import Table
+
+if TYPE_CHECKING:
+    from analysis.chains.convergence import Convergence
+    from analysis.fast_slow.critical_manifold import ManifoldBranch
+    from analysis.theorems.conditions import Conditions
+    from analysis.tokens.densities import TokenDensity
+
+
+def density_table(found: "TokenDensity") -> Table:
+    """List the share of the tokens in each cell over time, with the centre of the cell."""
+    times, cells = found.shares.shape
+    centres = np.tile(found.grid.centres(), (times, 1))
+    columns = {"t": np.repeat(found.ts, cells), "cell": np.tile(np.arange(cells), times)}
+    return Table(columns | _named("x", centres) | {"share": np.ravel(found.shares)})
+
+
+def convergence_table(found: "Convergence") -> Table:
+    """List the distribution at each time, or after each step, with its distance to the limit."""
+    first = "k" if found.steps else "t"
+    return Table({first: found.ts, "distance": found.distances} | _named("p", found.probabilities))
+
+
+def manifold_table(found: "ManifoldBranch") -> Table:
+    """List the points of a branch of a critical manifold, then those where normal hyperbolicity is lost."""
+    lost = found.bifurcations
+    rows = lambda on_branch, values: np.concatenate([
+        np.reshape(on_branch, (len(found.kinds), -1)), *(np.reshape(value, (1, -1)) for value in values)
+    ])  # fmt: skip
+    modes = np.shape(found.spectra)[1]
+    columns = _named("y", rows(found.slow, [one.slow for one in lost]))
+    columns |= _named("x", rows(found.fast, [one.fast for one in lost]))
+    columns |= {"stability": [*found.kinds, *("undecided" for _ in lost)]}
+    columns |= {"loss": [*("" for _ in found.kinds), *(one.kind for one in lost)]}
+    return Table(columns | _named("eigenvalue", rows(found.spectra, [np.full(modes, np.nan) for _ in lost])))
+
+
+def conditions_table(found: "Conditions") -> Table:
+    """List the conditions of a theorem with their status, their margin and how they were decided."""
+    rows = found.hypotheses
+    names = ("words", "inequality", "status", "margin", "error", "decided", "boxes")
+    return Table({
+        {"words": "condition", "decided": "decided by"}.get(name, name): [getattr(row, name) for row in rows]
+        for name in names
+    })  # fmt: skip
+
+
+def _named(name: str, rows: np.ndarray) -> dict[str, np.ndarray]:
+    return {f"{name}_{k + 1}": column for k, column in enumerate(np.reshape(rows, (len(rows), -1)).T)}
+
+
+BY_KIND = {
+    "TokenDensity": density_table,
+    "Convergence": convergence_table,
+    "ManifoldBranch": manifold_table,
+    "Conditions": conditions_table,
+}
+"""The conversion of each kind of result, by its name, so that its package is loaded only by those who use it."""
