@@ -33,8 +33,7 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     """Solve again, by Filippov's convention, what a solver could not, if the trajectory slides on a surface.
 
     Give the states at times, statistics, and why the trajectory cannot be followed, or an empty text. It is None for
-    other trajectories, except for those on which steps became too short where they only cross a surface. The absolute
-    tolerance is a hundredth of the relative one. It is solved in float64.
+    other trajectories. The absolute tolerance is a hundredth of the relative one. It is solved in float64.
     """
     if _traced(flow, (y0, ts, stats)) or int(stats.outcome) not in STUCK:
         return None
@@ -46,7 +45,7 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     times, start = jnp.asarray(ts, float), jnp.asarray(flat, float)
     limits = jnp.asarray(rtol, float), jnp.asarray(longest_step(flow, y0), float)
     (rows, steps, failed, blocked), slides = _in_windows(field, start, np.asarray(times), *limits)
-    if not slides and (int(stats.outcome) == Outcome.MAX_STEPS or np.any(failed | blocked)):
+    if not slides:
         return None
     reached = int(np.argmax(failed | blocked)) if np.any(failed | blocked) else len(rows)
     ends = Outcome.FINISHED if reached == len(rows) else Outcome.MAX_STEPS
@@ -83,10 +82,10 @@ class SlidingStates(eqx.Module):
 
 
 def sliding_states(
-    flow: AbstractFlow, y0: State, t0: float, t1: float, rtol: Any, outcome: Outcome = Outcome.MAX_STEPS
+    flow: AbstractFlow, y0: State, t0: float, t1: float, rtol: Any
 ) -> tuple[SlidingStates, Stats] | None:
-    """Dense output between two times of a trajectory on which a solver failed, as `slid` does, or None."""
-    failed = Stats(False, int(outcome), 0, 0, jnp.zeros(()), jnp.asarray(t0, float))
+    """Dense output between two times of a trajectory that slides, or None for another one."""
+    failed = Stats(False, int(Outcome.MAX_STEPS), 0, 0, jnp.zeros(()), jnp.asarray(t0, float))
     again = slid(flow, y0, np.array([t0, t1]), rtol, failed)
     if again is None or again[2]:
         return None
@@ -98,14 +97,14 @@ def sliding_states(
 
 
 def slid_until(
-    flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event], rtol: Any, outcome: Outcome = Outcome.MAX_STEPS
+    flow: AbstractFlow, y0: State, ts: Times, events: Sequence[Event], rtol: Any
 ) -> tuple[State, Stats, float, State, tuple[int, ...]] | None:
     """Locate the first event of a trajectory that slides, as `locate` of an integrator; None for other trajectories.
 
     Events are looked for at as many samples as in a solver's steps, and located on the states from the start.
     """
     times, given = np.asarray(ts, float), shared(tuple(events))
-    again = sliding_states(flow, y0, float(times[0]), float(times[-1]), rtol, outcome)
+    again = sliding_states(flow, y0, float(times[0]), float(times[-1]), rtol)
     if again is None or not bool(again[1].succeeded):
         return None
     states, stats = again

@@ -228,7 +228,7 @@ def _located(
         first, rtol = with_few_steps(integrator, flow, y0), getattr(integrator, "rtol", None)
         ys, stats, t, y, fired = backwards.locate(first, flow, y0, times, events)
         stuck = rtol is not None and not backwards.decrease(times) and int(stats.outcome) in STUCK
-        again = slid_until(flow, y0, times, events, rtol, Outcome(int(stats.outcome))) if stuck else None
+        again = slid_until(flow, y0, times, events, rtol) if stuck else None
         if again is not None:
             ys, stats, t, y, fired = again
         elif first is not integrator and stats.outcome == Outcome.MAX_STEPS:

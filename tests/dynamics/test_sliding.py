@@ -22,8 +22,8 @@ from analysis.dynamics.periodic_orbits.limit_cycles import limit_cycles
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from analysis.dynamics.poincare import _is_quick, poincare_section
 from analysis.dynamics.portraits.plane import KEPT, _switched, beside_poles, phase_plane
-from dynsim.errors import IntegrationError, Outcome
-from dynsim.integrators import Diffrax, Event, Scipy, Stats, sliding, switched_solver
+from dynsim.errors import IntegrationError
+from dynsim.integrators import Diffrax, Event, Scipy, sliding, switched_solver
 from dynsim.integrators.corners import Corner, _left_on, corner_at, corner_motion, through_corners
 from dynsim.integrators.switched_field import jumps_left_out, switched_field
 from dynsim.keys import random_key
@@ -395,14 +395,3 @@ def test_where_a_step_ends_on_a_surface_the_motion_slides_touches_or_is_blocked(
     touches = onwards(np.array([0.5, 0.0, 1e-12]), V, both)
     np.testing.assert_allclose(touches[0][:, 0], [1.0, 0.0, 0.0], atol=1e-6)  # projected, and not divided by the rate
     assert blocked(onwards(np.array([0.0, 0.0, 0.5]), V, on_y))  # it slides on y = 0 to x = 0
-
-
-def test_a_trajectory_that_only_crosses_a_surface_is_solved_again_if_steps_became_too_short_there():
-    """A state with x' = 2 - sign(x) from -1 crosses zero at t = 1/3, and goes on with a third of the speed."""
-    flow, start, ts = FunctionFlow(lambda t, x: 2 - jnp.sign(x)), jnp.array([-1.0]), np.array([0.0, 0.2, 1.0])
-    stuck = lambda outcome: Stats(False, int(outcome), 0, 0, jnp.zeros(()), jnp.zeros(()))
-    states, stats, said = sliding.slid(flow, start, ts, 1e-9, stuck(Outcome.STEP_UNDERFLOW))
-    np.testing.assert_allclose(states[:, 0], [-1.0, -0.4, 2 / 3], rtol=1e-9)
-    assert bool(stats.succeeded)
-    assert not said
-    assert sliding.slid(flow, start, ts, 1e-9, stuck(Outcome.MAX_STEPS)) is None
