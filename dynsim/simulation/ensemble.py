@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import hashlib
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -11,7 +10,6 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -34,8 +32,9 @@ from dynsim.integrators.events import values_at
 from dynsim.integrators.fixed_step.stochastic import AbstractStochastic, chosen_for_all, of_members
 from dynsim.integrators.fixed_step.symplectic import Symplectic
 from dynsim.integrators.in_lanes import Ways
+from dynsim.integrators.sliding import may_slide
 from dynsim.integrators.time_structure import confirming
-from dynsim.io.checkpoints import Checkpoints, array_bytes, without_addresses
+from dynsim.io.checkpoints import Checkpoints
 from dynsim.io.locks import held
 from dynsim.io.npz import writable_folder
 from dynsim.io.parts import collected, interrupted
@@ -55,11 +54,12 @@ from dynsim.simulation.checks import (
     inspected,
     step_explained,
     times_like,
-    traceable,
 )
-from dynsim.simulation.simulate import with_error
+from dynsim.simulation.simulate import solved, with_error, with_few_steps
+from dynsim.simulation.sliding_members import replaced, with_sliding
+from dynsim.simulation.work_digest import work_digest
 from dynsim.systems.base import AbstractFlow, AbstractMap
-from dynsim.systems.noisy import NoisyFlow, fields
+from dynsim.systems.noisy import NoisyFlow
 
 if TYPE_CHECKING:
     from figures.artists import Artists
@@ -134,7 +134,19 @@ _kept: dict[Any, Any] = {}
 
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
-    """Solve the members of a part under `vmap`, with the last one repeated up to the common width."""
+    """Solve the members of a part under `vmap`; with few steps first if they may slide where the field jumps."""
+    rtol, member = getattr(work.integrator, "rtol", None), part.tolist()
+    if rtol is None or work.events or not may_slide(work.flow(member[0]), work.start(member[0])):
+        return _together(work, part, width)
+    few = with_few_steps(work.integrator, work.flow(member[0]), work.start(member[0]))
+    found = _together(dataclasses.replace(work, integrator=few), part, width)
+    flow, start = lambda k: work.flow(member[k]), lambda k: work.start(member[k])
+    found, others = with_sliding(found, flow, start, work.ts, rtol, functools.partial(_watched, work.fn, work.ts))
+    return replaced(found, others, _together(work, part[others], width)) if others.size else found
+
+
+def _together(work: Work, part: np.ndarray, width: int) -> Part:
+    """Solve the members of a part, with the last one repeated up to the common width."""
     known: Any = {"lanes": work.way} if isinstance(work.way, Ways) else {}
     if isinstance(work.integrator, Diffrax):
         known = {"lanes": work.way, "events": work.events}
@@ -170,7 +182,7 @@ def _alone(work: Work, member: int) -> tuple[State, State, Stats]:
     """Solve one member: its states, the final state, and statistics."""
     solver, flow, y0 = work.solver(member), work.flow(member), work.start(member)
     if not work.events:
-        ys, stats = solver.integrate(flow, y0, work.ts)
+        ys, stats, _ = solved(solver, flow, y0, work.ts)
         return ys, jax.tree.map(lambda y: y[-1], ys), stats
     ys, stats, end, final, fired = solver.locate(flow, y0, work.ts, work.events)
     stats = dataclasses.replace(stats, last_time=jnp.asarray(end, work.ts.dtype))
@@ -195,34 +207,6 @@ def structure(work: Work) -> Any:
     """Tree structure of a part."""
     values = kept_values(work)
     return jax.tree.structure((values, work.start(0), _lost(work, work.start(0))[1]))
-
-
-def work_digest(work: Work, parts: list[np.ndarray]) -> str:
-    """Digest of the traced functions, all numbers, the division into parts, and versions."""
-    found = hashlib.sha256(f"{jax.__version__} {dfx.__version__} {[part.tolist() for part in parts]}".encode())
-    t0, t1 = float(work.ts[0]), float(work.ts[-1])
-    if not traceable(work.flow(0), work.start(0), work.ts[0]):
-        raise ArgumentError(
-            "folder", "be left out for a flow that calls NumPy, whose code cannot be compared", "is given"
-        )
-    for flow in work.flows:
-        look = lambda t, y, flow=flow: (
-            *fields(flow, t, y), flow.space.project(y), work.fn(t, y), [event.fn(t, y) for event in work.events]
-        )  # fmt: skip
-        traced = jax.make_jaxpr(look)(work.ts[0], work.start(0))
-        times = [(e.direction, e.samples) for e in work.events]
-        if isinstance(flow, AbstractFlow):
-            times = [*flow.breakpoints(t0, t1), flow.step_limit(), *times]
-        program = traced.jaxpr.pretty_print(use_color=False)  # `str` would colour it on a terminal
-        found.update(f"{without_addresses(program)} {times}".encode())
-        for leaf in traced.consts:
-            found.update(array_bytes(leaf))
-    found.update(without_addresses(work.integrator).encode())
-    for leaf in jax.tree.leaves(
-        eqx.filter((work.flows, work.integrator, work.y0s, work.ts, work.events), eqx.is_array)
-    ):
-        found.update(array_bytes(leaf))
-    return found.hexdigest()
 
 
 class Kept(NamedTuple):

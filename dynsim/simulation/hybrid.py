@@ -18,7 +18,7 @@ from dynsim._core.validation import function, integer
 from dynsim.errors import ArgumentError, shown
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event
 from dynsim.integrators.derivatives import check_not_traced
-from dynsim.integrators.events import NOISE, AfterReset, rounded
+from dynsim.integrators.events import AfterReset
 from dynsim.integrators.time_structure import confirming
 from dynsim.simulation.checks import (
     as_double,
@@ -29,13 +29,20 @@ from dynsim.simulation.checks import (
     check_integrator,
     times_like,
 )
+from dynsim.simulation.guards import (
+    SHORTEST,
+    Sides,
+    holds,
+    index_of,
+    leaves_zero,
+    moved_back,
+    rounding_of,
+    stays_on_zero,
+)
 from dynsim.simulation.hybrid_trajectory import AbstractRecipe, Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import Stop, simulate, simulate_until, with_error
 from dynsim.simulation.trajectory import Trajectory
-from dynsim.systems.base import AbstractFlow, in_precision_of
-
-SHORTEST = 12  # a phase of at most this many rounding errors of the time has no motion
-
+from dynsim.systems.base import AbstractFlow
 
 DECAY = 1000  # the intervals between accumulating transitions must have shrunk by this factor
 
@@ -43,9 +50,7 @@ DECAY = 1000  # the intervals between accumulating transitions must have shrunk 
 REST = 2**18  # largest time, in rounding errors, from the last transition to the limit of accumulating ones
 
 
-def rounding_of(time: Any) -> float:
-    """Distance of neighbouring floats at a time, in its dtype."""
-    return float(np.spacing(np.abs(np.asarray(time))))
+TURNS = 50  # occurrences of one transition at one time from which on a run ends: chattering, and no chain of collisions
 
 
 def is_at_once(length: float, rounding: float) -> bool:
@@ -157,7 +162,8 @@ def simulate_hybrid(
         transitions: the transitions of every phase, or a function that returns those of a phase from its flow.
             Transitions at one time, up to rounding, all occur, in the order given and each once, as long as they belong
             to the phase that the previous ones lead to and their guards have not been moved back by the resets. One
-            whose guard a reset moves across zero, in the guard's direction, occurs at this time, too.
+            whose guard a reset moves across zero, in the guard's direction, occurs at this time, too, and so does one
+            whose guard is zero and that a reset sets moving in this direction, as balls in contact collide.
         dwell: the shortest time between two transitions; guards are ignored until it is over. With it, only the first
             of several transitions at one time occurs.
         max_transitions: limit on the number of transitions; a run that reaches it ends and reports it in `ending`.
@@ -206,10 +212,11 @@ def simulate_hybrid(
     def ended(how: Ending) -> HybridTrajectory:
         return HybridTrajectory(tuple(phases), tuple(jumps), how, recipe)
 
-    t, moved, instant = float(times[0]), False, []
+    t, moved, instant, rules = float(times[0]), False, [], []
     while True:
-        rules, begin = known(flow), t
-        left = _left(rules, [] if dwell else jumps, [] if dwell else instant, moved, y)
+        earlier, rules, begin = rules, known(flow), t
+        done, recent = ([], []) if dwell else (jumps, instant)
+        left = _left(rules, earlier, done, recent, flow, t, y, moved)
         path, fired = None, () if phases or jumps else _at_start(flow, y, t, rules)
         starts = bool(fired)
         if not starts:
@@ -224,20 +231,22 @@ def simulate_hybrid(
         rounding = rounding_of(path.ts[-1]) if path is not None and moved else 0.0
         at_once = rounding > 0 and is_at_once(t - begin, rounding)
         due = [(rules[index], False) for index in fired[: 1 if dwell else len(fired)]]
+        sides = Sides(rules, flow, t, y, [rule for rule, _ in due])
         while due:
             (rule, by_reset), now = due.pop(0), known(flow)
-            index = _index(rule, now)
-            if index < 0 or by_reset and not _moved_across(rule, now[index], t, before, y):
+            index = index_of(rule, now)
+            if index < 0 or by_reset and not sides.is_past(now[index]):
                 continue
-            if instant and not by_reset and _moved_back(rule, now[index], same, before, (begin, t), y):
+            if instant and not by_reset and moved_back(rule, now[index], same, before, (begin, t), y):
                 continue
             state = y
             flow, y = _after(rule, flow, t, state)
             instant.append(Jump(index, rule.name, t, state, y, by_reset=by_reset))
             jumps.append(instant[-1])
             if not dwell:
-                due = _with_moved(due, {jump.name for jump in instant}, rules, known(flow), t, before, y)
+                due = sides.with_moved(due, rule, known(flow), flow, t, y)
             again = at_once and rule.name in last or starts and _recurs(rule, known(flow), flow, y, t)
+            again |= sum(jump.name == rule.name for jump in instant) == TURNS
             if rounding and not dwell:
                 again |= accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), rounding)
             if rule.terminal:
@@ -249,58 +258,6 @@ def simulate_hybrid(
         moved = flow is not same or not eqx.tree_equal(before, y)
         if t >= times[-1]:
             return ended(Ending.FINISHED)
-
-
-def _with_moved(
-    due: list[tuple[Transition, bool]], done: set[str], rules: Sequence[Transition], now: Sequence[Transition],
-    t: float, before: State, y: State,
-) -> list[tuple[Transition, bool]]:  # fmt: skip
-    """Add those to the transitions that are due at one time whose guards resets have moved across zero.
-
-    Args:
-        due: the transitions that are due, and whether because of a reset.
-        done: names of those that have occurred at this time.
-        rules: the transitions of the phase that has ended.
-        now: those of the phase that the resets lead to, in whose order the result is.
-        t: the time.
-        before: the state at the end of the phase.
-        y: the state after the resets.
-    """
-    known = done | {rule.name for rule, _ in due}
-    places = {id(rule): _index(rule, now) for rule in rules}
-    others = [rule for rule in rules if rule.name not in known and not rule.immediate and places[id(rule)] >= 0]
-    moved = [(rule, True) for rule in others if _moved_across(rule, now[places[id(rule)]], t, before, y)]
-    return sorted([*due, *moved], key=lambda one: places[id(one[0])]) if moved else due
-
-
-def _moved_across(rule: Transition, now: Transition, t: float, before: State, y: State) -> bool:
-    """Whether resets at one time have moved a guard across its zero, in its direction and by more than rounding.
-
-    The arguments are those of `_with_moved`, for one transition; states of other shapes have no guards to compare.
-    """
-    shapes = lambda state: [leaf.shape for leaf in jax.tree.leaves(state)]
-    if shapes(before) != shapes(y):
-        return False
-    sides = (rule.guard, before), (now.guard, y)
-    first, last = (float(in_precision_of(state, guard.fn)(t, state)) for guard, state in sides)
-    towards = now.guard.direction or np.sign(last)
-    crosses = towards * first < 0 < towards * last
-    return bool(
-        crosses and all(abs(value) > _noise(*side, t) for value, side in zip((first, last), sides, strict=True))
-    )
-
-
-def _noise(guard: Event, y: State, t: float) -> float:
-    """How much rounding errors of the state change the value of a guard."""
-    fn = in_precision_of(y, guard.fn)
-    value = float(fn(t, y))
-    return max(abs(float(fn(t, rounded(y, jnp.asarray(k), NOISE))) - value) for k in (1.0, 2.0))
-
-
-def _index(rule: Transition, rules: Sequence[Transition]) -> int:
-    """Index of a transition among those of a phase, by identity or else by its name; -1 if it is not among them."""
-    same = [k for k, other in enumerate(rules) if other is rule]
-    return next(iter(same + [k for k, other in enumerate(rules) if other.name == rule.name]), -1)
 
 
 def _estimated(run: HybridTrajectory, finer: HybridTrajectory) -> HybridTrajectory:
@@ -394,19 +351,24 @@ def _rules(transitions: Any) -> Callable[[AbstractFlow], Sequence[Transition]]:
 
 
 def _left(
-    rules: Sequence[Transition], jumps: Sequence[Jump], instant: Sequence[Jump], moved: bool, y: State
-) -> list[Event]:
-    """Guards of a phase that know the resets of the instant before it, if the state before them has the same shape."""
+    rules: Sequence[Transition], earlier: Sequence[Transition], jumps: Sequence[Jump], instant: Sequence[Jump],
+    flow: AbstractFlow, t: float, y: State, moved: bool,
+) -> list[Event]:  # fmt: skip
+    """Guards of a phase that know the resets of the instant before it, if the state before them has the same shape.
+
+    `earlier` are the transitions of the phase before: others cannot have been due at that time, and none occurs twice.
+    """
     shapes = lambda state: [leaf.shape for leaf in jax.tree.leaves(state)]
     told = bool(instant) and shapes(instant[0].before) == shapes(y)
     before = instant[0].before if told else y
     last = {jump.name: jump.time for jump in jumps}
-    names = {jump.name for jump in instant}
+    names, known = {jump.name for jump in instant}, {rule.name for rule in earlier}
     guards = []
     for rule in rules:
         guard, occurred = rule.guard, told and moved and rule.name in names
+        occurred = occurred and not stays_on_zero(guard, flow, t, y)
         since = jumps[-1].time - last.get(rule.name, -math.inf) if told else 0.0
-        flags = (-float(guard.direction) if occurred else 0.0, float(told), since)
+        flags = (-float(guard.direction) if occurred else 0.0, float(told and rule.name in known - names), since)
         guards.append(AfterReset(guard.fn, guard.direction, guard.samples, before, *map(np.asarray, flags)))
     return guards
 
@@ -434,7 +396,7 @@ def _phase(
         if end == wanted[-1]:
             return waited, ()
         y, begin = waited.final, end
-    at_once = tuple(k for k, rule in enumerate(rules) if rule.immediate and _holds(rule.guard, float(begin), y))
+    at_once = tuple(k for k, rule in enumerate(rules) if rule.immediate and holds(rule.guard, float(begin), y))
     if at_once:
         return waited, at_once[:1]
     rest = np.append(begin, wanted[wanted > begin])
@@ -450,31 +412,16 @@ def _phase(
 def _at_start(flow: AbstractFlow, y: State, t: float, rules: Sequence[Transition]) -> tuple[int, ...]:
     """Indices of the transitions whose guards are zero at the start of a run and leave it in their direction."""
     directed = [k for k, rule in enumerate(rules) if rule.guard.direction and not isinstance(rule, _Crossing)]
-    return tuple(k for k in directed if _leaves_zero(rules[k].guard, flow, y, t))
+    return tuple(k for k in directed if leaves_zero(rules[k].guard, flow, y, t))
 
 
 def _recurs(rule: Transition, rules: Sequence[Transition], flow: AbstractFlow, y: State, t: float) -> bool:
-    """Whether a transition is due again at the state that its reset leads to."""
-    index = _index(rule, rules)
-    return index >= 0 and _leaves_zero(rules[index].guard, flow, y, t)
+    """Whether a transition is due again at the state that its reset leads to, because that is at rest on the guard.
 
-
-def _leaves_zero(guard: Event, flow: AbstractFlow, y: State, t: float) -> bool:
-    """Whether a guard is zero, up to rounding, and the first of its derivatives along the flow has its direction.
-
-    The second derivative counts where the first one is zero, as for a ball at rest on the floor.
+    A guard that still moves in its direction, such as one of the time alone, has been crossed.
     """
-    fn, velocity = in_precision_of(y, (guard.fn, flow.vector_field))
-    if abs(float(fn(t, y))) > _noise(guard, y, t):
-        return False
-    along = lambda fn: lambda t, y: jax.jvp(fn, (t, y), (jnp.ones_like(t), velocity(t, y)))[1]
-    first = along(lambda t, y: fn(t, flow.space.project(y)))
-    at = jnp.asarray(t, jax.tree.leaves(y)[0].dtype), y
-    try:
-        rate = float(first(*at)) or float(along(first)(*at))
-    except (TypeError, ValueError, NotImplementedError):  # JAX cannot differentiate the guard or the field
-        return False
-    return rate * guard.direction > 0
+    index = index_of(rule, rules)
+    return index >= 0 and leaves_zero(rules[index].guard, flow, y, t, at_rest=True)
 
 
 def _remaining(times: np.ndarray, t: float) -> np.ndarray:
@@ -515,35 +462,6 @@ def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
         ),
     )
     return Trajectory(ts, ys, first.system, stats)
-
-
-def _holds(guard: Event, t: float, y: State) -> bool:
-    """Whether a condition holds: its function has the sign that it takes after a crossing."""
-    value = float(in_precision_of(y, guard.fn)(t, y))
-    return value * guard.direction > 0 if guard.direction else value > 0
-
-
-def _moved_back(
-    rule: Transition, now: Transition, flow: AbstractFlow, before: State, times: tuple[float, float], y: State
-) -> bool:
-    """Whether resets at one time have taken a guard back to the side from which it came, by more than rounding.
-
-    Args:
-        rule: the transition that is due, as it was in the phase that has ended.
-        now: the same transition in the phase that the resets lead to.
-        flow: the flow of the phase that has ended.
-        before: the state at its end.
-        times: the times at which the phase began and ended.
-        y: the state after the resets.
-    """
-    begin, t = times
-    value = lambda guard, t, y: float(in_precision_of(y, guard.fn)(t, y))
-    share = math.sqrt(np.finfo(jax.tree.leaves(before)[0].dtype).eps) * (t - begin)
-    velocity = in_precision_of(before, flow).vector_field(t, before)
-    reached = value(rule.guard, t, before)
-    rise = reached - value(rule.guard, t - share, jax.tree.map(lambda x, v: x - share * v, before, velocity))
-    towards = rule.guard.direction or np.sign(rise)
-    return bool(towards * value(now.guard, t, y) < -(abs(reached) + abs(rise)))
 
 
 def _after(rule: Transition, flow: AbstractFlow, t: float, y: State) -> tuple[AbstractFlow, State]:

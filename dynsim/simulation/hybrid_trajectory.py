@@ -34,7 +34,7 @@ class Jump(eqx.Module):
     """A transition that has occurred: its index and name, its time, and the states before and after it.
 
     `time_error` estimates the error of the time if it was requested, and is None otherwise. `by_reset` says that a
-    reset at the same time has moved the guard across zero, and not the flow.
+    reset at the same time has moved the guard across zero, or onto it, and not the flow.
     """
 
     index: int = eqx.field(static=True)

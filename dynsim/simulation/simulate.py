@@ -124,7 +124,7 @@ def _simulated(
     solver: AbstractIntegrator, flow: AbstractFlow, y0: State, times: Any, throw: bool, error_estimate: bool
 ) -> tuple[State, Stats]:
     with waiting("simulate"), shapes_explained(flow, "y0", y0, times), memory_explained("y0"):
-        ys, stats, why = _solved(solver, flow, y0, times)
+        ys, stats, why = solved(solver, flow, y0, times)
         ys = refusing_jumps(flow, y0, times, ys)
         if throw and why:
             raise IntegrationError(why, outcome=Outcome(int(stats.outcome)), reached=float(stats.last_time))
@@ -133,7 +133,7 @@ def _simulated(
         if error_estimate:
             if not isinstance(flow, NoisyFlow):  # noise has another path in another precision
                 y0, times = as_double((y0, times))
-            stats = with_error(stats, ys, _solved(confirming(solver, [flow], y0, times), flow, y0, times)[0])
+            stats = with_error(stats, ys, solved(confirming(solver, [flow], y0, times), flow, y0, times)[0])
     return ys, stats
 
 
@@ -142,13 +142,13 @@ def _field_numbers(flow: Any, y0: Any) -> Callable[[], int]:
     return lambda: step_numbers(lambda x: flow.vector_field(jnp.zeros(()), x), y0)
 
 
-def _solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: Any) -> tuple[State, Stats, str]:
+def solved(integrator: AbstractIntegrator, flow: AbstractFlow, y0: State, ts: Any) -> tuple[State, Stats, str]:
     """Solve; where steps become too small because the trajectory slides on a surface, by Filippov's convention.
 
     Give the states, statistics, and why it cannot be followed, or an empty text.
     """
     if backwards.decrease(ts):
-        ys, stats, why = _solved(integrator, backwards.Backwards(flow), y0, 0.0 - ts)
+        ys, stats, why = solved(integrator, backwards.Backwards(flow), y0, 0.0 - ts)
         return ys, backwards.forwards(stats), why
     first, rtol = with_few_steps(integrator, flow, y0), getattr(integrator, "rtol", None)
     ys, stats = first.integrate(flow, y0, ts)

@@ -133,3 +133,17 @@ def test_formulas_of_equations_are_printed_and_written(tmp_path, capsys):
     assert "`curve` must name two parameters, but names 1" in capsys.readouterr().err
     assert main(["symbolic", "lorenz", "--curve", "rho", "sigm"]) == 2
     assert "has `sigm`, did you mean `sigma`?" in capsys.readouterr().err
+
+
+def test_parameters_with_names_of_options_of_the_papers_are_parameters(capsys, tmp_path):
+    """The rate `beta` of an epidemic is no temperature of attention, also where it has that one's default value."""
+    (tmp_path / "own.py").write_text("def decay(t, x, beta=3.0, scale=1.0):\n    return -beta * scale * x\n")
+    run = ["--start", "1", "--end", "1", "--integrator", "scipy"]
+    for words in (
+        ["x' = -beta*x; beta = 3", "--beta", "1"],
+        ["x' = -value*x", "--value=1"],
+        [f"{tmp_path / 'own.py'}:decay", "--beta", "2", "--scale", "0.5"],
+    ):
+        assert main(["simulate", *words, *run]) == 0
+        assert f"to ({np.exp(-1):.6g}) at t = 1" in capsys.readouterr().out
+    assert "`beta` must be left out" in refused(capsys, "simulate", "x' = -k*x", "--k", "1", "--beta", "2", *run)

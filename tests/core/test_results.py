@@ -44,6 +44,7 @@ PACKAGES = (analysis, dynsim.simulation, dynsim.integrators)
 NOT_OF_RESULTS = ("analysis.verifiers", "analysis.claims", "analysis.experiments")
 PARTS = {
     *(
+        "base.Event",
         "Bounds",
         "Rightmost",
         "TakenStep",

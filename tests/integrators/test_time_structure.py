@@ -153,3 +153,14 @@ def test_too_many_jumps_of_a_function_in_numpy_are_refused(monkeypatch):
     monkeypatch.setattr("dynsim.integrators.numpy_switches.MOST", 10)
     with pytest.raises(ValueError, match="Argument `ts` must contain at most 10 jumps of the field in time"):
         breakpoints(FunctionFlow(lambda t, x: [float(t % 1 < 0.5) - float(x[0])]), np.zeros(1), 0.0, 200.0)
+
+
+def test_a_jump_is_one_breakpoint_and_none_at_the_start():
+    """A square wave whose sign is zero at t = 0, and a sign that is zero at t = 1: it jumps before it and after it."""
+    wave = FunctionFlow(lambda t, x: jnp.sign(jnp.sin(jnp.pi * t)) + 0 * x)
+    np.testing.assert_allclose(breakpoints(wave, jnp.zeros(1), 0.0, 3.5), [1.0, 2.0, 3.0])
+    path = simulate(wave, [0.0], [0.0, 0.5, 1.5], integrator=Scipy("Radau", rtol=1e-9, atol=1e-11))
+    np.testing.assert_allclose(path.ys[:, 0], [0.0, 0.5, 0.5], atol=1e-9)
+    once = FunctionFlow(lambda t, x: jnp.sign(t - 1) + 0 * x)
+    np.testing.assert_allclose(breakpoints(once, jnp.zeros(1), 0.0, 2.0), [1.0], rtol=1e-15)
+    assert not breakpoints(once, jnp.zeros(1), 1.0, 2.0).size

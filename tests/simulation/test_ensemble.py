@@ -369,3 +369,28 @@ def test_the_statistics_of_members_speak():
     given = [[True] * 2, [0, 0], [5, 5], [0, 0], [0.0] * 2, [1.0, 0.4]]
     done = Stats(*map(jnp.array, given), event=jnp.array([-1, 0]))
     assert str(done) == "2 of 2 members finished, in 5 steps each. An event ended 1 of them."
+
+
+def test_members_slide_on_surfaces_on_which_the_field_jumps():
+    """Relays x' = -a sign(x) come to rest at t = |x| / a; one does not reach zero until the end."""
+    relay = lambda a: FunctionFlow(_relay, parameters={"a": a})
+    starts, ts = jnp.array([[3.0], [-1.0], [9.0]]), np.linspace(0.0, 4.0, 5)
+    exact = np.sign(starts) * np.maximum(np.abs(starts) - np.outer([1.0, 2.0, 1.0], ts), 0.0)
+    for integrator in (Diffrax(), Diffrax(max_steps=500), Scipy(rtol=1e-9)):
+        run = ensemble([relay(1.0), relay(2.0), relay(1.0)], starts, ts, first, integrator=integrator, chunk=2)
+        assert bool(np.all(run.stats.succeeded))
+        np.testing.assert_allclose(run.values, exact, atol=1e-8)
+        np.testing.assert_allclose(run.final, exact[:, -1:], atol=1e-8)
+
+
+def test_members_that_only_take_many_steps_are_solved_again_with_all_of_them():
+    fast = FunctionFlow(lambda t, x: jnp.stack([x[1], -(x[2] ** 2) * x[0] - 0 * jnp.sign(x[0] - 9), 0 * x[2]]))
+    run = ensemble(
+        fast, jnp.array([[1.0, 0.0, 1.0], [1.0, 0.0, 300.0]]), [0.0, 10.0], first, integrator=Diffrax(rtol=1e-6)
+    )
+    assert np.asarray(run.stats.num_steps)[1] > 2000
+    np.testing.assert_allclose(run.values[:, 1], np.cos([10.0, 3000.0]), atol=1e-2)
+
+
+def _relay(t, x, a):
+    return -a * jnp.sign(x)

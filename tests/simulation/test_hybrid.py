@@ -10,14 +10,12 @@ import pytest
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Event, Scipy, Stats
 from dynsim.integrators.events import NOISE
+from dynsim.simulation.guards import holds, index_of, noise
 from dynsim.simulation.hybrid import (
     Transition,
     _estimated,
     _filled,
-    _holds,
-    _index,
     _joined,
-    _noise,
     _remaining,
     accumulate,
     crossings,
@@ -177,7 +175,7 @@ def test_a_transition_whose_guard_a_reset_moves_across_zero_occurs_at_the_same_t
         run = simulate_hybrid(CLOCK, [0.0, -0.5], [0.0, 1.1], rules, integrator=integrator)
         assert [jump.name for jump in run.jumps] == ["first", "second"]
         np.testing.assert_allclose([jump.time for jump in run.jumps], [1.0, 2.0 - min(after, 1.0)], rtol=1e-9)
-        assert [jump.by_reset for jump in run.jumps] == [False, after > 1]
+        assert [jump.by_reset for jump in run.jumps] == [False, after >= 1]
         assert run.ending is Ending.FINISHED
 
 
@@ -371,7 +369,7 @@ def test_a_dwell_time_separates_transitions_and_a_condition_that_holds_then_coun
 
 def test_conditions_that_hold_have_the_sign_after_their_crossing():
     held = {
-        k: [_holds(Event(lambda t, x: x[0], k), 0.0, jnp.asarray([v])) for v in (-0.1, 0.0, 0.1)] for k in (-1, 0, 1)
+        k: [holds(Event(lambda t, x: x[0], k), 0.0, jnp.asarray([v])) for v in (-0.1, 0.0, 0.1)] for k in (-1, 0, 1)
     }
     assert held == {-1: [True, False, False], 0: [False, False, True], 1: [False, False, True]}
 
@@ -534,14 +532,14 @@ def test_all_transitions_at_the_start_occur_once_and_crossings_begin_after_it():
 
 def test_a_transition_is_looked_up_by_identity_before_its_name():
     one, other, third = (Transition(name, GROUND, unchanged) for name in ("hit", "hit", "miss"))
-    assert [_index(rule, [one, other]) for rule in (one, other, third)] == [0, 1, -1]
-    assert _index(Transition("hit", GROUND, _bounce), [third, other, one]) == 1
+    assert [index_of(rule, [one, other]) for rule in (one, other, third)] == [0, 1, -1]
+    assert index_of(Transition("hit", GROUND, _bounce), [third, other, one]) == 1
 
 
 def test_the_noise_of_a_guard_is_the_larger_one_of_two_directions_of_rounding():
     a, b, unit = np.sin(1.0), np.sin(2.0), NOISE * np.finfo(float).eps
     y = jnp.array([0.0, 0.0, 1.0])  # the first two are moved by the sines of k and 2 k
-    blind = [_noise(Event(lambda t, x, c=c: c[0] * x[0] - c[1] * x[1]), y, 0.0) for c in ((b, a), (np.sin(4.0), b))]
+    blind = [noise(Event(lambda t, x, c=c: c[0] * x[0] - c[1] * x[1]), y, 0.0) for c in ((b, a), (np.sin(4.0), b))]
     np.testing.assert_allclose(blind, unit * abs(b * b - a * np.sin(4.0)), rtol=1e-6)
 
 
@@ -556,3 +554,76 @@ def test_another_transition_within_rounding_of_the_last_one_is_no_accumulation()
     assert [jump.name for jump in run.jumps] == ["leap", "two"]
     assert run.jumps[1].time - run.jumps[0].time < 1e-15
     assert run.ending is Ending.FINISHED
+
+
+def _collides(k, kept):
+    """Two of five masses collide; their relative velocity turns, and this part of it is kept."""
+
+    def reset(flow, t, x):
+        mean, half = (x[5 + k] + x[6 + k]) / 2, kept * (x[5 + k] - x[6 + k]) / 2
+        return flow, x.at[5 + k].set(mean - half).at[6 + k].set(mean + half)
+
+    return Transition(str(k), Event(lambda t, x: x[k + 1] - x[k], -1), reset)
+
+
+@pytest.mark.parametrize(("moved", "names"), [(1, "01233210"), (2, "102132")])
+def test_a_collision_is_handed_on_by_masses_that_touch(moved, names):
+    """Newton's cradle: as many pendulums leave on the right as arrive from the left, a quarter of a period later."""
+    cradle = FunctionFlow(lambda t, x: jnp.concatenate([x[5:], -x[:5]]))
+    start = np.where(np.arange(10) < moved, -1.0, 0.0)
+    run = simulate_hybrid(
+        cradle, start, [0.0, 4.0, 6.0][: 4 - moved], [_collides(k, 1.0) for k in range(4)], integrator=Scipy()
+    )
+    assert "".join(jump.name for jump in run.jumps) == names
+    np.testing.assert_allclose(run.times("1")[0], np.pi / 2, rtol=1e-9)
+    assert run.ending is Ending.FINISHED
+    end = float(run.phases[-1].ts[-1])
+    side = slice(0, 1) if moved == 1 else slice(3, 5)
+    np.testing.assert_allclose(np.delete(run.final[:5], side), 0.0, atol=1e-9)
+    np.testing.assert_allclose(run.final[:5][side], -np.cos(end), rtol=1e-9)
+
+
+def test_masses_that_lose_energy_collide_until_they_separate():
+    still = FunctionFlow(lambda t, x: jnp.concatenate([x[5:], 0 * x[:5]]))
+    start = np.zeros(10) + np.array([-1.0, 0, 0, 7, 8, 1, 0, 0, 0, 0])
+    run = simulate_hybrid(still, start, [0.0, 2.0], [_collides(k, 0.5) for k in range(4)], integrator=Scipy())
+    assert "".join(jump.name for jump in run.jumps) == "010"
+    np.testing.assert_allclose(run.final[5:8], [0.203125, 0.234375, 0.5625], rtol=1e-12)
+
+
+def _heated(t, x, on):
+    return 30 * on - x
+
+
+@pytest.mark.parametrize("by_phase", [False, True])
+def test_a_thermostat_without_hysteresis_chatters(by_phase):
+    """It switches off above 20 and on below 20, all at the time log(30 / 10), and its temperature stays there."""
+    heater = lambda on: FunctionFlow(_heated, parameters={"on": on})
+    off = Transition("off", Event(lambda t, x: x[0] - 20, 1), lambda flow, t, x: (heater(0.0), x))
+    on = Transition("on", Event(lambda t, x: x[0] - 20, -1), lambda flow, t, x: (heater(1.0), x))
+    rules = (lambda flow: [off] if flow.parameters["on"] else [on]) if by_phase else [off, on]
+    run = simulate_hybrid(heater(1.0), [0.0], [0.0, 5.0], rules, integrator=Scipy())
+    assert run.ending is Ending.ACCUMULATED
+    np.testing.assert_allclose(run.final, [20.0], rtol=1e-12)
+    np.testing.assert_allclose(run.times("on"), np.log(3.0), rtol=1e-9)
+
+
+def test_phases_with_one_guard_take_turns():
+    """Each upward crossing leads to the other phase, whose transition has the same guard and is not due yet."""
+    wave = lambda name: FunctionFlow(lambda t, x, odd: jnp.stack([x[1], -x[0]]), parameters={"odd": name})
+    up = Event(lambda t, x: x[0], 1)
+    rules = [Transition(name, up, lambda flow, t, x, k=k: (wave(k), x)) for name, k in (("odd", 1.0), ("even", 0.0))]
+    turn = lambda flow: [rules[1] if flow.parameters["odd"] else rules[0]]
+    run = simulate_hybrid(wave(0.0), [-1.0, 0.0], [0.0, 15.0], turn, integrator=Scipy())
+    assert [(jump.name, round(jump.time / np.pi, 9)) for jump in run.jumps] == [
+        ("odd", 0.5),
+        ("even", 2.5),
+        ("odd", 4.5),
+    ]
+
+
+def test_a_transition_at_given_times_occurs_at_the_start_too():
+    dose = Transition("dose", Event(lambda t, x: jnp.sin(jnp.pi * t), 1), lambda flow, t, x: (flow, x + 1))
+    run = simulate_hybrid(FunctionFlow(lambda t, x: 0 * x), [0.0], [0.0, 5.0], [dose], integrator=Scipy())
+    np.testing.assert_allclose(run.times("dose"), [0.0, 2.0, 4.0], atol=1e-12)
+    assert (run.ending, float(run.final[0])) == (Ending.FINISHED, 3.0)

@@ -285,6 +285,12 @@ class Finder:
         return classified(self.rows, self.units, self.points[k], self.speeds[k], self.symmetries, self.times[k])
 
 
+# Type of an equilibrium at which the field has no derivative, as that of y^2 / x at the origin; the least size of a
+# Jacobian, in units in which rates are of order one, and its least change, relative to it, that count as such.
+NO_DERIVATIVE = "undecided (the derivative changes within rounding)"
+SMALL, JUMPS = 1e-3, 0.1
+
+
 class EquilibriumComparison(NamedTuple):
     """Comparison of equilibria, by their states in rescaled units or by an invariant in its own unit."""
 
@@ -333,12 +339,22 @@ def classified(
         tolerance=tolerance / units.time,
         vectors=vectors / np.linalg.norm(vectors, axis=0),
         description=(
-            centre_type(rows, x, near.matrix, units.system, z) if found.description == CENTRE else found.description
+            centre_type(rows, x, near.matrix, units.system, z)
+            if found.description == CENTRE
+            else NO_DERIVATIVE
+            if found.kind == "undecided" and _jumps(slopes, changes)
+            else found.description
         ),
     )
     state = units.restored(z)
     fastest = speed if units.are_given else float(np.max(np.abs(rows.field(x[None]) * rows.scale / rows.time)))
     return Equilibrium(state, fastest, own, times)
+
+
+def _jumps(slopes: np.ndarray, changes: np.ndarray) -> bool:
+    """Whether a Jacobian that is not small changes by a tenth within rounding of the equilibrium."""
+    sizes = [float(np.linalg.norm(matrix, 2)) for matrix in (slopes, changes)]
+    return sizes[0] > SMALL and sizes[1] > JUMPS * sizes[0]
 
 
 def jacobians(rows: FieldRows, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

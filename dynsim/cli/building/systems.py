@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dynsim._core.types import State
-from dynsim.cli.building.equations import first_value, from_text, has_value, is_equations, names, title
+from dynsim.cli.building.equations import first_value, from_text, has_value, is_code, is_equations, names, title
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
 from dynsim.cli.building.spaces import space
 from dynsim.cli.parsing.options import nearest_option, parse, refuse_unused, typed_as, warn
@@ -289,6 +289,23 @@ def _chain() -> tuple[Any, Callable]:
         return MasterEquationFlow(Q), jnp.asarray(start(o, Q.shape[0]))
 
     return MasterEquation, build
+
+
+def names_of_parameters(o: SystemOptions) -> set[str]:
+    """Names of the parameters of equations, of a user's system or of one of the catalogue; none for another one."""
+    from dynsim.systems.catalogue.entries import CATALOGUE
+
+    if is_equations(o.system):
+        return set(names(o.system))
+    if o.system in CATALOGUE:
+        return set(parameters(CATALOGUE[o.system].system()))
+    if not is_code(o.system):
+        return set()
+    made: Any = imported(o.system)
+    if isinstance(made, AbstractFlow | AbstractMap):
+        return set(parameters(made))
+    kinds = int | float | np.ndarray | list | tuple
+    return set(_defaults(made, kinds)) if callable(made) and not isinstance(made, type) else set()
 
 
 def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:

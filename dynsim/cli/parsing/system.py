@@ -6,7 +6,7 @@ the system. This module loads nothing heavy.
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -57,15 +57,18 @@ class SystemOptions:
 Options = TypeVar("Options", bound=SystemOptions)
 
 
-def parse_system(options: type[Options], words: Sequence[str], command: str) -> Options:
+def parse_system(
+    options: type[Options], words: Sequence[str], command: str, of_system: Collection[str] = ()
+) -> Options:
     """Parse the options of a command; unknown options become `parameters` of the system, to be checked later.
 
-    So do names in a TOML file that are not options; flags override them.
+    So do names in a TOML file that are not options, which flags override, and flags whose names are in `of_system`.
 
     Raises:
         ValueError: for an ill-typed option.
     """
-    rest, extra = separated(words, tuple(field.name.rstrip("_") for field in dataclasses.fields(options)))
+    known = tuple(field.name.rstrip("_") for field in dataclasses.fields(options) if field.name not in of_system)
+    rest, extra = separated(words, known)
     parsed = parse(options, rest, command, named=True)
     return dataclasses.replace(parsed, parameters=(*other_words(options, words), *parsed.parameters, *extra))
 

@@ -12,9 +12,9 @@ import numpy as np
 from dynsim.cli.building.equations import is_code, is_equations, title, unused_options
 from dynsim.cli.building.flow_options import Simulate, with_defaults, with_dimension
 from dynsim.cli.building.own_code import check_function
-from dynsim.cli.building.papers import SYSTEMS, build, factor, unused
+from dynsim.cli.building.papers import MODEL, SYSTEMS, build, factor, unused
 from dynsim.cli.building.starts import TOKENS, has_dimension, own_dimension, start
-from dynsim.cli.building.systems import found, warn_below_zero
+from dynsim.cli.building.systems import found, names_of_parameters, warn_below_zero
 from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say, typed_as, warn
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import check_times
@@ -69,6 +69,8 @@ def main(words: Sequence[str]) -> int:
         raise ArgumentError("system", must, f"`{o.system}` is not")
     if o.system in SYSTEMS and o.parameters:
         o = parse(Simulate, words, "simulate")  # raises the error about the unknown option
+    if shared := names_of_parameters(o) & set(MODEL):  # such as `beta`, of an epidemic and of attention
+        o = parse_system(Simulate, words, "simulate", shared)
     asked, o = o, with_dimension(o)
     check_sizes(o)
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie, events_out=o.events_out)

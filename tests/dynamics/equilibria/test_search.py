@@ -122,3 +122,15 @@ def test_bad_input_is_one_sentence():
         find_equilibria(SINES, KEY)
     with pytest.raises(ValueError, match="Argument `n` must be at most 6"):
         token_permutations(7)
+
+
+def test_an_equilibrium_without_a_derivative_has_no_zero_eigenvalues():
+    """Predators that need prey in proportion to their number (Leslie): y^2 / x has no derivative at the origin."""
+    leslie = FunctionFlow(
+        lambda t, x: jnp.stack([x[0] - x[0] ** 2 / 10 - x[0] * x[1], 0.2 * x[1] - x[1] ** 2 / (4 * x[0])])
+    )
+    found = find_equilibria(leslie, random_key(0, "starts"), box=[[0.0, 12.0], [0.0, 6.0]])
+    kinds = {tuple(np.round(np.asarray(e.state), 6) + 0.0): e.description for e in found.found}
+    inside = 10 / 9, 8 / 9
+    assert kinds.pop((0.0, 0.0), "undecided").startswith("undecided")
+    assert kinds == {(10.0, 0.0): "saddle", tuple(np.round(inside, 6)): "stable focus"}
