@@ -6,13 +6,14 @@ a dense border have their own algebra, `sparse.matrices`.
 """
 
 import contextlib
+import functools
 import warnings
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.sparse.matrices import Bordered, Extended, sign_of_permutation
+from analysis.dynamics.sparse.matrices import Bordered, Extended, SparseMatrix, sign_of_permutation, without_least
 
 # Number of rows from which matrices are factorised; a decomposition of smaller ones is as fast.
 LARGE = 40
@@ -29,6 +30,18 @@ NO_PIVOT = 1e-50
 POWERS = 4
 
 
+@functools.cache
+def identity(rows: int, columns: int, *, sparse: bool = False) -> Any:
+    """The identity, or the first columns of it, as a basis."""
+    if sparse:
+        from scipy.sparse import eye_array
+
+        return eye_array(rows, columns, format="csr")
+    found = np.eye(rows)[:, :columns]
+    found.flags.writeable = False
+    return found
+
+
 class _Factors:
     """LU factorisation of a square matrix, with estimates of its extreme singular values.
 
@@ -39,7 +52,7 @@ class _Factors:
         import scipy.linalg
 
         self.sparse: Any = None
-        if len(matrix) >= SPARSE and np.count_nonzero(matrix) <= FEW * matrix.size:
+        if _has_few(matrix):
             import scipy.sparse.linalg
 
             self.matrix = scipy.sparse.csc_array(matrix)
@@ -83,6 +96,11 @@ class _Factors:
         return most, least
 
 
+def _has_few(matrix: np.ndarray) -> bool:
+    """Test whether a matrix is so large, and has so few entries, that it is treated as a sparse one."""
+    return len(matrix) >= SPARSE and np.count_nonzero(matrix) <= FEW * matrix.size
+
+
 def with_row(matrix: Float[np.ndarray, "m n"] | Extended, row: Float[np.ndarray, " n"]) -> Any:
     """Add a row below a matrix."""
     return matrix.with_row(row) if isinstance(matrix, Extended) else np.vstack([matrix, row])
@@ -97,6 +115,8 @@ def solution(matrix: Float[np.ndarray, "n n"] | Bordered, left: Float[np.ndarray
         most, least = factors.singular_values
         if least > (ROUNDING if factors.sparse is not None else 10 * NEGLIGIBLE) * most:
             return factors.solved(left)
+        if factors.sparse is not None:
+            return without_least(SparseMatrix(factors.matrix), left)
     return np.linalg.lstsq(matrix, left, rcond=NEGLIGIBLE)[0]
 
 
@@ -104,6 +124,12 @@ def null_space(matrix: Float[np.ndarray, "m n"] | Extended, share: float, *, lea
     """Find right singular vectors with small singular values, relative to the largest, and at least `least` of them."""
     if isinstance(matrix, Extended):
         return matrix.least(share, least)[0].T[::-1]
+    if matrix.shape[1] == len(matrix) + 1 and _has_few(matrix):
+        from scipy.sparse import csc_array
+
+        largest = float(np.max(np.linalg.norm(matrix, axis=1)))
+        extended = Extended(SparseMatrix(csc_array(matrix[:, :-1])), matrix[:, -1])
+        return extended.least(share * max(1.0, largest), least)[0].T[::-1]
     _, sizes, right = np.linalg.svd(matrix)
     full = np.append(sizes, np.zeros(right.shape[0] - len(sizes)))
     return right[-max(least, int(np.sum(full <= share * max(1.0, full[0])))) :]
