@@ -124,6 +124,7 @@ class AbstractCurve(abc.ABC):
     most_added: ClassVar[int] = 24  # largest number of points that are added to a step to search it for bifurcations
     meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map
     differentiated: ClassVar[bool] = True  # whether eigenvalues are differentiated along the curve
+    changes: bool = False  # whether another method goes on where this one ends
     apart: ClassVar[float] = 1e-5  # distance, relative to a step, over which eigenvalues are differentiated
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled

@@ -109,7 +109,6 @@ class OrbitCurve(AbstractCurve):
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-7
     at_crossings: bool = False  # whether a vertical family ends where another one crosses it
-    changes: bool = False  # whether collocation goes on where multipliers are large
     double: ClassVar[float] = 1e-4
     most_added: ClassVar[int] = 6
     differentiated: ClassVar[bool] = False  # multipliers would need another integration for each point
