@@ -1,5 +1,6 @@
 """Compute periodic orbits of flows by multiple shooting on any state space, with their Floquet multipliers."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -477,7 +478,7 @@ def stops_at(pair: Linearised, node: np.ndarray, begin: float, duration: float, 
     return np.asarray(_stop(pair, *arrays, rtol))
 
 
-@compiled
+@functools.partial(compiled, loops=True)
 def _stop(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> Array:
     return pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)[0]
 
@@ -486,7 +487,7 @@ def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rto
     return tuple(part[0] for part in shots(pair, [node], np.array([begin]), np.array([duration]), rtol))
 
 
-@compiled
+@functools.partial(compiled, loops=True)
 def _segments(
     pair: Linearised, nodes: Array, begins: Array, durations: Array, count: Array, rtol: Array, together: bool
 ) -> tuple[Array, ...]:
