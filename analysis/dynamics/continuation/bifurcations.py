@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
-from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, certain, doubtful, intervals, neutral_at
+from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, certain, intervals, neutral_at
 from analysis.dynamics.continuation.locating import (
     JUMP,
     between,
@@ -256,9 +256,10 @@ def _touching(curve: AbstractCurve, three: list[CurvePoint], values: list[float]
     It counts only if other solutions leave it. The given test function is smallest at the middle point.
     """
     before, here, after = values
-    lowest = abs(here) <= min(abs(before), abs(after)) and before * after > 0
+    if not (abs(here) <= min(abs(before), abs(after)) and before * after > 0):
+        return []
     places = [float(np.linalg.norm(point.flat - three[1].flat)) for point in three]
-    if not lowest or places[0] * places[2] == 0:
+    if places[0] * places[2] == 0:
         return []
     a, b, _ = np.linalg.solve(np.vander([-places[0], 0.0, places[2]], 3), [before, here, after])
     if not a * before > 0 or abs(here - b**2 / (4 * a)) > TOUCHED * min(abs(before), abs(after)):
@@ -356,7 +357,7 @@ def _completed(
         inner = {*(one.end.length for one, _ in parts[:-1]), *(b.arclength for b in (*known, *touching))}
         samples = sorted([*outside, *(made[length] for length in inner)], key=lambda one: one.length)
         inside = [k for k, one in enumerate(samples[:-1]) if low <= one.length < high]
-        places = [(k, doubtful(paths, samples, k, chord)) for k in inside]
+        places = [(k, paths.doubtful(samples, k, chord)) for k in inside]
         doubts = [(samples[k], samples[k + 1], share) for k, share in places if share is not None]
         pending = [doubt for doubt in doubts if doubt[0].length not in full]
         if not pending or not left:

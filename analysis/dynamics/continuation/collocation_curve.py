@@ -7,15 +7,16 @@ Gauss points inside are eliminated interval by interval, so that the equations h
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import jax.numpy as jnp
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.collocation.intervals import ACCURATE, CycleField, Intervals, cubic, evaluated, halved
-from analysis.dynamics.collocation.solver import dense
-from analysis.dynamics.continuation.curve import CurvePoint, Equations
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments
+from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.on_mesh import CurveOnMesh
-from analysis.dynamics.continuation.orbit_curve import NEAR, OF_RETURNS, Cycle, OrbitCurve, OrbitSegments
+from analysis.dynamics.continuation.orbit_curve import NEAR, OF_RETURNS, Cycle, OrbitCurve
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
@@ -46,6 +47,7 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
     """
 
     tolerances: ClassVar[tuple[float, float]] = (1e-9, 1e-7)
+    slowest: ClassVar[float] = float(np.finfo(float).tiny)
     periodic = True
 
     def __init__(
@@ -74,10 +76,10 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         found = super().own(state)
         return found._replace(times=None) if isinstance(found, Cycle) else found
 
-    def basis(self, state: State) -> np.ndarray:
+    def basis(self, state: State) -> Any:
         """Compute the identity, without a column for a period that is given."""
-        nodes = self.nodes(state)
-        return np.eye(nodes.size + 1)[:, : nodes.size + (0 if self.forced else 1)]
+        rows = self.nodes(state).size + 1
+        return identity(rows, rows - (1 if self.forced else 0), sparse=True)
 
     def duration(self, state: Any) -> float:
         """Get the period."""
@@ -97,11 +99,10 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         away = self._short(np.roll(nodes, -1, axis=0) - nodes)
         return cubic(nodes, away, np.vstack([speeds, speeds[:1]]), duration * self.shares)
 
-    def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> OrbitSegments:
+    def _segments(
+        self, nodes: np.ndarray, period: float, slope: float, parameter: float, factor: float
+    ) -> OrbitSegments:
         """Solve all intervals; a factor below one stands for a stricter solution, in two halves of each interval."""
-        nodes, period, slope = self.nodes(state), float(state.period), 0.0
-        if self._forced_period is not None:
-            period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
         found = self.solution(nodes, period, parameter)
         if factor < 1:
             begins, durations = period * self.mesh[:-1], period * self.shares
@@ -115,20 +116,6 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         return OrbitSegments(
             period, nodes, found.ends, found.maps, speeds, by_parameter, found.rates * self.shares[:, None]
         )
-
-    def _equations(self, shot: OrbitSegments, basis: np.ndarray) -> Equations:
-        nodes, (N, n) = shot.nodes, shot.nodes.shape
-        gaps = self._short(shot.ends - np.roll(nodes, -1, axis=0))
-        width = basis.shape[1]
-        values, J, slope = np.zeros(width), np.zeros((width, width)), np.zeros(width)
-        values[: N * n], slope[: N * n] = gaps.ravel(), shot.slopes.ravel()
-        J[: N * n, : N * n] = dense(shot.maps, -np.eye(n))
-        if not self.forced:
-            J[: N * n, -1] = shot.rates.ravel()
-            J[-1, : N * n] = np.roll(shot.speeds, 1, axis=0).ravel()
-            J[-1] /= max(float(np.linalg.norm(J[-1])), np.finfo(float).tiny)
-        size = float(np.max(np.abs(gaps)))
-        return Equations(values, J, slope, size / (1 + float(np.max(np.abs(nodes)))))
 
     def _blocks(self, state: Any, J: np.ndarray) -> np.ndarray:
         N, n = self.nodes(state).shape
@@ -214,6 +201,8 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
                 break
         given, like = self._given_to_all, self._like
         curve = OrbitCurve(self.parameter, like, count, *given[2:])
+        # collocation takes the field for smooth
+        curve._pair = eqx.tree_at(lambda pair: pair.switched, curve._pair, None, is_leaf=lambda part: part is None)
         rows = self.states_at(state, parameter, np.arange(count) / count)
         return curve, curve.cycle(rows, float(state.period))
 

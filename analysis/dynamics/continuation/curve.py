@@ -39,6 +39,13 @@ CONFIRMED = 10
 UNCERTAIN = 100
 
 
+def joined(vector: np.ndarray, last: float) -> np.ndarray:
+    """Append a number to a vector, more quickly than `numpy.append`."""
+    found = np.empty(len(vector) + 1)
+    found[:-1], found[-1] = vector, last
+    return found
+
+
 class CurvePoint(NamedTuple):
     """Solution on a curve: state, parameter, coordinate basis, derivatives by both, tangent and eigenvalues.
 
@@ -71,12 +78,12 @@ class CurvePoint(NamedTuple):
     @property
     def flat(self) -> np.ndarray:
         """Flattened state followed by the parameter."""
-        return np.concatenate([flat_state(self.state), [self.parameter]])
+        return joined(flat_state(self.state), self.parameter)
 
     @property
     def flat_tangent(self) -> np.ndarray:
         """Tangent in the coordinates of `flat`."""
-        return np.append(self.basis @ self.tangent[:-1], self.tangent[-1])
+        return joined(self.basis @ self.tangent[:-1], self.tangent[-1])
 
 
 class Equations(NamedTuple):
@@ -117,6 +124,7 @@ class AbstractCurve(abc.ABC):
     most_added: ClassVar[int] = 24  # largest number of points that are added to a step to search it for bifurcations
     meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map
     differentiated: ClassVar[bool] = True  # whether eigenvalues are differentiated along the curve
+    changes: bool = False  # whether another method goes on where this one ends
     apart: ClassVar[float] = 1e-5  # distance, relative to a step, over which eigenvalues are differentiated
     parameter: Parameter
     units: Units | None = None  # units of the system, if it was rescaled
@@ -454,7 +462,7 @@ class AbstractCurve(abc.ABC):
         """Predict a point at a distance in a direction, and correct it to the curve; None if it fails."""
         move = size * direction
         state = self.displaced(point.state, point.basis @ move[:-1])
-        across = np.append(self.basis(state).T @ (point.basis @ direction[:-1]), direction[-1])
+        across = joined(self.basis(state).T @ (point.basis @ direction[:-1]), direction[-1])
         return self.corrected(state, point.parameter + float(move[-1]), across)
 
     def crossing(self, point: CurvePoint, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -495,8 +503,12 @@ class AbstractCurve(abc.ABC):
 
 def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:
     """Compute the Newton step in the plane across a direction."""
-    derivatives = Extended(at.J, at.slope) if isinstance(at.J, SparseMatrix) else np.column_stack([at.J, at.slope])
-    return solution(with_row(derivatives, direction), np.append(-at.values, 0.0))
+    if not isinstance(at.J, SparseMatrix):
+        (m, n), matrix = at.J.shape, np.empty((len(at.J) + 1, len(direction)))
+        matrix[:m, :n], matrix[:m, n], matrix[m] = at.J, at.slope, direction
+        return solution(matrix, joined(-at.values, 0.0))
+    derivatives = Extended(at.J, at.slope)
+    return solution(with_row(derivatives, direction), joined(-at.values, 0.0))
 
 
 def _transported(old: Any, new: Any) -> Any:
@@ -526,6 +538,6 @@ def direction_to(begin: CurvePoint, end: CurvePoint) -> np.ndarray:
 
 def turned(begin: CurvePoint, direction: np.ndarray, end: CurvePoint) -> tuple[CurvePoint, float]:
     """Orient the tangent of a point along a direction at another point; give the cosine of their angle, too."""
-    carried = np.append(end.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
+    carried = joined(end.basis.T @ (begin.basis @ direction[:-1]), direction[-1])
     cosine = float(carried @ end.tangent) / max(float(np.linalg.norm(carried)), np.finfo(float).tiny)
     return (end if cosine >= 0 else end._replace(tangent=-end.tangent)), abs(cosine)

@@ -1,5 +1,6 @@
 """Equations of equilibria of a flow, and of fixed points of an iterate of a map, for continuation."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.equilibria.newton import displaced
@@ -67,9 +69,16 @@ class EquilibriumCurve(AbstractCurve):
         super().__init__(parameter, units)
         self.system, self.symmetries = parameter.system, tuple(symmetries)
 
+    @functools.cached_property
+    def _flat(self) -> bool:
+        return is_flat(self.system.space)
+
     def basis(self, state: State) -> Any:
         """Compute a basis of the tangent space."""
-        return tangent_basis(self.system.space, state)
+        if not self._flat:
+            return tangent_basis(self.system.space, state)
+        size = sum(np.size(leaf) for leaf in jax.tree.leaves(state))
+        return identity(size, size)
 
     def displaced(self, state: State, step: np.ndarray) -> State:
         """Move a state by a step, and project it to the space."""
@@ -80,7 +89,7 @@ class EquilibriumCurve(AbstractCurve):
         found = self._derivatives(state, np.asarray(parameter, float))
         field, J, slope = (np.asarray(part) for part in found)
         size, typical = float(np.max(np.abs(field), initial=0)), self.typical(state, parameter)
-        if is_flat(self.system.space):  # the basis is the identity
+        if self._flat:  # the basis is the identity
             return Equations(field, J, slope, size, typical)
         return Equations(basis.T @ field, basis.T @ J @ basis, basis.T @ slope, size, typical)
 

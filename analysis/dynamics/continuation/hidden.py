@@ -84,7 +84,15 @@ class Eigenpaths:
     """
 
     def __init__(self, curve: AbstractCurve):
-        self.curve, self._pairs = curve, {}
+        self.curve, self._pairs, self._places = curve, {}, {}
+
+    def doubtful(self, samples: list[SpectrumAt], k: int, chord: np.ndarray) -> float | None:
+        """Do the same as the function, unless it is known for these samples: most stay when one is added."""
+        near = _near(samples, k)
+        key = (near.index(k), *((samples[j].length, samples[j].touches) for j in near))
+        if key not in self._places:
+            self._places[key] = doubtful(self, [samples[j] for j in near], near.index(k), chord)
+        return self._places[key]
 
     def functions(self, samples: list[SpectrumAt], first: int, chord: np.ndarray) -> _Functions:
         """Evaluate functions whose zeros are those of the growth of eigenvalues, at samples `first` and `first + 1`.

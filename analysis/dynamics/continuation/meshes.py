@@ -9,7 +9,7 @@ import numpy as np
 from analysis.dynamics.collocation.intervals import refined_mesh
 from analysis.dynamics.collocation.solver import MOST
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.marks import Watched
 from analysis.dynamics.continuation.method_change import CHANGES, on_intervals_of, without_change
 from analysis.dynamics.continuation.on_mesh import CurveOnMesh
@@ -72,7 +72,7 @@ def follow_on_meshes(
         if points:
             parts.append(Part(curve, [begin, *points]))
         left -= len(points)
-        if end in CHANGES and isinstance(curve, OrbitCurve) and curve.changes:
+        if (end in CHANGES or end.startswith(UNDEFINED)) and isinstance(curve, OrbitCurve) and curve.changes:
             count = curve.segments
             curve, here, home = _changed(curve, points[-1] if points else begin, home)
             direction, size = here.tangent, within.step * (curve.segments / count) ** 0.5

@@ -27,6 +27,7 @@ class CurveOnMesh(AbstractCurve):
     begin: float = 0.0
     periodic: bool = False
     _last: tuple[np.ndarray, float, float, Intervals] | None = None
+    _known: dict[float, Any]
 
     @abc.abstractmethod
     def nodes(self, state: Any) -> np.ndarray:
@@ -67,7 +68,7 @@ class CurveOnMesh(AbstractCurve):
     def on(self, mesh: Float[np.ndarray, " edges"]) -> Any:
         """Build the same curve on another mesh."""
         other = copy.copy(self)
-        other.mesh, other.segments, other._last = mesh, len(mesh) - 1, None
+        other.mesh, other.segments, other._last, other._known = mesh, len(mesh) - 1, None, {}
         return other
 
     @property

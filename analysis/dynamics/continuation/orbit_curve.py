@@ -15,6 +15,8 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, is_confirmed, turned
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations
+from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.parameter_flow import ParameterFlow, WithParameter
 from analysis.dynamics.continuation.phases import Rows, beside
@@ -101,33 +103,17 @@ def unit_of_eigenvalues(units: Units, state: Any) -> float:
     return 1.0 if isinstance(state, Cycle) else units.time
 
 
-class OrbitSegments(NamedTuple):
-    """Segments of an orbit: the period, and for each of the m segments its node, end, velocities and derivatives.
-
-    Arrays have shape (m, n); `maps`, the derivatives by the nodes, have shape (m, n, n). `slopes` are the derivatives
-    by the parameter, including the change of the period of a forced flow, and `rates` those by the period.
-    """
-
-    period: float
-    nodes: np.ndarray
-    ends: np.ndarray
-    maps: np.ndarray
-    speeds: np.ndarray
-    slopes: np.ndarray
-    rates: np.ndarray
-
-
 class OrbitCurve(AbstractCurve):
     """Equations of periodic orbits: segments end at the next nodes, and a phase condition holds."""
 
     tolerances = (1e-8, 1e-6)
     vertical: ClassVar[float] = 1e-7
     at_crossings: bool = False  # whether a vertical family ends where another one crosses it
-    changes: bool = False  # whether collocation goes on where multipliers are large
     double: ClassVar[float] = 1e-4
     most_added: ClassVar[int] = 6
     differentiated: ClassVar[bool] = False  # multipliers would need another integration for each point
     meeting: ClassVar[float] = 1.0
+    slowest: ClassVar[float] = 1e-12  # length of the velocities below which the phase condition is not normalised
 
     def __init__(
         self,
@@ -148,8 +134,9 @@ class OrbitCurve(AbstractCurve):
         self._angles = flat_state(flow.space.periods(self._like))
         self._given_to_all = (state, segments, forcing, longest, rtol, units, atol)
         begin = WithParameter(state, jnp.asarray(parameter.value, float))
-        self._pair = Linearised(ParameterFlow(flow, parameter.take), begin, atol=atol)
+        self._pair = Linearised(ParameterFlow(flow, parameter.take), begin, atol=atol, often=True)
         self._rtol = jnp.asarray(rtol, float)
+        self._known: dict[float, tuple[np.ndarray, tuple[float, float], OrbitSegments]] = {}
         self._forced_period = None
         if forcing is not None:
             function("forcing", forcing, "the flow")
@@ -203,9 +190,12 @@ class OrbitCurve(AbstractCurve):
 
     def basis(self, state: State) -> np.ndarray:
         """Compute the tangent bases of the nodes as blocks, with the period unless it is given."""
+        free = 0 if self.forced else 1
+        if is_flat(self.flow.space):
+            return identity(size := self.nodes(state).size + 1, size - 1 + free)
         import scipy.linalg
 
-        return np.asarray(scipy.linalg.block_diag(*self._bases(state), np.ones((1, 0 if self.forced else 1))))
+        return np.asarray(scipy.linalg.block_diag(*self._bases(state), np.ones((1, free))))
 
     def displaced(self, state: State, step: np.ndarray) -> State:
         """Move the nodes and the period of an orbit."""
@@ -223,44 +213,41 @@ class OrbitCurve(AbstractCurve):
         return eqx.tree_at(lambda pair: pair.atol, self._pair, factor * self._pair.atol)
 
     def _shot(self, state: Any, parameter: float, factor: float = 1.0) -> OrbitSegments:
+        """Solve all segments, unless the last call did; a factor below one stands for a stricter solver."""
         nodes, period, slope = self.nodes(state), float(state.period), 0.0
+        if factor in self._known:
+            known, value, shot = self._known[factor]
+            if value == (parameter, period) and np.array_equal(known, nodes):
+                return shot
+        given = parameter, period
         if self._forced_period is not None:
             period, slope = (float(x) for x in self._forced_period(jnp.asarray(parameter, float)))
-        full = np.column_stack([nodes, np.full(len(nodes), parameter)])
+        shot = self._segments(nodes, period, slope, parameter, factor)
+        self._known[factor] = nodes, given, shot
+        return shot
+
+    def _segments(
+        self, nodes: np.ndarray, period: float, slope: float, parameter: float, factor: float
+    ) -> OrbitSegments:
+        """Solve all segments of a period, given its derivative by the parameter."""
+        full, m = np.column_stack([nodes, np.full(len(nodes), parameter)]), len(nodes)
         rtol = self._rtol if factor == 1 else factor * self._rtol
-        ends, maps, speeds, first = (np.asarray(a) for a in shoot(self._solver(factor), full, period, rtol))
-        maps, speeds, first, m = maps[:, :-1], speeds[:, :-1], first[:, :-1], len(nodes)
-        later = [
-            (k + 1) * speeds[k] - k * maps[k, :, :-1] @ first[k] for k in range(m)
-        ]  # segments k T/m to (k + 1) T/m
-        by_parameter = maps[:, :, -1] + np.asarray(later) * slope / m
+        ends, maps, speeds, first = shoot(self._solver(factor), full, period, rtol)
+        maps, speeds, by_parameter = maps[:, :-1], speeds[:, :-1], maps[:, :-1, -1]
+        if slope:  # segments last from k T/m to (k + 1) T/m
+            k = np.arange(m)[:, None]
+            later = (k + 1) * speeds - k * np.einsum("kij,kj->ki", maps[:, :, :-1], first[:, :-1])
+            by_parameter = by_parameter + later * slope / m
         return OrbitSegments(period, nodes, ends[:, :-1], maps[:, :, :-1], speeds, by_parameter, speeds / m)
 
-    def equations(self, state: State, parameter: float, basis: np.ndarray) -> Equations:
+    def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Compute the defects in the coordinates of the next nodes, and below them the phase condition."""
         return self._equations(self._shot(state, parameter), basis)
 
-    def _equations(self, shot: OrbitSegments, basis: np.ndarray) -> Equations:
-        _, nodes, ends, maps, speeds, slopes, rates = shot
-        (m, n), width = nodes.shape, basis.shape[1]
-        d = (width - (0 if self.forced else 1)) // m
-        blocks = [basis[k * n : (k + 1) * n, k * d : (k + 1) * d] for k in range(m)]
-        gaps = self._short(ends - np.roll(nodes, -1, axis=0))
-        values, J, by_parameter = np.zeros(width), np.zeros((width, width)), np.zeros(width)
-        for k in range(m):
-            after, rows = (k + 1) % m, slice(k * d, (k + 1) * d)
-            left = blocks[after].T
-            values[rows] = left @ gaps[k]
-            J[rows, rows] += left @ maps[k] @ blocks[k]
-            J[rows, after * d : (after + 1) * d] -= np.eye(d)
-            by_parameter[rows] = left @ slopes[k]
-            if not self.forced:
-                J[rows, -1] = left @ rates[k]
-                J[-1, after * d : (after + 1) * d] = left @ speeds[k]
-        if not self.forced:  # phase condition: on average, the nodes do not move along the flow
-            J[-1] /= max(float(np.linalg.norm(J[-1])), 1e-12)
-        size = float(np.max(np.abs(gaps)))
-        return Equations(values, J, by_parameter, size / (1 + float(np.max(np.abs(nodes)))))
+    def _equations(self, shot: OrbitSegments, basis: Any) -> Equations:
+        gaps = self._short(shot.ends - np.roll(shot.nodes, -1, axis=0))
+        own = None if is_flat(self.flow.space) else basis
+        return cycle_equations(shot, gaps, basis.shape[1], own, slowest=self.slowest, forced=self.forced)
 
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
         """Scale rows to a length of at most one, since segments of unstable orbits stretch vectors strongly."""
@@ -292,7 +279,7 @@ class OrbitCurve(AbstractCurve):
         del point
         return may_have_corners(self.flow, self._like)
 
-    def orbit(self, state: State, basis: np.ndarray) -> np.ndarray:
+    def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Give an empty basis, since the phase condition fixes the phase."""
         del state
         return np.empty((basis.shape[1], 0))
@@ -467,7 +454,7 @@ class OrbitCurve(AbstractCurve):
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Flatten an orbit, shifted in phase with another orbit, and the parameter."""
-        if point is near:
+        if point is near or not np.any(np.ptp(self.nodes(point.state), axis=0)):
             return point.flat
         return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
 

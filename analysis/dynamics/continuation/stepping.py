@@ -118,7 +118,7 @@ def follow(
         if ended:
             return [*points, *_other(here, direction, last, LEAST * step)], ended
         end = curve.ends_at(here, found) or curve.unresolved(found)
-        if end.startswith(UNDEFINED) and size > SURE * step:  # other orbits nearby may miss the state
+        if end.startswith(UNDEFINED) and size > SURE * step and not curve.changes:  # others nearby may miss the state
             size *= SHRINK
             continue
         if end:

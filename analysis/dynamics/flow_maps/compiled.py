@@ -20,13 +20,14 @@ def _not_a_failure(record: logging.LogRecord) -> bool:
     return record.getMessage() != "jax.pure_callback failed"
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], *, loops: bool = False) -> Callable[..., Any]:
     """Compile a function of systems and arrays like `equinox.filter_jit`, with half of the overhead per call.
 
     Arrays of JAX and NumPy, and NumPy scalars, are traced. All other leaves must be hashable and become part of the
     program. Keyword arguments are not supported, every result is an array, and results are ready when the call returns.
 
     In `without_compiling` a function with a short program is evaluated by NumPy, and its results are NumPy's arrays.
+    One that `loops` until a condition holds has none, which need not be found out by tracing it.
 
     Raises:
         equinox.EquinoxRuntimeError: if a check of `equinox.error_if` fails in the program.
@@ -42,7 +43,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
-        evaluated = programmed.at(*args)
+        evaluated = None if loops else programmed.at(*args)
         if evaluated is not None:
             return evaluated()
         leaves, tree = jax.tree.flatten(args)

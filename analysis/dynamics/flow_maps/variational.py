@@ -82,17 +82,20 @@ class Linearised(eqx.Module):
         state: State,
         solver: "dfx.AbstractAdaptiveSolver | None" = None,
         atol: Array | float | None = None,
+        *,
+        often: bool = False,
     ):
         """Store the system, the structure of its states, and the solver of a flow, by default Tsit5.
 
-        The absolute tolerance `atol` is by default a hundredth of the relative one.
+        The absolute tolerance `atol` is by default a hundredth of the relative one. `often` says that compiling saves
+        time, since there will be hundreds of calls.
 
         Raises:
             ValueError: for a solver and a field that may jump on a surface of states.
         """
         flat, restored = ravel_pytree(state)
         self.system, self.restored = system, jax.tree_util.Partial(restored)
-        self.solver, self.rolled = solver, solver is None and compiles_little()
+        self.solver, self.rolled = solver, solver is None and not often and compiles_little()
         self.atol = None if atol is None else jnp.asarray(atol, flat.dtype)
         self.switched, limit = None, math.inf
         if isinstance(system, AbstractFlow):
@@ -127,7 +130,9 @@ class Linearised(eqx.Module):
         tangent = lambda v: ravel_pytree(self.system.space.tangent(point, self.restored(v)))[0]
         return ravel_pytree(point)[0], jax.vmap(tangent, in_axes=1, out_axes=1)(V)
 
-    def over(self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array) -> "Moved":
+    def over(
+        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array, *, rolled: bool = False
+    ) -> "Moved":
         """Integrate a state and tangent vectors over an interval.
 
         `step` is the first step. The tolerances hold for state and vectors. Where a field jumps on a surface, vectors
@@ -142,7 +147,7 @@ class Linearised(eqx.Module):
             found = switched_over(self.switched, begin, end, first, x, V, rtol, limit, atol=atol)
             mean = (end - begin) / jnp.maximum(found.steps, 1).astype(x.dtype)
             return Moved(jnp.where(found.blocked, jnp.nan, found.x), found.V, mean, found.failed, found.slid)
-        if self.rolled:
+        if self.rolled or rolled:
             return self._over_rolled(begin, end, step, x, V, rtol, atol)
         import diffrax as dfx
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.flow_maps.rolled_solver import advanced
 from analysis.dynamics.normal_forms.charts import retracted
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
@@ -113,10 +114,10 @@ class _Varied(eqx.Module):
 @eqx.filter_custom_jvp
 def _solved(x: Any, *, field: Any, begin: Array, end: Array, rtol: Array) -> Any:
     """Integrate over an interval of time; the tolerance also holds for each derivative by the start."""
-    from dynsim.integrators.embedded import solve_within
-
-    solution = solve_within(lambda t, y, args: field(t, y), begin, end, x, rtol=rtol, first=(end - begin) / 100)
-    return jax.tree.map(lambda a: a[-1], solution.ys)
+    flat, restored = ravel_pytree(x)
+    along = lambda t, y: ravel_pytree(field(t, restored(y)))[0]
+    y, _, failed = advanced(along, begin, end, flat, (end - begin) / 100, rtol, rtol / 100)
+    return restored(jnp.where(failed, jnp.nan, y))
 
 
 @_solved.def_jvp

@@ -45,14 +45,18 @@ def product_eigenvalues(factors: Float[np.ndarray, "m d d"]) -> Complex[np.ndarr
 
 
 def _condensed(factors: Float[np.ndarray, "m d d"]) -> Float[np.ndarray, "k d d"]:
-    """Multiply neighbouring factors as long as rounding errors of their products do not matter."""
-    while factors.shape[1] > 1 and len(factors) > 1:
-        even = len(factors) - len(factors) % 2
-        products = factors[1:even:2] @ factors[:even:2]
+    """Multiply neighbouring factors where rounding errors of their products do not matter."""
+    offset, tried = 0, 0
+    while factors.shape[1] > 1 and len(factors) > 1 and tried < 2:
+        last = len(factors) - (len(factors) - offset) % 2
+        products = factors[offset + 1 : last : 2] @ factors[offset:last:2]
         sizes = np.linalg.svd(products, compute_uv=False)
-        if not np.all(sizes[:, 0] <= HARMLESS * sizes[:, -1]):
-            break
-        factors = np.concatenate([products, factors[even:]])
+        fine = sizes[:, 0] <= HARMLESS * sizes[:, -1]
+        kept = np.ones(len(factors), bool)
+        kept[offset + 1 : last : 2] = ~fine
+        factors = factors.copy()
+        factors[offset:last:2][fine] = products[fine]
+        factors, offset, tried = factors[kept], 1 - offset, 0 if np.any(fine) else tried + 1
     return factors
 
 

@@ -1,5 +1,6 @@
 """Compute periodic orbits of flows by multiple shooting on any state space, with their Floquet multipliers."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +25,7 @@ from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.flat import flat_state, states_like
 from analysis.dynamics.scaling.units import Units, made_units
-from dynsim._core.host import filled
+from dynsim._core.host import filled, room_for
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
@@ -43,8 +44,10 @@ if TYPE_CHECKING:
 
     from figures.artists import Artists
 
-# Number of segments for which a compiled program has room; longer lists get room for a multiple.
-ROWS = 32
+# Number of segments for which a compiled program has room; longer lists are solved by several calls.
+ROWS = 16
+# Most entries of states and derivatives that are integrated in step; large states take longer than calls.
+ENTRIES = 4096
 # States on an orbit between which jumps are looked for of a field whose pieces are not known.
 PASSED = 64
 # Share of a segment by which an orbit is moved on that begins on a surface on which its field jumps.
@@ -432,13 +435,16 @@ def shots(
     One compiled program serves any number of states: they are filled up to a multiple of `ROWS`, and it stops after
     those that are given.
     """
-    quick = _segments_in_python(pair, np.asarray(nodes, float), begins, durations, float(rtol))
+    nodes, (count, n) = np.asarray(nodes, float), np.shape(nodes)
+    quick = _segments_in_python(pair, nodes, begins, durations, float(rtol))
     if quick is not None:
         return quick
-    count = len(durations)
-    room = -(-count // ROWS) * ROWS
-    parts = [filled(np.asarray(part, float), room) for part in (nodes, begins, durations)]
-    return tuple(part[:count] for part in jax.device_get(_segments(pair, *parts, np.asarray(count), rtol)))
+    together = pair.solver is None and pair.switched is None
+    room, found = min(ROWS, room_for(ENTRIES // (n * (n + 1)))) if together else ROWS, []
+    for k in range(0, count, room):
+        parts = [filled(np.asarray(part, float)[k : k + room], room) for part in (nodes, begins, durations)]
+        found.append(jax.device_get(_segments(pair, *parts, np.asarray(min(count - k, room)), rtol, together)))
+    return tuple(np.concatenate(part)[:count] for part in zip(*found, strict=True))
 
 
 def _segments_in_python(
@@ -472,7 +478,7 @@ def stops_at(pair: Linearised, node: np.ndarray, begin: float, duration: float, 
     return np.asarray(_stop(pair, *arrays, rtol))
 
 
-@compiled
+@functools.partial(compiled, loops=True)
 def _stop(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> Array:
     return pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)[0]
 
@@ -481,24 +487,23 @@ def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rto
     return tuple(part[0] for part in shots(pair, [node], np.array([begin]), np.array([duration]), rtol))
 
 
-@compiled
+@functools.partial(compiled, loops=True)
 def _segments(
-    pair: Linearised, nodes: Array, begins: Array, durations: Array, count: Array, rtol: Array
+    pair: Linearised, nodes: Array, begins: Array, durations: Array, count: Array, rtol: Array, together: bool
 ) -> tuple[Array, ...]:
-    """Compute ends, derivatives and velocities of the first segments; the other rows are zero."""
-    room, n = nodes.shape
-    empty = (jnp.zeros((room, n)), jnp.zeros((room, n, n)), jnp.zeros((room, n)), jnp.zeros((room, n)))
-
-    def one(k: Any, rows: tuple[Array, ...]) -> tuple[Array, ...]:
-        found = _segment(pair, nodes[k], begins[k], durations[k], rtol)
-        return tuple(part.at[k].set(row) for part, row in zip(rows, found, strict=True))
-
-    return jax.lax.fori_loop(0, count, one, empty)
+    """Compute ends, derivatives and velocities of the first segments, in step with each other or one by one."""
+    one = lambda k: _segment(pair, nodes[k], begins[k], jnp.where(k < count, durations[k], 0.0), rtol)
+    rows = jnp.arange(len(nodes))
+    if together:
+        return jax.vmap(one)(rows)
+    empty = jax.tree.map(lambda part: jnp.zeros((len(rows), *part.shape), part.dtype), jax.eval_shape(one, 0))
+    filled_in = lambda k, found: jax.tree.map(lambda part, row: part.at[k].set(row), found, one(k))
+    return jax.lax.fori_loop(0, count, filled_in, empty)
 
 
 def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
     """Compute the end of a segment, its derivative by the beginning, and the velocities at both."""
-    end, V, _, failed, _ = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)
+    end, V, _, failed, _ = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol, rolled=True)
     last, first = jax.vmap(pair.velocity)(jnp.stack([begin + duration, begin]), jnp.stack([end, x]))
     return jnp.where(failed, jnp.nan, end), V, last, first
 

@@ -224,9 +224,7 @@ class Bordered:
             size = float(np.linalg.norm(probe))
         if size * max(NEGLIGIBLE, self.rounding) < 1 and np.all(np.isfinite(x)):
             return x
-        right, other, _ = _least(self, 1)
-        whole = Bordered(self, *_padded((other[:, 0], right[:, 0]), len(self)))
-        return whole.refined(np.append(left, 0.0))[:-1]
+        return without_least(self, left)
 
     @property
     def phase(self) -> complex:
@@ -252,6 +250,12 @@ class Bordered:
                 x = self.solved(self.solved(x / np.linalg.norm(x), transposed=True))
                 least = 1 / float(np.linalg.norm(x)) ** 0.5
         return float(np.real(self.phase)) * (least if np.isfinite(least) and least > self.rounding else 0.0)
+
+
+def without_least(matrix: SparseMatrix | Bordered, left: np.ndarray) -> np.ndarray:
+    """Find the shortest solution of least squares of a square matrix whose least singular value counts as zero."""
+    right, other, _ = _least(matrix, 1)
+    return Bordered(matrix, other[:, 0], right[:, 0]).refined(np.append(left, 0.0))[:-1]
 
 
 def _padded(pair: tuple[np.ndarray, np.ndarray], size: int) -> tuple[np.ndarray, np.ndarray]:

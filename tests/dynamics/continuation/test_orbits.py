@@ -147,13 +147,13 @@ def test_a_period_that_depends_on_the_parameter_moves_the_times_of_all_segments(
 def test_an_absolute_tolerance_is_in_the_units_of_the_given_system_and_shrinks_with_the_relative_one():
     units = made_units(Driven(), (Parameter(Driven(), P, 0.0, 1.0),), scale=4.0, parameters=(1.0,))
     forcing = lambda flow: 6.8
-    curve = curve_of_orbits(units, jnp.zeros(1), 3, forcing, None, (1e-9, 4e-4))
-    given = OrbitCurve(units.varied[0], jnp.zeros(1), 3, forcing, 10.0, 1e-9, atol=1e-4)
+    curve = curve_of_orbits(units, jnp.zeros(1), 3, forcing, None, (1e-9, 4e-6))
+    given = OrbitCurve(units.varied[0], jnp.zeros(1), 3, forcing, 10.0, 1e-9, atol=1e-6)
     cycle = Cycle(np.zeros((3, 1)), np.asarray(1.0))
     exact = 0.1 * np.diff(np.sin(np.arange(4) / 3 * 6.8))
     errors = [np.max(np.abs(one.equations(cycle, 0.4, curve.basis(cycle)).values - exact)) for one in (curve, given)]
     strict = np.max(np.abs(curve._equations(curve._shot(cycle, 0.4, 0.1), curve.basis(cycle)).values - exact))
-    assert errors[0] == errors[1] > 3 * strict > 1e-8
+    assert errors[0] == errors[1] > 3 * strict > 1e-9
     with pytest.raises(ValueError, match="`atol` must be left out with collocation, which has no solver, but is 0.4"):
         curve_of_orbits(units, jnp.zeros(1), 3, None, None, (1e-9, 0.4), np.linspace(0.0, 1.0, 4))
 
