@@ -186,17 +186,9 @@ class StochasticHeun(AbstractStochastic):
 def chosen(flow: Any, integrator: Any, key: Any) -> Any:
     """Choose the integrator for a flow: the given one, `Diffrax()`, or for noise a stochastic one with the key.
 
-    A map is iterated.
-
     Raises:
-        ValueError: for noise without a key, a key without noise, or a scheme for the other calculus; for an integrator
-            for a map.
+        ValueError: for noise without a key, a key without noise, or a scheme for the other calculus.
     """
-    if isinstance(flow, AbstractMap):
-        for name, value in (("key", key), ("integrator", integrator)):
-            if value is not None:
-                raise ArgumentError(name, "be left out for a map", "is given")
-        return Iteration()
     if not isinstance(flow, NoisyFlow):
         if key is not None:
             raise ArgumentError("key", "be left out for a flow without noise", "is given")
@@ -216,9 +208,17 @@ def chosen(flow: Any, integrator: Any, key: Any) -> Any:
 
 
 def chosen_for_all(flows: Sequence[Any], integrator: Any, key: Any) -> Any:
-    """Choose the integrator for all flows of an ensemble, as `chosen` does; raise `ValueError` for mixed calculi."""
+    """Choose the integrator for all flows of an ensemble, as `chosen` does; raise `ValueError` for mixed calculi.
+
+    Maps are iterated.
+    """
     if len({isinstance(flow, AbstractMap) for flow in flows}) > 1:
         raise ArgumentError("flow", "hold flows or maps, not both", "holds both")
+    if isinstance(flows[0], AbstractMap):
+        for name, value in (("key", key), ("integrator", integrator)):
+            if value is not None:
+                raise ArgumentError(name, "be left out for a map", "is given")
+        return Iteration()
     found = [chosen(flow, integrator, key) for flow in flows]
     if len({type(one) for one in found}) > 1:
         raise ArgumentError("flow", "have noise of a single calculus, or none", "has several")
