@@ -134,11 +134,22 @@ def branch(
     return _drawn(measured(whole, which, parameter), label, ax, (branches, orbits, bifurcations), how, frame)
 
 
-def members(found: BranchEnsemble, ax: Any = None, component: str | int = 0, **options: Any) -> Artists:
+def members(
+    found: BranchEnsemble,
+    ax: Any = None,
+    component: str | int = 0,
+    *,
+    branches: Part = True,
+    bifurcations: Part = True,
+    colour: Any = None,
+    window: tuple[float, float] | None = None,
+    **frame: Unpack[StyledFrame],
+) -> Artists:
     """Draw the branches of all members; see `BranchEnsemble.plot`."""
     iterates = (found.iterate,) * len(found.branches)
     whole = Diagram(found.name, found.branches, iterates, names=found.names, units=found.units)
-    return diagram(whole, ax, component, **options)
+    own: Any = {"branches": branches, "bifurcations": bifurcations, "colour": colour, "window": window}
+    return diagram(whole, ax, component, **own, **frame)
 
 
 def _drawn(

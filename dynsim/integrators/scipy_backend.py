@@ -163,6 +163,8 @@ PLACE = 0.3  # relative to a step, where the dense output is checked: neither a 
 AT_PLACE = _weights(PLACE)
 
 
+ROUNDING = 16  # rounding errors of the time up to which two jumps are one; SciPy's shortest step is ten
+
 TOGETHER = 64  # steps whose dense output is checked together, which costs as many microseconds as that of a few alone
 
 
@@ -319,17 +321,13 @@ class _Walk(NamedTuple):
         """Yield the steps from `ts[0]` to `ts[-1]`, or up to an event or a failure."""
         import scipy.integrate as si
 
-        edges = [ts[0], *breakpoints(self.flow, self.unravel.on_host(y), float(ts[0]), float(ts[-1])), ts[-1]]
+        jumps = breakpoints(self.flow, self.unravel.on_host(y), float(ts[0]), float(ts[-1]))
         sides = self.begin(ts[0], y)
         left = self.integrator.max_steps
-        for a, b in zip(edges[:-1], edges[1:], strict=True):
-            if a == b:
-                return
+        for a, b, first, last in smooth_spans(float(ts[0]), float(ts[-1]), jumps):
             if not np.all(np.isfinite(self.field(a, y))):
                 yield _Piece(a, a, y, None, (), Outcome.NON_FINITE)
                 return
-            # the field may jump at a breakpoint or at the next float
-            first, last = np.nextafter(a, b) if a > ts[0] else a, np.nextafter(b, a) if b < ts[-1] else b
             field = self.field
             if (first, last) != (a, b):
                 field = lambda t, y, first=first, last=last: self.field(min(max(t, first), last), y)
@@ -417,6 +415,23 @@ class _Walk(NamedTuple):
         ts = bracket.samples(self.events)
         found = _values(self.events, self.flow.space, self.unravel, ts, states(ts))
         return narrowed(self.events, bracket, ts, np.asarray(found))
+
+
+def smooth_spans(t0: float, t1: float, jumps: np.ndarray) -> list[tuple[float, float, float, float]]:
+    """Spans between jumps of the field: begin and end, and the first and last time at which it is evaluated.
+
+    The field may jump at a breakpoint or at the next float. SciPy takes no step between breakpoints that differ by
+    rounding, such as those before and after a time at which a sign is zero: they are one, or that of an end.
+    """
+    if t0 == t1:
+        return []
+    times = np.concatenate([[t0], jumps, [t1]])
+    apart = np.diff(times) > ROUNDING * np.spacing(np.maximum(abs(times[:-1]), abs(times[1:])))
+    groups = np.split(times, 1 + np.flatnonzero(apart)) if np.any(apart) else [times[:-1], times[-1:]]
+    begins, ends = [t0, *(group[-1] for group in groups[1:-1])], [*(group[-1] for group in groups[1:-1]), t1]
+    first = [group[-1] if group[-1] == t0 else np.nextafter(group[-1], np.inf) for group in groups[:-1]]
+    last = [group[0] if group[0] == t1 else np.nextafter(group[0], -np.inf) for group in groups[1:]]
+    return list(zip(begins, ends, first, last, strict=True))
 
 
 def _started(method: Any, field: FlatField, t: float, y: np.ndarray, end: float, **options: Any) -> Any:

@@ -23,9 +23,6 @@ LIMIT = 20_000
 """Most operations of a program that is searched for jumps: recording them takes 0.2 s."""
 
 WINDOW = 1000.0
-ROUNDING = 4
-"""Rounding errors of the time up to which two jumps are one."""
-
 CONFIRMING = 1009
 """Least number of steps of the second run of an error estimate, a prime: other steps than those of round numbers."""
 
@@ -46,16 +43,7 @@ def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray
         found = made.times(inputs, t0, t1)
     else:
         found = np.empty(0) if _traceable(flow, y0) else _numpy_switches(flow, y0, t0, t1)
-    return _apart(np.unique(np.concatenate([known, found])), t0, t1) if found.size else known
-
-
-def _apart(times: np.ndarray, t0: float, t1: float) -> np.ndarray:
-    """Increasing times that are more than rounding errors apart from each other and from the ends.
-
-    A sign that is zero at one float jumps before it and after it; no solver takes a step between.
-    """
-    least = ROUNDING * np.spacing(max(abs(t0), abs(t1)))
-    return times[(np.diff(times, prepend=t0) > least) & (t1 - times > least)]
+    return np.unique(np.concatenate([known, found])) if found.size else known
 
 
 def _traceable(flow: AbstractFlow, y0: Any) -> bool:

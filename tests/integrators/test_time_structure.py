@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators.scipy_backend import smooth_spans
 from dynsim.integrators.time_structure import breakpoints, confirming, longest_step, uses_time
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import FunctionFlow
@@ -155,12 +156,28 @@ def test_too_many_jumps_of_a_function_in_numpy_are_refused(monkeypatch):
         breakpoints(FunctionFlow(lambda t, x: [float(t % 1 < 0.5) - float(x[0])]), np.zeros(1), 0.0, 200.0)
 
 
-def test_a_jump_is_one_breakpoint_and_none_at_the_start():
-    """A square wave whose sign is zero at t = 0, and a sign that is zero at t = 1: it jumps before it and after it."""
+@pytest.mark.parametrize("method", ["Radau", "DOP853"])
+def test_breakpoints_that_differ_by_rounding_are_one(method):
+    """A sign that is zero at one float jumps before it and after it, also at the start and at the end."""
     wave = FunctionFlow(lambda t, x: jnp.sign(jnp.sin(jnp.pi * t)) + 0 * x)
-    np.testing.assert_allclose(breakpoints(wave, jnp.zeros(1), 0.0, 3.5), [1.0, 2.0, 3.0])
-    path = simulate(wave, [0.0], [0.0, 0.5, 1.5], integrator=Scipy("Radau", rtol=1e-9, atol=1e-11))
-    np.testing.assert_allclose(path.ys[:, 0], [0.0, 0.5, 0.5], atol=1e-9)
+    path = simulate(wave, [0.0], [0.0, 0.5, 1.5, 2.0], integrator=Scipy(method, rtol=1e-9, atol=1e-11))
+    np.testing.assert_allclose(path.ys[:, 0], [0.0, 0.5, 0.5, 0.0], atol=1e-9)
+    assert int(path.stats.num_steps) < 30  # the first stage is on the right side of the jump
     once = FunctionFlow(lambda t, x: jnp.sign(t - 1) + 0 * x)
-    np.testing.assert_allclose(breakpoints(once, jnp.zeros(1), 0.0, 2.0), [1.0], rtol=1e-15)
-    assert not breakpoints(once, jnp.zeros(1), 1.0, 2.0).size
+    for ts, ends in (([0.0, 1.0], 4.0), ([1.0, 2.0], 6.0), ([0.5, np.nextafter(1.0, 2)], 4.5), ([0.0, 2.0], 5.0)):
+        path = simulate(once, [5.0], ts, integrator=Scipy(method, rtol=1e-9, atol=1e-11))
+        np.testing.assert_allclose(path.final[0], ends, atol=1e-9)
+
+
+def test_spans_begin_and_end_at_jumps():
+    ulp = np.spacing(1.0)
+    jumps = np.array([5e-324, 1.0, 1.0 + ulp, 2.0, 3.0 - 4 * ulp])
+    beyond = np.nextafter(1.0 + ulp, 2)
+    assert smooth_spans(0.0, 3.0, jumps) == [
+        (0.0, 1.0 + ulp, 1e-323, np.nextafter(1.0, 0)),
+        (1.0 + ulp, 2.0, beyond, np.nextafter(2.0, 0)),
+        (2.0, 3.0, np.nextafter(2.0, 3), np.nextafter(3.0 - 4 * ulp, 0)),
+    ]
+    assert smooth_spans(0.0, 3.0, np.empty(0)) == [(0.0, 3.0, 0.0, 3.0)]
+    assert smooth_spans(1.0, 1.0, np.empty(0)) == []
+    assert smooth_spans(0.0, 1e9, np.array([1e-6, 2e-6]))[1][:2] == (1e-6, 2e-6)
