@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 from jaxtyping import Float
 
 from analysis.dynamics.collocation.solver import dense
@@ -59,5 +60,6 @@ def cycle_equations(
     J[:count, :count] = dense(maps, -np.eye(maps.shape[1]))
     if not forced:  # on average, the nodes do not move along the flow
         J[:count, -1], along = rates.ravel(), np.roll(speeds, 1, axis=0).ravel()
-        J[-1, :count] = along / max(float(np.linalg.norm(along)), slowest)
+        length = float(scipy.linalg.norm(along, check_finite=False))  # without overflow, unlike NumPy's
+        J[-1, :count] = along / max(length, slowest)
     return Equations(values, J, by_parameter, size)

@@ -6,6 +6,7 @@ import pytest
 import scipy.linalg
 
 from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import (
@@ -179,10 +180,11 @@ def test_multipliers_are_those_of_the_product_of_all_segments():
 def test_orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equilibrium(monkeypatch):
     points = lambda nodes, period: CurvePoint(Cycle(np.asarray(nodes, float), period), 0.0, *[np.empty(0)] * 6)
     curve, nodes = orbit_curve(3), np.array([[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]])
-    sizes = {1.0: "", 1.9e-4: "equilibrium", 2.1e-4: ""}
-    for size, end in sizes.items():  # in a plane where states have the size one
-        monkeypatch.setattr(curve, "size", lambda state, parameter, size=size: size)
-        assert curve.ends_at(points(nodes, 6.0), points(nodes, 6.0)) == end
+    ends = ["", "equilibrium", ""]
+    for at, sizes in ((0.0, [1.0, 0.9e-4, 1.1e-4]), (1000.0, [1.0, 1.9e-4, 2.1e-4])):  # far away, rounding counts
+        for size, end in zip(sizes, ends, strict=True):
+            monkeypatch.setattr(curve, "size", lambda state, parameter, size=size: size)
+            assert curve.ends_at(points(at + nodes, 6.0), points(at + nodes, 6.0)) == end
     assert curve.ends_at(points(0.1 * nodes, 6.0), points(-0.1 * nodes, 6.0)) == "equilibrium"  # through size zero
     assert curve.ends_at(points(-1e-16 * nodes, 6.0), points(0.1 * nodes, 6.0)) == ""  # from an equilibrium, rounded
     assert curve.ends_at(points(nodes, 9.0), points(nodes, 10.5)) == "period"
@@ -308,3 +310,10 @@ def test_orbits_of_one_node_end_at_the_equilibrium_to_which_they_shrink():
     assert sorted(branch.ends) == ["bounds", "equilibrium"]
     assert branch.bifurcations == ()
     assert 0 < np.min(branch.parameters) < 0.05
+
+
+def test_the_phase_condition_of_an_orbit_that_runs_away_does_not_overflow():
+    none = np.zeros((2, 2))
+    shot = OrbitSegments(1.0, np.ones((2, 2)), np.ones((2, 2)), np.stack([np.eye(2)] * 2), none + 1e200, none, none)
+    found = cycle_equations(shot, none, 5, None, slowest=1e-9, forced=False)
+    np.testing.assert_allclose(found.J[-1], [0.5, 0.5, 0.5, 0.5, 0.0])
