@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from figures.artists import Artists
 
 FORMAT = "dynsim diagram"
-# Distance, relative to the size of a state, at which a branch counts as passing through it at its parameter.
+# Distance, relative to the size of a point, at which a branch counts as passing through it at its parameter.
 SAME = 1e-3
-# Distance, relative to the size of a state, at which an image of a cycle counts as equal to it, and relative to the
+# Distance, relative to the size of a point, at which an image of a cycle counts as equal to it, and relative to the
 # extent of branches, at which two branch points are one.
 CLOSED = 1e-6
 # Distance, relative to it, of the period of the last orbit of a branch from that at the Hopf point where it ends.
@@ -256,7 +256,7 @@ def _one_phase(parameter: Parameter, whole: Branch, iterate: int) -> Branch:
             continue
         alone = jax.tree.map(lambda part: np.asarray(part)[None], at.state)
         rows = [flat_states(x)[0] for x in phases(parameter, alone, np.array([at.parameter]), iterate)]
-        if np.linalg.norm(rows[iterate // 2] - rows[0]) <= SAME * (1 + np.linalg.norm(rows[0])):
+        if np.linalg.norm(rows[iterate // 2] - rows[0]) <= SAME * _size(rows[0], flat_states(whole.states)):
             return cut_at(whole, at, "period doubling")
     return whole
 
@@ -265,6 +265,11 @@ def _middle(branch: Branch) -> tuple[State, np.ndarray]:
     """Take the state in the middle of a branch, and its parameter, with a leading axis of length one."""
     k = len(branch.parameters) // 2
     return jax.tree.map(lambda a: a[k : k + 1], branch.states), branch.parameters[k : k + 1]
+
+
+def _size(point: np.ndarray, points: np.ndarray) -> float:
+    """Size of a point of a branch: its norm, or the extent of the branch if it lies far from zero."""
+    return 1 + min(float(np.linalg.norm(point)), float(np.max(np.ptp(points, axis=0), initial=0.0)))
 
 
 class _Passing(NamedTuple):
@@ -290,7 +295,9 @@ class _Passing(NamedTuple):
         value = _middle(new)[1]
         rows = [self._rows(np.column_stack([flat_states(x), value]), jax.tree.map(lambda a: a[0], x)) for x in middle]
         aims = np.concatenate(rows)
-        again = np.linalg.norm(np.roll(aims, -1, axis=0) - aims[0], axis=1) <= CLOSED * (1 + np.linalg.norm(aims[0]))
+        again = np.linalg.norm(np.roll(aims, -1, axis=0) - aims[0], axis=1) <= CLOSED * _size(
+            aims[0], self._points(new)
+        )
         period = 1 + int(np.argmax(again)) if np.any(again) else len(aims)
         return any(self._pass(branch, aim) for branch, k in found if k % period == 0 for aim in aims[:period])
 
@@ -302,7 +309,7 @@ class _Passing(NamedTuple):
         points = self._points(branch)
         away, lengths = chord_distances(points, aim)
         near = np.minimum(chord_bends(points) / 4, CUT) * lengths
-        return bool(np.any(away <= np.maximum(SAME * (1 + np.linalg.norm(aim)), near)))
+        return bool(np.any(away <= np.maximum(SAME * _size(aim, points), near)))
 
     def _points(self, branch: Branch) -> np.ndarray:
         rows = np.column_stack([flat_states(branch.states), branch.parameters])

@@ -21,6 +21,7 @@ from analysis.dynamics.continuation.locating import crossed
 from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCurve
 from analysis.dynamics.linearisation import null_vectors
 from analysis.dynamics.normal_forms.flows import without
+from analysis.dynamics.periodic_orbits.shooting import NOISE
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
@@ -345,7 +346,7 @@ class CriticalReturns(AbstractCritical):
         away = [rows - np.mean(rows, axis=0) for rows in nodes]
         if len(nodes[0]) < 3:
             return False
-        small = float(np.max(np.ptp(nodes[1], axis=0))) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
+        small = float(np.max(np.ptp(nodes[1], axis=0))) < SMALL + NOISE * float(np.max(np.abs(nodes[1])))
         return small or float(np.sum(away[0] * away[1])) < 0
 
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:

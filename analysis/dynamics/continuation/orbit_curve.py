@@ -30,7 +30,7 @@ from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from analysis.dynamics.periodic_orbits.floquet_vectors import along_orbit, mean_square
 from analysis.dynamics.periodic_orbits.multipliers import across, product_eigenvalues, return_factors
-from analysis.dynamics.periodic_orbits.shooting import shoot, shots, stops_at
+from analysis.dynamics.periodic_orbits.shooting import NOISE, shoot, shots, stops_at
 from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
@@ -49,7 +49,7 @@ NEAR = 0.05
 CRITICAL = 1e-4
 # Largest change of multipliers under the stricter solver, relative to the largest one or to one; canards exceed it.
 AGREED = 0.1
-# Size of an orbit, relative to the norm of its states, below which it counts as an equilibrium.
+# Size of an orbit, in its units, below which it counts as an equilibrium.
 SMALL = 1e-4
 # Largest step of the nodes, relative to their distances from their mean, if the largest step is a default; and of the
 # period, relative to it.
@@ -586,5 +586,5 @@ class OrbitCurve(AbstractCurve):
         first, last = (float(np.linalg.norm(rows)) for rows in away)
         begun = first > SMALL * last  # otherwise the signs are rounding errors
         through = begun and float(np.sum(away[0] * away[1])) < 0  # half a turn further, past size zero
-        small = self.size(cycle, point.parameter) < SMALL * (1 + float(np.max(np.abs(nodes[1]))))
+        small = self.size(cycle, point.parameter) < SMALL + NOISE * float(np.max(np.abs(nodes[1])))
         return "equilibrium" if through or small else ""

@@ -99,7 +99,7 @@ def curve_units(
         if one.low <= value + shift * (one.high - one.low) <= one.high
     ]
     beside = [] if pattern is not None else [local(np.asarray(flat), values) for values in near]
-    rates = LocalRates(here, beyond, beside)
+    rates = LocalRates(here, beyond, beside, np.asarray(flat))
     sizes, scale = np.ones(len(flat)), np.ones(())
     if is_flat(system.space):
         groups = groups_of(state) if pattern is None else arrays_of(state)

@@ -45,6 +45,8 @@ ROUGH = (1 / 1024, 4096.0)
 FAR = 1024.0
 # Ranges on an orbit below this share of the largest range may be errors of the solver.
 ROUNDING = 1e-8
+# Rounding errors of a state whose effect on velocities is no force of a parameter.
+ROUNDED = 16
 # Shares of a displacement that are tried, too: after whole turns of an angle the eigenvalues are the same.
 SHARES = (1.0, 0.79, 0.61)
 # Largest power of the base that is tried as a scale.
@@ -171,13 +173,16 @@ class LocalRates:
     at all of them, it is a share of the fastest rate.
     """
 
-    def __init__(self, here: Local, beyond: list[list[Local | None]], beside: Sequence[Local | None] = ()):
+    def __init__(
+        self, here: Local, beyond: list[list[Local | None]], beside: Sequence[Local | None] = (), x: Any = None
+    ):
         """Compare the point with the ends of the ranges.
 
         Args:
             here: the point.
             beyond: the same state at both ends of the range of each parameter.
             beside: the same state at values of the parameters nearby, for the sizes of equations that vanish here.
+            x: the flattened state. What its rounding errors add to velocities is nothing that parameters add.
         """
         if not isinstance(here.J, SparseMatrix):
             near = np.abs([one.J for one in (here, *beside) if one is not None])
@@ -193,6 +198,21 @@ class LocalRates:
         pairs = [[found.field for found in pair if found is not None] for pair in beyond]
         moves = [np.abs(pair[1] - pair[0]) for pair in pairs if len(pair) == 2]
         self.forces = np.nan_to_num(np.max(moves, axis=0)) if moves else np.zeros(len(here.field))
+        self.drives = _drives(here.J, [found.J for found in known])
+        if x is not None:
+            errors = [abs(found.J) @ np.abs(x) for found in (here, *known)]
+            errors = ROUNDED * np.finfo(float).eps * np.max(np.nan_to_num(errors), axis=0)
+            self.forces = np.where(self.forces > errors, self.forces, 0.0)
+
+
+def _drives(here: Any, beyond: Sequence[Any]) -> Any:
+    """Moduli of derivatives at a point, at least a share of those at the ends: one may be zero there by chance."""
+    if not isinstance(here, SparseMatrix):
+        return np.max([np.abs(here), *(SLOW * np.abs(J) for J in beyond)], axis=0)
+    found = abs(here).matrix
+    for J in beyond:
+        found = found.maximum(SLOW * abs(J).matrix)
+    return SparseMatrix(found)
 
 
 def _as_near(found: Local, near: np.ndarray) -> Local:
@@ -259,14 +279,14 @@ def unit_entries(
     displaced together, in proportion to the sizes at which the Jacobian is balanced.
     """
     if len(groups) > MANY:
-        return _filled(_together(at, x, groups, here, rates, most), x, groups, here.J, rates)
+        return _filled(_together(at, x, groups, here, rates, most), x, groups, rates.drives, rates)
     moved = Reached(groups, here.J, rates)
 
     def test(start: np.ndarray, k: int, there: Local = here) -> Callable[[float], bool]:
         return _changes(at, start, _along(x, groups[k]), there, rates, lambda size: moved.within(k, size))
 
     found = np.array([_unit(test(x, k), most) for k in range(len(groups))])
-    driven = _driven(found, groups, here.J, rates)
+    driven = _driven(found, groups, rates.drives, rates)
     doubted = np.isnan(found) | ((driven > 0) & (found / FAR > driven))  # `driven` may be near overflow
     if np.any(doubted) and not np.all(doubted):
         away = x.copy()
@@ -276,7 +296,7 @@ def unit_entries(
         for k in map(int, np.flatnonzero(doubted)):
             found[k] = np.nan if there is None else _unit(test(away, k, there), most)
     natural = [moved.within(k, TYPICAL * float(unit)) for k, unit in enumerate(found) if np.isfinite(unit)]
-    return _filled(found, x, groups, here.J, rates, max(natural, default=0.0))
+    return _filled(found, x, groups, rates.drives, rates, max(natural, default=0.0))
 
 
 def carried_entries(

@@ -58,8 +58,10 @@ ITERATIONS = 30
 FURTHEST = 3.0
 # Largest gap between segments, relative to the size of the states, at which an orbit counts as closed.
 CLOSED = 1e-9
-# Size, relative to the norm of the states, below which an orbit counts as an equilibrium.
+# Size, in the units, below which an orbit counts as an equilibrium; states far from zero may be known less well.
 SMALL = 1e-5
+# Errors of the nodes of an orbit, relative to the norm of its states: a thousand tolerances of the solver.
+NOISE = 1e-7
 # Relative singular value below which a direction counts as one along a family of orbits, and is not moved.
 FLAT = 1e-8
 # Accuracy of the multipliers, relative to the largest one or to one.
@@ -353,7 +355,7 @@ def _found(
 
     `speeds` are the velocities at the nodes, or None for a forced flow.
     """
-    if size <= SMALL * (1 + float(np.max(np.abs(nodes)))):
+    if size <= SMALL + NOISE * float(np.max(np.abs(nodes))):
         raise ArgumentError("guess", "be near a periodic orbit", "leads to an equilibrium")
     factors = np.stack([B.T @ A @ b for B, A, b in zip([*bases[1:], bases[0]], maps, bases, strict=True)])
     values, error = product_eigenvalues(factors), 0.0
