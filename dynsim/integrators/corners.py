@@ -128,7 +128,7 @@ def through_corners(field: SwitchedField, begin: float, end: float, x: Array, rt
     It leaves the intersection for the surface on which it stays where a share of the bilinear combination ends. It is
     not followed where it meets a third surface there.
     """
-    t, sides, steps = begin, field.at(jnp.asarray(begin), x, None)[2], 0
+    t, sides, steps = begin, _ahead(field, jnp.asarray(begin), x), 0
     sides = jnp.stack([sides, sides])
     for _ in range(VISITS):
         found = _until_corner(field, jnp.asarray(t), jnp.asarray(end), x, sides, rtol, longest)
@@ -187,6 +187,7 @@ def _left_on(corner: Corner, shares: np.ndarray) -> Array:
     return corner.modes[jnp.array([side, side | (2 >> left)])]
 
 
+_ahead = eqx.filter_jit(lambda field, t, x: field.ahead(t, x))
 _corner_at = eqx.filter_jit(corner_at)
 _motion = eqx.filter_jit(corner_motion)
 

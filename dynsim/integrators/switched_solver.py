@@ -102,7 +102,7 @@ def switched_over(
     """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces.
 
     The absolute tolerance is by default a hundredth of `rtol`, for the state in units of `sizes`. A state for which
-    `stops` is true stays where it is. `sides` are the modes at the start, (2, surfaces), by default those of the state.
+    `stops` is true stays where it is. `sides` are the modes at the start, (2, surfaces), by default those ahead of it.
     """
     n = x.shape[0]
     able = lambda s: (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked
@@ -112,7 +112,7 @@ def switched_over(
     )
     none, no = jnp.asarray(0), jnp.asarray(False)
     y = jnp.concatenate([x, jnp.ravel(V)])
-    sides = jnp.stack(2 * [field.at(begin, x, None)[2]]) if sides is None else sides
+    sides = jnp.stack(2 * [field.ahead(begin, x)]) if sides is None else sides
     begun = _Stepping(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no)
     last = jax.lax.while_loop(going, lambda s: _advanced(field, s, end, longest, (small, rtol), n), begun)
     ends = last.y[:n], last.y[n:].reshape(V.shape)
@@ -122,7 +122,7 @@ def switched_over(
 
 def switched_velocity(field: SwitchedField, t: Array, x: Array) -> Array:
     """Compute the velocity at a state, by Filippov's convention on a surface."""
-    sides = jnp.stack(2 * [field.at(t, x, None)[2]])
+    sides = jnp.stack(2 * [field.ahead(t, x)])
     return _onwards(field, t, x, x.shape[0], sides, jnp.asarray(True)).velocity
 
 

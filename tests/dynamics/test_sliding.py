@@ -408,3 +408,11 @@ def test_where_a_step_ends_on_a_surface_the_motion_slides_touches_or_is_blocked(
     touches = onwards(np.array([0.5, 0.0, 1e-12]), V, both)
     np.testing.assert_allclose(touches[0][:, 0], [1.0, 0.0, 0.0], atol=1e-6)  # projected, and not divided by the rate
     assert blocked(onwards(np.array([0.0, 0.0, 0.5]), V, on_y))  # it slides on y = 0 to x = 0
+
+
+def test_a_start_on_a_surface_that_repels_takes_the_side_to_which_the_velocity_points():
+    fn = lambda t, x: jnp.stack([2 * jnp.heaviside(x[0], 0.5) - 1.3])
+    field = switched_field(FunctionFlow(fn), np.zeros(1))
+    assert field is not None
+    found = jax.jit(lambda x: switched_solver.switched_velocity(field, jnp.zeros(()), x))(jnp.zeros(1))
+    np.testing.assert_allclose(found, [-1.3])
