@@ -16,10 +16,11 @@ from jaxtyping import Array
 from dynsim._core.printing import one_line
 from dynsim.integrators.embedded import solve_within
 from dynsim.integrators.switched_field import SwitchedField
-from dynsim.integrators.switched_solver import PARALLEL, switched_over
+from dynsim.integrators.switched_solver import BRIEF, CLOSEST, PARALLEL, switched_over
 
-# Distance from a surface, relative to one plus the size of the state, at which it is met.
-MEETS = 1e-9
+# Distance from a surface, relative to one plus the size of the state, at which it is met; also where crossings
+# accumulate, between which there are still short ways.
+MEETS, NEARS = 1e-9, 100 * BRIEF
 # Steps of Newton's method for the shares of the four fields.
 STEPS = 20
 # Speed, relative to the fastest of the four fields, that is rest, and rate of a distance that is none.
@@ -46,11 +47,11 @@ class Corner(NamedTuple):
     __repr__ = one_line
 
 
-def corner_at(field: SwitchedField, t: Array, x: Array) -> Corner:
+def corner_at(field: SwitchedField, t: Array, x: Array, meets: Any = MEETS) -> Corner:
     """Find the two surfaces that meet at a state; others with the same directions count as these."""
     _, inside, modes, beyond = field.at(t, x, None)
     slopes = jax.jacfwd(lambda z: field.at(t, z, modes)[1])(x)
-    near = inside <= MEETS * (1 + jnp.max(jnp.abs(x)))
+    near = inside <= meets * (1 + jnp.max(jnp.abs(x)))
     unit = slopes / jnp.maximum(jnp.linalg.norm(slopes, axis=1, keepdims=True), 1e-300)
     along = lambda k: near & ((unit @ unit[k]) ** 2 > 1 - PARALLEL**2)
     one = jnp.argmax(near)
@@ -69,7 +70,8 @@ class CornerMotion(NamedTuple):
         velocity: the velocity along the intersection.
         fastest: the largest speed of the four fields.
         shares: the shares of the far sides of both surfaces, (2,).
-        holds: whether a combination with shares from 0 to 1 stays on both surfaces.
+        holds: whether a combination with shares from 0 to 1 stays on both surfaces. Where all four fields run along one
+            of them, as at the end of an accumulation of crossings, all must have the same velocity along both.
     """
 
     velocity: Array
@@ -84,9 +86,12 @@ def corner_motion(field: SwitchedField, t: Array, x: Array, corner: Corner) -> C
     """Compute the motion along the intersection of two surfaces."""
     at = lambda t, z: jax.vmap(lambda modes: field.at(t, z, modes)[0])(corner.modes)
     velocities = at(t, x)
-    gaps = lambda t, z: field.at(t, z, corner.modes[0])[1][corner.which]
-    late, slopes = jax.jacfwd(gaps, argnums=(0, 1))(t, x)
+    late, slopes = jax.jacfwd(_gaps, argnums=(2, 3))(field, corner, t, x)
     rates = late[None] + velocities @ slopes.T
+    apart = jnp.max(jnp.abs(rates), axis=0) > REST * jnp.max(jnp.abs(rates))
+    rates = jnp.where(apart, rates, 0.0)
+    spread = velocities - velocities[:1]
+    spread = spread - spread @ jnp.linalg.pinv(slopes) @ slopes
 
     def weights(ab: Array) -> Array:
         a, b = ab
@@ -96,28 +101,45 @@ def corner_motion(field: SwitchedField, t: Array, x: Array, corner: Corner) -> C
         J = jax.jacfwd(lambda ab: weights(ab) @ rates)(ab)
         determinant = J[0, 0] * J[1, 1] - J[0, 1] * J[1, 0]
         inverse = jnp.array([[J[1, 1], -J[0, 1]], [-J[1, 0], J[0, 0]]]) / jnp.where(determinant == 0, 1.0, determinant)
+        inverse = jnp.where(jnp.all(apart), inverse, J.T / jnp.maximum(jnp.sum(J**2, axis=1), 1e-300)[None])
         return jnp.clip(ab - inverse @ (weights(ab) @ rates), 0.0, 1.0)
 
     shares = jax.lax.fori_loop(0, STEPS, step, jnp.full(2, 0.5))
+    fastest = jnp.max(jnp.abs(velocities))
     holds = jnp.max(jnp.abs(weights(shares) @ rates)) <= REST * jnp.max(jnp.abs(rates))
-    return CornerMotion(weights(shares) @ velocities, jnp.max(jnp.abs(velocities)), shares, holds)
+    holds = holds & (jnp.all(apart) | (jnp.max(jnp.abs(spread)) <= REST * fastest))
+    return CornerMotion(weights(shares) @ velocities, fastest, shares, holds)
 
 
-def rests_in_corner(field: SwitchedField, t: Array, x: Array) -> Array:
-    """Test whether a state is at rest where two surfaces meet."""
-    corner = corner_at(field, t, x)
+def rests_in_corner(field: SwitchedField, t: Array, x: Array, meets: Any = MEETS) -> tuple[Array, Array]:
+    """Test whether a state is at rest where two surfaces meet; also give the nearest state on both."""
+    corner = corner_at(field, t, x, meets)
+    x = _onto(field, corner, t, x)
     motion = corner_motion(field, t, x, corner)
-    return corner.is_one & (jnp.max(jnp.abs(motion.velocity)) <= REST * motion.fastest)
+    return corner.is_one & motion.holds & (jnp.max(jnp.abs(motion.velocity)) <= REST * motion.fastest), x
+
+
+def _gaps(field: SwitchedField, corner: Corner, t: Array, x: Array) -> Array:
+    return field.at(t, x, corner.modes[0])[1][corner.which]
+
+
+def _onto(field: SwitchedField, corner: Corner, t: Array, x: Array) -> Array:
+    """The nearest state where two surfaces meet."""
+    return x - jnp.linalg.pinv(jax.jacfwd(_gaps, argnums=3)(field, corner, t, x)) @ _gaps(field, corner, t, x)
 
 
 class CornerEnd(NamedTuple):
-    """The end of a stretch of a trajectory: time, state, number of steps, and whether it failed or is not followed."""
+    """The end of a stretch of a trajectory: time, state, number of steps, and whether it failed or is not followed.
+
+    `accumulates` tells that it is not followed because crossings of surfaces accumulate.
+    """
 
     t: float
     x: Array
     steps: int
     failed: bool
     blocked: bool
+    accumulates: bool = False
 
     __repr__ = one_line
 
@@ -126,25 +148,29 @@ def through_corners(field: SwitchedField, begin: float, end: float, x: Array, rt
     """Follow a trajectory over an interval, also where it slides on two surfaces, along their intersection.
 
     It leaves the intersection for the surface on which it stays where a share of the bilinear combination ends. It is
-    not followed where it meets a third surface there.
+    not followed where it meets a third surface there. Where crossings of both surfaces accumulate, it stays on both if
+    that determines its velocity, and is not followed otherwise.
     """
-    t, sides, steps = begin, field.at(jnp.asarray(begin), x, None)[2], 0
+    t, sides, steps = begin, _ahead(field, jnp.asarray(begin), x), 0
     sides = jnp.stack([sides, sides])
+    both, accumulates = rests_on_both(field, jnp.asarray(t), x), False
     for _ in range(VISITS):
-        found = _until_corner(field, jnp.asarray(t), jnp.asarray(end), x, sides, rtol, longest)
-        t, x, steps = float(found.t), found.x, steps + int(found.steps)
-        if not bool(found.blocked):
-            return CornerEnd(t, x, steps, bool(found.failed), False)
-        corner = _corner_at(field, jnp.asarray(t), x)
-        if not bool(corner.is_one):
+        if not bool(both):
+            found = _until_corner(field, jnp.asarray(t), jnp.asarray(end), x, sides, rtol, longest)
+            t, x, steps, accumulates = float(found.t), found.x, steps + int(found.steps), bool(found.accumulates)
+            if not bool(found.blocked):
+                return CornerEnd(t, x, steps, bool(found.failed), False)
+        corner, onto = _corner_at(field, jnp.asarray(t), x, jnp.asarray(NEARS if accumulates else MEETS))
+        if not bool(corner.is_one) or (accumulates and not bool(_motion(field, jnp.asarray(t), onto, corner).holds)):
             break
-        t, x, inside, free = _along(field, corner, t, end, x, rtol)
+        both, accumulates = False, False
+        t, x, inside, free = _along(field, corner, t, end, onto, rtol)
         if inside:
             return CornerEnd(t, x, steps, not bool(jnp.all(jnp.isfinite(x))), False)
         if not free:
             break
         sides = _left_on(corner, np.asarray(_motion(field, jnp.asarray(t), x, corner).shares))
-    return CornerEnd(t, x, steps, False, True)
+    return CornerEnd(t, x, steps, False, True, accumulates)
 
 
 def _along(
@@ -187,8 +213,20 @@ def _left_on(corner: Corner, shares: np.ndarray) -> Array:
     return corner.modes[jnp.array([side, side | (2 >> left)])]
 
 
-_corner_at = eqx.filter_jit(corner_at)
+_ahead = eqx.filter_jit(lambda field, t, x: field.ahead(t, x))
 _motion = eqx.filter_jit(corner_motion)
+
+
+@eqx.filter_jit
+def _corner_at(field: SwitchedField, t: Array, x: Array, meets: Array) -> tuple[Corner, Array]:
+    corner = corner_at(field, t, x, meets)
+    return corner, _onto(field, corner, t, x)
+
+
+@eqx.filter_jit
+def rests_on_both(field: SwitchedField, t: Array, x: Array) -> Array:
+    """Test whether a state rests where two surfaces meet, up to rounding."""
+    return rests_in_corner(field, t, x, CLOSEST)[0]
 
 
 @eqx.filter_jit
@@ -205,14 +243,10 @@ def _samples(
 ) -> tuple[Array, Array, Array]:
     """States along the intersection at equal times, whether the motion holds there, and whether it met no surface."""
     velocity = lambda t, z, _: corner_motion(field, t, z, corner).velocity
-    times = begin + (end - begin) * jnp.asarray(np.arange(PLACES + 1) / PLACES)
+    times = jnp.minimum(begin + (end - begin) * jnp.asarray(np.arange(PLACES + 1) / PLACES), end)  # also when rounded
     found = solve_within(velocity, begin, end, x, rtol=rtol, saveat=dfx.SaveAt(ts=times))
-    gaps = lambda t, z: field.at(t, z, corner.modes[0])[1][corner.which]
-
-    def onto(t: Array, z: Array) -> Array:
-        return z - jnp.linalg.pinv(jax.jacfwd(gaps, argnums=1)(t, z)) @ gaps(t, z)
-
     ys: Any = found.ys
+    onto = lambda t, z: _onto(field, corner, t, z)
     states = jax.vmap(onto)(times, jnp.where(found.result == dfx.RESULTS.successful, ys, jnp.nan))
     others = jnp.all(corner.modes == corner.modes[:1], axis=0)
     free = lambda t, z: ~jnp.any(others & (field.at(t, z, corner.modes[0])[1] < 0))

@@ -16,7 +16,7 @@ from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Times
 from dynsim.errors import Outcome
 from dynsim.integrators.base import Event, Stats, masked
-from dynsim.integrators.corners import through_corners
+from dynsim.integrators.corners import rests_on_both, through_corners
 from dynsim.integrators.events import before_reset, check_begin, check_end, events_at, first_signs, values
 from dynsim.integrators.lanes.brackets import Bracket, first_crossing, narrowed, untouched
 from dynsim.integrators.switched_field import SwitchedField, switched_field
@@ -44,7 +44,7 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
         return None
     times, start = jnp.asarray(ts, float), jnp.asarray(flat, float)
     limits = jnp.asarray(rtol, float), jnp.asarray(longest_step(flow, y0), float)
-    (rows, steps, failed, blocked), slides = _in_windows(field, start, np.asarray(times), *limits)
+    (rows, steps, failed, blocked), slides, gathers = _in_windows(field, start, np.asarray(times), *limits)
     if not slides:
         return None
     reached = int(np.argmax(failed | blocked)) if np.any(failed | blocked) else len(rows)
@@ -52,7 +52,16 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     ys = jax.vmap(restored)(jnp.asarray(np.concatenate([np.asarray(flat)[None], rows]), flat.dtype))
     last = times[min(reached, len(rows))].astype(flat.dtype)
     stats = Stats(ends is Outcome.FINISHED, int(ends), int(np.sum(steps)), 0, jnp.zeros((), flat.dtype), last)
-    said = f"{field.blocked(' and meets a third one')}, after t = {float(last):.6g}." if np.any(blocked) else ""
+    said, after = "", f"after t = {float(last):.6g}."
+    if gathers is not None:
+        said = (
+            f"Infinitely many crossings of surfaces accumulate at t = {gathers:.6g}, after which the trajectory is not "
+        )
+        said += f"determined, of those where {field.named()}."
+    elif np.any(blocked):
+        said = f"{field.blocked(' and meets a third one')}, {after}"
+    elif np.any(failed):
+        said = f"The field may jump where {field.named()}, and the trajectory there cannot be followed {after}"
     return masked(ys, jnp.asarray(ts), stats), stats, said
 
 
@@ -164,28 +173,46 @@ def sliding_paths(
 
 def _in_windows(
     field: SwitchedField, x: Array, ts: Array | np.ndarray, rtol: Array, longest: Array
-) -> tuple[tuple[np.ndarray, ...], bool]:
-    """Do the same as `_over` by one program for any number of times, also along intersections of two surfaces."""
+) -> tuple[tuple[np.ndarray, ...], bool, float | None]:
+    """Do the same as `_over` by one program for any number of times, also along intersections of two surfaces.
+
+    Last comes the time at which crossings accumulate and it ends, or None.
+    """
     count = len(ts) - 1
     grid = filled(np.asarray(ts, float), -(-count // WINDOW) * WINDOW + 1)
-    parts, slides = [], False
+    parts, slides, both, gathers = [], False, False, None
     for k in range(0, len(grid) - 1, WINDOW):
-        found, slid_here = _over(field, x, jnp.asarray(grid[k : k + WINDOW + 1]), rtol, longest)
+        times = jnp.asarray(grid[k : k + WINDOW + 1])
+        if both and bool(rests_on_both(field, times[0], x)):
+            nothing = np.zeros(WINDOW, bool)
+            found, slid_here = [np.empty((WINDOW, *x.shape)), np.zeros(WINDOW, int), nothing, ~nothing], True
+        else:
+            found, slid_here = _over(field, x, times, rtol, longest)
         found, slides = [np.array(part) for part in found], slides or bool(slid_here)
-        if np.any(found[3]):
-            _past_corners(field, x, grid[k : k + WINDOW + 1], rtol, longest, found)
+        if np.any(found[2] | found[3]):
+            both, last = True, _past_corners(field, x, grid[k : k + WINDOW + 1], rtol, longest, found)
+            slides = slides or not np.any(found[2])
+            gathers = last if gathers is None else gathers
         x = jnp.asarray(found[0][-1])
         parts.append(found)
+        if np.any(found[2] | found[3]):
+            rest = len(grid) - 1 - k - WINDOW
+            never = np.ones(rest, bool)
+            parts.append([np.full((rest, *x.shape), np.nan), np.zeros(rest, int), never, ~never])
+            break
     rows, steps, failed, blocked = (np.concatenate(part)[:count] for part in zip(*parts, strict=True))
-    return (rows, steps, failed, blocked), slides
+    return (rows, steps, failed, blocked), slides, gathers
 
 
 def _past_corners(
     field: SwitchedField, x: Array, ts: np.ndarray, rtol: Array, longest: Array, found: list[np.ndarray]
-) -> None:
-    """Solve the intervals again from the first one in which the trajectory comes to slide on two surfaces."""
+) -> float | None:
+    """Solve the intervals again from the first one in which the trajectory is on two surfaces, or fails.
+
+    Give the time at which crossings accumulate and it ends, or None.
+    """
     rows, steps, failed, blocked = found
-    first = int(np.argmax(blocked))
+    first = int(np.argmax(failed | blocked))
     x = jnp.asarray(rows[first - 1]) if first else x
     for k in range(first, len(rows)):
         if ts[k] == ts[k + 1]:
@@ -195,8 +222,9 @@ def _past_corners(
         failed[k], blocked[k], steps[k] = passed.failed, passed.blocked, passed.steps
         if passed.failed or passed.blocked:
             rows[k:], blocked[k:] = np.nan, blocked[k]
-            return
+            return passed.t if passed.accumulates else None
         x, rows[k] = passed.x, passed.x
+    return None
 
 
 def _traced(flow: AbstractFlow, numbers: Any) -> bool:

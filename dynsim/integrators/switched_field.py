@@ -48,7 +48,7 @@ class SwitchedField(eqx.Module):
     def at(self, t: Array, x: Array, modes: Array | None) -> tuple[Array, Array, Array, Array]:
         """The velocity of a piece, its distances from its surfaces, positive inside, and the modes here and beyond.
 
-        Without `modes` the piece is that of the state.
+        Without `modes` the piece is that of the state, and on a surface the velocity is the one that is written there.
         """
         program = self.program
         known: list[Any] = [t, *x, *(entry for leaf in self.rest for entry in jnp.ravel(leaf))]
@@ -61,7 +61,7 @@ class SwitchedField(eqx.Module):
                 continue
             mode = None if modes is None else modes[len(own)]
             result, distance, here, there = _held(operation, given, mode)
-            known.append(result)
+            known.append(_applied(operation, given) if modes is None else result)
             inside.append(distance)
             own.append(here)
             beyond.append(there)
@@ -69,6 +69,15 @@ class SwitchedField(eqx.Module):
             [jnp.asarray(known[k], float) for output in program.outputs for k in output.ravel().tolist()]
         )
         return velocity, jnp.stack(inside), jnp.stack(own), jnp.stack(beyond)
+
+    def ahead(self, t: Array, x: Array) -> Array:
+        """The modes of the piece at a state; on surfaces, of the side to which the velocity written there points.
+
+        So a trajectory from a surface that repels on both sides, which is not unique, takes the side of other solvers.
+        """
+        velocity, inside, modes, beyond = self.at(t, x, None)
+        rates = jax.jvp(lambda t, x: self.at(t, x, modes)[1], (t, x), (jnp.ones_like(t), velocity))[1]
+        return jnp.where((inside == 0) & (rates < 0), beyond, modes)
 
     def named(self) -> str:
         """Name the surfaces by the operations and the components of the state that they depend on."""

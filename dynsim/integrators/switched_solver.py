@@ -30,6 +30,12 @@ NEAR = 1e-11
 TOUCHES = 1e-9
 # Sine of the angle between the normals of two surfaces below which they are one.
 PARALLEL = 1e-6
+# Time, relative to one plus the time, within which surfaces of several directions are passed at once.
+AT_ONCE = 1e-14
+# Crossings accumulate where so many in a row are each a shorter way apart than this, relative to one plus the size of
+# the state, and the last way is a smaller part of the first one than this. The number is that of whole cycles of 2, 3,
+# 4 or 6 crossings. Distances that are squares of the way are still above rounding.
+IN_A_ROW, BRIEF, SHRINKS = 12, 1e-7, 0.999
 
 
 class SwitchedEnd(NamedTuple):
@@ -41,8 +47,9 @@ class SwitchedEnd(NamedTuple):
         V: the tangent vectors there.
         steps: number of accepted steps.
         failed: whether the solver failed.
-        blocked: whether it stopped where the trajectory comes to slide on two surfaces at once.
+        blocked: whether it stopped where it comes to slide on two surfaces at once, or where crossings accumulate.
         slid: whether the trajectory slid on a surface, so that the derivative is singular.
+        accumulates: whether it stopped where infinitely many crossings accumulate.
     """
 
     t: Array
@@ -52,6 +59,7 @@ class SwitchedEnd(NamedTuple):
     failed: Array
     blocked: Array
     slid: Array
+    accumulates: Any = False
 
     __repr__ = one_line
 
@@ -70,6 +78,8 @@ class _Stepping(NamedTuple):
         rejected: number of steps rejected since.
         slid: whether it slid.
         blocked: whether it would slide on two surfaces.
+        ways: lengths of the ways between the last crossings, infinite before the last step without one.
+        accumulates: whether crossings accumulate.
     """
 
     t: Array
@@ -82,6 +92,8 @@ class _Stepping(NamedTuple):
     rejected: Array
     slid: Array
     blocked: Array
+    ways: Array
+    accumulates: Array
 
 
 def switched_over(
@@ -102,27 +114,28 @@ def switched_over(
     """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces.
 
     The absolute tolerance is by default a hundredth of `rtol`, for the state in units of `sizes`. A state for which
-    `stops` is true stays where it is. `sides` are the modes at the start, (2, surfaces), by default those of the state.
+    `stops` is true stays where it is. `sides` are the modes at the start, (2, surfaces), by default those ahead of it.
     """
     n = x.shape[0]
-    able = lambda s: (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked
+    able = lambda s: (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked & ~s.accumulates
     going = lambda s: (s.t < end) & able(s) & ~jnp.asarray(stops(s.y[:n]))
     small = (rtol / 100 if atol is None else atol) * jnp.concatenate(
         [jnp.broadcast_to(sizes, x.shape), jnp.ones(V.size)]
     )
-    none, no = jnp.asarray(0), jnp.asarray(False)
+    none, no, no_ways = jnp.asarray(0), jnp.asarray(False), jnp.full(IN_A_ROW, jnp.inf)
     y = jnp.concatenate([x, jnp.ravel(V)])
-    sides = jnp.stack(2 * [field.at(begin, x, None)[2]]) if sides is None else sides
-    begun = _Stepping(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no)
+    sides = jnp.stack(2 * [field.ahead(begin, x)]) if sides is None else sides
+    begun = _Stepping(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no, no_ways, no)
     last = jax.lax.while_loop(going, lambda s: _advanced(field, s, end, longest, (small, rtol), n), begun)
     ends = last.y[:n], last.y[n:].reshape(V.shape)
-    failed = (last.t < end) & ~last.blocked & ~jnp.asarray(stops(last.y[:n]))
-    return SwitchedEnd(last.t, *ends, last.accepted, failed, last.blocked, last.slid)
+    blocked = last.blocked | last.accumulates
+    failed = (last.t < end) & ~blocked & ~jnp.asarray(stops(last.y[:n]))
+    return SwitchedEnd(last.t, *ends, last.accepted, failed, blocked, last.slid, last.accumulates)
 
 
 def switched_velocity(field: SwitchedField, t: Array, x: Array) -> Array:
     """Compute the velocity at a state, by Filippov's convention on a surface."""
-    sides = jnp.stack(2 * [field.at(t, x, None)[2]])
+    sides = jnp.stack(2 * [field.ahead(t, x)])
     return _onwards(field, t, x, x.shape[0], sides, jnp.asarray(True)).velocity
 
 
@@ -180,13 +193,19 @@ def _advanced(field: SwitchedField, s: _Stepping, end: Array, longest: Any, tole
     ends = starts | (moves & ~forward & (away[-1] < 0))
     t = jnp.where(last, end, s.t + h)
     unchanged = lambda: _Onwards(y, K[STAGES, :n], s.sides, jnp.asarray(False))
-    after = jax.lax.cond(moves & (ends | _slides(s.sides)), lambda: _onwards(field, t, y, n, s.sides, ends), unchanged)
+    after = jax.lax.cond(
+        moves & (ends | _slides(s.sides)), lambda: _onwards(field, t, y, n, s.sides, ends, starts), unchanged
+    )
     next_h = next_step(h, error, accepted, s.rejected)
     pick = lambda new, old: jnp.where(moves, new, old)
+    crosses, way = moves & ends & ~starts, jnp.max(jnp.abs(y[:n] - s.y[:n]))
+    ways = jnp.where(crosses, jnp.append(s.ways[1:], way), jnp.where(moves & forward, jnp.inf, s.ways))
+    brief = jnp.all(ways <= BRIEF * (1 + jnp.max(jnp.abs(y[:n])))) & (ways[-1] < SHRINKS * ways[0])
     return _Stepping(
         pick(t, s.t), pick(after.y, s.y), pick(after.sides, s.sides), jnp.where(forward & ~meets, next_h, s.h), bracket,
         jnp.where(moves | (forward & ~meets), 0, s.turn + 1), s.accepted + (moves & ~starts).astype(int),
         jnp.where(accepted, 0, s.rejected + 1), s.slid | _slides(after.sides), s.blocked | after.blocked,
+        ways, crosses & brief,
     )  # fmt: skip
 
 
@@ -261,16 +280,22 @@ class _Onwards(NamedTuple):
     blocked: Array
 
 
-def _onwards(field: SwitchedField, t: Array, y: Array, n: int, sides: Array, ends: Array) -> _Onwards:
+def _onwards(
+    field: SwitchedField, t: Array, y: Array, n: int, sides: Array, ends: Array, starts: Array | bool = False
+) -> _Onwards:
     """Go on where the motion ends, on a surface or beyond; otherwise project to the surface on which it slides.
 
-    The vectors are multiplied by the saltation matrix. It is blocked where it would slide on two surfaces.
+    A start passes only surfaces on which it lies. The vectors are multiplied by the saltation matrix. It is blocked
+    where it would slide on two surfaces.
     """
     x, V = y[:n], y[n:].reshape(n, -1)
 
     def passes(here: _Pieces) -> Array:
-        reached = (here.modes[0] == here.modes[1]) & (jnp.min(here.inside, axis=0) <= NEAR * (1 + jnp.max(jnp.abs(x))))
-        return ends & reached & (here.rates(here.combined()[0]) < 0)
+        rates, inside = here.rates(here.combined()[0]), jnp.min(here.inside, axis=0)
+        away = jnp.where(here.modes[0] == here.modes[1], inside, jnp.inf)
+        at_once, k = away <= -rates * AT_ONCE * (1 + jnp.abs(t)), jnp.argmin(away)
+        at_once = at_once | (~_apart(here.slopes[0], k) & (at_once[k] | ~jnp.asarray(starts)))
+        return ends & (rates < 0) & at_once & (away <= NEAR * (1 + jnp.max(jnp.abs(x))))
 
     def look(k: Any, carry: tuple[Array, _Pieces]) -> tuple[Array, _Pieces]:
         """See the pieces of some modes, and find those behind the surfaces that are passed."""
@@ -288,10 +313,7 @@ def _onwards(field: SwitchedField, t: Array, y: Array, n: int, sides: Array, end
     back = here.rates(after)[k]  # the field behind the surface points back to it
     leaves = ends & (jnp.min(exits) <= 0)
     returns, normal = crosses & (back >= 0) & ~leaves, here.slopes[0, k]
-    cosines = (
-        here.slopes[0] @ normal / jnp.maximum(jnp.linalg.norm(here.slopes[0], axis=1) * jnp.linalg.norm(normal), 1e-300)
-    )
-    apart = jnp.any(passed & (1 - cosines**2 > PARALLEL**2))
+    apart = jnp.any(passed & _apart(here.slopes[0], k))
     sliding = _combined(jnp.stack([velocity, after]), jnp.stack([rates[k], back]), returns)[0]
     cases = [leaves, returns, crosses & (jnp.min(exits_after) <= 0), crosses]
     one = lambda pieces, exits: (
@@ -310,6 +332,12 @@ def _onwards(field: SwitchedField, t: Array, y: Array, n: int, sides: Array, end
     unit = jnp.where(on, normal, 0.0) / jnp.where(on, jnp.sum(normal**2), 1.0)
     x, V = x - gap * unit, V - jnp.outer(unit, normal @ V)
     return _Onwards(jnp.concatenate([x, jnp.ravel(V)]), found, new, returns & (was_sliding | apart))
+
+
+def _apart(slopes: Array, k: Array) -> Array:
+    """Which of some slopes have another direction than one of them."""
+    sizes = jnp.linalg.norm(slopes, axis=1)
+    return 1 - (slopes @ slopes[k] / jnp.maximum(sizes * sizes[k], 1e-300)) ** 2 > PARALLEL**2
 
 
 def _combined(velocities: Array, rates: Array, sliding: Array) -> tuple[Array, Array]:

@@ -1,5 +1,6 @@
 """Sliding on surfaces on which a field jumps: trajectories, states at rest, attractors, portraits, and refusals."""
 
+import re
 from types import SimpleNamespace
 
 import jax
@@ -22,8 +23,9 @@ from analysis.dynamics.periodic_orbits.limit_cycles import limit_cycles
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from analysis.dynamics.poincare import _is_quick, poincare_section
 from analysis.dynamics.portraits.plane import KEPT, _switched, beside_poles, phase_plane
-from dynsim.errors import IntegrationError
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, Event, Scipy, sliding, switched_solver
+from dynsim.integrators.base import Stats
 from dynsim.integrators.corners import Corner, _left_on, corner_at, corner_motion, through_corners
 from dynsim.integrators.switched_field import jumps_left_out, switched_field
 from dynsim.keys import random_key
@@ -408,3 +410,41 @@ def test_where_a_step_ends_on_a_surface_the_motion_slides_touches_or_is_blocked(
     touches = onwards(np.array([0.5, 0.0, 1e-12]), V, both)
     np.testing.assert_allclose(touches[0][:, 0], [1.0, 0.0, 0.0], atol=1e-6)  # projected, and not divided by the rate
     assert blocked(onwards(np.array([0.0, 0.0, 0.5]), V, on_y))  # it slides on y = 0 to x = 0
+
+
+def turning(t, x, inner=0.5):
+    """Turn around x = y = 0 ever faster; z' = 1 - z / 10."""
+    y = -jnp.sign(x[0]) - inner * jnp.sign(x[1])
+    return jnp.stack([x[1], y, 1.0 - 0.1 * x[2]])
+
+
+def test_where_crossings_accumulate_the_trajectory_stays_on_both_surfaces_if_that_determines_it():
+    """From (0.5, 0) speeds at x = 0 shrink by sqrt(3) each half turn, which takes the sum of |dv| / 1.5 and / 0.5."""
+    field, given = switched_field(FunctionFlow(turning), np.zeros(3)), (jnp.asarray(1e-9), jnp.asarray(np.inf))
+    last = np.sqrt(0.5) * (2 + (2 / 1.5) / (np.sqrt(3) - 1))  # to x = 0, and then both ways of all half turns
+    for begin, end, x in ((0.0, 10.0, [0.5, 0.0, 0.0]), (0.0, 0.999 * last, [0.5, 0.0, 0.0]), (0.0, 1.0, [0.0] * 3)):
+        found = through_corners(field, begin, end, jnp.asarray(x), *given)
+        assert (found.t, found.failed, found.blocked) == (end, False, False)
+        np.testing.assert_allclose(found.x[2], 10 * -np.expm1(-0.1 * end), rtol=1e-8)
+        assert (np.max(np.abs(found.x[:2])) == 0) == (end != 0.999 * last)
+    between = through_corners(field, 0.999 * last, 10.0, jnp.asarray([1e-15, -1e-7, 0.0]), *given)
+    assert (between.failed, between.blocked, np.max(np.abs(between.x[:2]))) == (False, False, 0.0)
+
+
+def test_a_velocity_that_accumulating_crossings_leave_open_is_refused_in_a_sentence():
+    open_ = FunctionFlow(lambda t, x: turning(t, x).at[2].set(jnp.sign(x[0])))
+    said = (
+        r"^Infinitely many crossings of surfaces accumulate at t = \d\.\d+, after which .* is not determined, of those"
+    )
+    stuck = Stats(False, int(Outcome.MAX_STEPS), 0, 0, jnp.zeros(()), jnp.zeros(()))
+    found = sliding.slid(open_, jnp.array([0.5, 0.0, 0.0]), np.array([0.0, 10.0]), 1e-9, stuck)
+    assert found is not None
+    assert re.match(said, found[2])
+
+
+def test_a_start_on_a_surface_that_repels_takes_the_side_to_which_the_velocity_points():
+    fn = lambda t, x: jnp.stack([2 * jnp.heaviside(x[0], 0.5) - 1.3])
+    field = switched_field(FunctionFlow(fn), np.zeros(1))
+    assert field is not None
+    found = jax.jit(lambda x: switched_solver.switched_velocity(field, jnp.zeros(()), x))(jnp.zeros(1))
+    np.testing.assert_allclose(found, [-1.3])

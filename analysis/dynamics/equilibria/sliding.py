@@ -150,7 +150,7 @@ def _in_corner(field: SwitchedField, t: Array, x: Array) -> tuple[Array, Array, 
     corner = corner_at(field, t, x)
     J = jax.jacfwd(lambda z: corner_motion(field, t, z, corner).velocity)(x)
     normals = jax.jacfwd(lambda z: field.at(t, z, corner.modes[0])[1][corner.which])(x)
-    return rests_in_corner(field, t, x), J, normals
+    return rests_in_corner(field, t, x)[0], J, normals
 
 
 def _segment(

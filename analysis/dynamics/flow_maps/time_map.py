@@ -21,9 +21,9 @@ from dynsim._core.host import filled, room_for
 from dynsim._core.placement import current, placed
 from dynsim._core.types import State
 from dynsim._runtime.cores import on_cores
-from dynsim.integrators.corners import rests_in_corner
+from dynsim.integrators.corners import MEETS, NEARS, rests_in_corner
 from dynsim.integrators.switched_field import SwitchedField
-from dynsim.integrators.switched_solver import switched_over, switched_velocity
+from dynsim.integrators.switched_solver import CLOSEST, switched_over, switched_velocity
 from dynsim.integrators.time_structure import breakpoints, longest_step
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -440,12 +440,14 @@ def _switched(time_map: TimeMap, field: SwitchedField, xs: Array, begin: Array, 
     def over(x: Array, k: Array) -> tuple[Array, Array]:
         start, none = begin + k.astype(float) * length, jnp.zeros((x.shape[0], 0))
         end = begin + (k + 1).astype(float) * length
+        still = rests_in_corner(field, start, x, CLOSEST)[0]
         found = switched_over(
             field, start, end, length / 4, x, none, time_map.rtol, limit,
-            atol=time_map.rescaled_atol, sizes=time_map.sizes, stops=out,
+            atol=time_map.rescaled_atol, sizes=time_map.sizes, stops=lambda x: out(x) | still,
         )  # fmt: skip
-        moves = found.blocked & ~rests_in_corner(field, end, found.x)
-        x = jnp.where(found.failed | moves, jnp.nan, found.x)
+        rests, onto = rests_in_corner(field, end, found.x, jnp.where(found.accumulates, NEARS, MEETS))
+        x = jnp.where(found.blocked, onto, found.x)
+        x = jnp.where(found.failed | (found.blocked & ~rests), jnp.nan, x)
         return x, x
 
     return jax.vmap(lambda x: jax.lax.scan(over, x, jnp.arange(WINDOW))[1], out_axes=1)(xs)
