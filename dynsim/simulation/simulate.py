@@ -80,7 +80,7 @@ def simulate(
     """Integrate a flow from an initial state, and return its trajectory at the given times.
 
     Where the field points to a surface on which it jumps from both sides, as with dry friction, the trajectory slides
-    on it by Filippov's convention. It slides on one surface at a time.
+    on it by Filippov's convention, also along the intersection of two such surfaces.
 
     Args:
         flow: the system; `velocity` is evaluated at the projected point and made tangent.
