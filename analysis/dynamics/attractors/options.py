@@ -20,7 +20,7 @@ from analysis.dynamics.scaling.flat import count_of, flat_states
 from analysis.dynamics.scaling.samples import norms, units_near
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim._core.validation import function, integer, number
-from dynsim.errors import ArgumentError, shown
+from dynsim.errors import ArgumentError, reason, shown
 from dynsim.integrators import AbstractIntegrator
 from dynsim.simulation.checks import double_state, start_on
 from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -97,7 +97,14 @@ def set_up(
         raise ArgumentError("system", "be a map in JAX", f"is {type(system).__name__}, which runs on the host")
     starts = double_state("starts", starts)
     count_of("starts", starts)
-    flat = np.asarray(flat_states(jax.vmap(lambda y: start_on(system.space, y))(starts)), float)
+    try:
+        placed = jax.vmap(lambda y: start_on(system.space, y))(starts)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ArgumentError):
+            raise
+        must = "fit the space of the system, with the starts on the first axis of every array"
+        raise ArgumentError("starts", must, f"do not ({reason(error)})") from None
+    flat = np.asarray(flat_states(placed), float)
     starts = jax.tree.map(np.asarray, starts)  # on the host, where nothing is compiled
     if not np.all(np.isfinite(flat)):
         raise ArgumentError("starts", "be finite", "has an entry that is not")

@@ -18,7 +18,7 @@ from analysis.dynamics.flow_maps import time_map as time_maps
 from analysis.dynamics.flow_maps.angles import OnCircles, angles_of, principal, whole_turns
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.periodic_orbits.maps import periodic_points
-from dynsim.spaces import Circle, Cylinder, Euclidean, Sphere
+from dynsim.spaces import Circle, Cylinder, Euclidean, Product, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic, Standard
 from dynsim.systems.catalogue.oscillators import DoubleWell, Duffing, VanDerPol
@@ -510,6 +510,19 @@ def test_the_edge_of_a_forced_flow_is_a_periodic_saddle():
     assert np.prod(found.limit.values).real == pytest.approx(np.exp(-0.2 * 2 * np.pi), rel=1e-5)  # the friction
     assert found.unstable_dimension == 1
     assert set(found.leads_to) == set(found.labels)
+
+
+class Pair(NamedTuple):
+    x: object
+    y: object
+
+
+def test_starts_of_another_structure_are_refused():
+    pair = FunctionFlow(lambda t, s: type(s)(s.x, -s.y), space=Product(Pair(Euclidean(), Euclidean())))
+    with pytest.raises(
+        ValueError, match="`starts` must fit the space of the system, with the starts on the first axis"
+    ):
+        find_attractors(pair, [Pair(1.0, 2.0)])
 
 
 @pytest.mark.slow
