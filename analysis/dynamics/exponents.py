@@ -41,7 +41,7 @@ from dynsim.integrators.base import stacked
 from dynsim.integrators.in_lanes import Ways, restarted, ways
 from dynsim.integrators.switched_field import may_leave_out, switched_field
 from dynsim.simulation.checks import as_double, as_state, check_flow, check_start
-from dynsim.simulation.ensemble import alike
+from dynsim.simulation.ensemble_work import alike
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap
 

@@ -18,7 +18,7 @@ from dynsim.integrators import AbstractIntegrator, Event
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.named import components
-from dynsim.systems.noisy import without_noise
+from dynsim.systems.noisy import NoisyFlow, without_noise
 
 OFF_SPACE = 1e-6  # largest defect of a start that counts as rounding error, also in float32
 
@@ -86,6 +86,12 @@ def as_steps(ts: TimesLike) -> np.ndarray:
     if times[0] < 0 or np.any(times != np.rint(times)) or times[-1] > LONGEST:
         raise ArgumentError("ts", "be numbers of steps of a map, whole and not negative", f"is {shown(ts)}")
     return times.astype(int)
+
+
+def check_noise_forwards(flow: AbstractFlow, times: np.ndarray) -> None:
+    """Raise `ValueError` for a flow with noise whose times decrease."""
+    if isinstance(flow, NoisyFlow) and times[-1] < times[0]:
+        raise ArgumentError("ts", "increase for a flow with noise", f"goes from {times[0]:.6g} to {times[-1]:.6g}")
 
 
 def as_ordered(ts: TimesLike) -> np.ndarray:

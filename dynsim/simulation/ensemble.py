@@ -20,8 +20,8 @@ from dynsim._core.host import filled, has_values, on_host
 from dynsim._core.placement import carried, current, memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line, report
 from dynsim._core.shared_functions import shared
-from dynsim._core.types import Key, Scalar, State, Time, TimesLike
-from dynsim._core.validation import function, integer, returned
+from dynsim._core.types import Key, Scalar, State, TimesLike
+from dynsim._core.validation import function, integer
 from dynsim._runtime.cores import cores
 from dynsim._runtime.executors import as_executor, finished
 from dynsim._runtime.progress import progress
@@ -29,7 +29,7 @@ from dynsim.errors import ArgumentError, Outcome
 from dynsim.integrators import AbstractIntegrator, Diffrax, Event, Stats, backwards
 from dynsim.integrators.base import ended_by, masked
 from dynsim.integrators.events import values_at
-from dynsim.integrators.fixed_step.stochastic import AbstractStochastic, chosen_for_all, of_members
+from dynsim.integrators.fixed_step.stochastic import AbstractStochastic, chosen_for_all
 from dynsim.integrators.fixed_step.symplectic import Symplectic
 from dynsim.integrators.in_lanes import Ways
 from dynsim.integrators.sliding import may_slide
@@ -48,6 +48,7 @@ from dynsim.simulation.checks import (
     check_events,
     check_integrator,
     check_names,
+    check_noise_forwards,
     check_real,
     check_system,
     check_traceable,
@@ -55,82 +56,16 @@ from dynsim.simulation.checks import (
     step_explained,
     times_like,
 )
+from dynsim.simulation.ensemble_work import Observable, Work, alike, kept_values, way, work_digest
 from dynsim.simulation.simulate import solved, with_error, with_few_steps
 from dynsim.simulation.sliding_members import replaced, with_sliding
-from dynsim.simulation.work_digest import work_digest
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.noisy import NoisyFlow
 
 if TYPE_CHECKING:
     from figures.artists import Artists
 
-Observable = Callable[[Time, State], PyTree]
-
-
 Part = tuple[PyTree, State, Stats]  # values, final states and statistics of some members
-
-
-@dataclasses.dataclass(frozen=True)
-class Work:
-    """The arguments of an ensemble that determine its results.
-
-    It is no module of equinox, whose methods take 0.1 ms each to be looked up.
-    """
-
-    flows: tuple[Any, ...]  # flows, or maps
-    integrator: AbstractIntegrator
-    y0s: State
-    ts: Array
-    fn: Observable
-    numbers: np.ndarray | None = None
-    way: Ways | str | None = None  # None: not asked yet, as in another process
-    events: tuple[Event, ...] = ()
-    alike: bool = True  # whether one program serves all flows
-
-    @property
-    def members(self) -> int:
-        """Number of members."""
-        return len(jax.tree.leaves(self.y0s)[0])
-
-    def start(self, member: Any) -> State:
-        """Initial state of a member, or of several, selected on the host to avoid compilation."""
-        return jax.tree.map(lambda y: np.asarray(y)[member], self.y0s)
-
-    def flow(self, member: int) -> Any:
-        """The flow or map of a member."""
-        return self.flows[member % len(self.flows)]
-
-    def part(self, members: np.ndarray) -> "Work":
-        """The arguments restricted to some members."""
-        flows = self.flows if len(self.flows) == 1 else tuple(self.flows[k] for k in members)
-        return Work(flows, self.integrator, self.start(members), self.ts, self.fn, members, None, self.events)
-
-    def number(self, member: Any) -> Any:
-        """Number of a member, or numbers of several, within the whole ensemble."""
-        return member if self.numbers is None else self.numbers[member]
-
-    def solver(self, member: Any) -> AbstractIntegrator:
-        """The integrator of one member or several; for flows with noise it holds the keys of their paths."""
-        return of_members(self.integrator, self.number(member))
-
-
-def kept_values(work: Work) -> Any:
-    """Shapes and dtypes of the observable at one time."""
-    t, y = np.asarray(work.ts)[0], work.start(0)
-    try:
-        key = work.fn, t.dtype, jax.tree.structure(y), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(y))
-        hash(key)
-    except TypeError:  # of a function that cannot be compared
-        return returned("fn", work.fn, t, y)
-    if key not in _kept:
-        _kept[key] = returned("fn", work.fn, t, y)
-        if len(_kept) > REMEMBERED:
-            _kept.pop(next(iter(_kept)))
-    return _kept[key]
-
-
-REMEMBERED = 64  # most observables whose values are described
-_kept: dict[Any, Any] = {}
 
 
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
@@ -470,10 +405,9 @@ def _checked(
         times = as_steps(ts)
     else:
         times = times_like(as_ordered(ts), y0s)
+        for flow in flows:
+            check_noise_forwards(flow, times)
         if backwards.decrease(times):
-            if any(isinstance(flow, NoisyFlow) for flow in flows):
-                must = "increase for a flow with noise"
-                raise ArgumentError("ts", must, f"goes from {times[0]:.6g} to {times[-1]:.6g}")
             flows, times = tuple(map(backwards.Backwards, flows)), 0.0 - times
             fn, events = backwards.InReversedTime(fn), backwards.mirrored(events)
         for flow in flows:
@@ -526,13 +460,6 @@ _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0
 
 LANES = 4096
 """Bytes of one number for all members in lanes together on a processor, whose states then stay in its cache."""
-
-
-def way(work: Work) -> Ways | str:
-    """Find out how the members are solved in lanes, or say in a sentence why they are not."""
-    if not work.alike:
-        return "the flows differ in more than numbers"
-    return work.integrator.lanes(work.flows, work.y0s, work.ts, work.events)
 
 
 def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
@@ -621,15 +548,3 @@ def _solved_on(
     run = lambda todo, kept: finished(executor, {k: call(parts[k]) for k in todo}, kept)
     sizes = [len(part) for part in parts]
     return collected("ensemble", "members", sizes, run, checkpoints, Checkpoints.load, Checkpoints.save, shown)
-
-
-def alike(flows: tuple[AbstractFlow | AbstractMap, ...]) -> bool:
-    """Whether one program serves all flows, because only the numbers in their arrays differ."""
-    shapes = [jax.tree.map(lambda a: (a.shape, a.dtype), eqx.filter(flow, eqx.is_array)) for flow in flows]
-    static = [eqx.filter(flow, eqx.is_array, inverse=True) for flow in flows]
-    try:
-        return all(
-            a == shapes[0] and bool(eqx.tree_equal(b, static[0])) for a, b in zip(shapes[1:], static[1:], strict=True)
-        )
-    except (TypeError, ValueError):
-        return False

@@ -32,6 +32,7 @@ from dynsim.simulation.checks import (
     check_flow,
     check_integrator,
     check_names,
+    check_noise_forwards,
     check_start,
     shapes_explained,
     start_on,
@@ -395,8 +396,7 @@ def _checked(flow: AbstractFlow, y0: State, ts: TimesLike, integrator: AbstractI
         return start_on(flow.space, y0), ts if isinstance(ts, Tracer) else times_like(as_ordered(ts), y0)
     times = as_ordered(ts)
     start = check_start("y0", flow, given)
-    if backwards.decrease(times) and isinstance(flow, NoisyFlow):
-        raise ArgumentError("ts", "increase for a flow with noise", f"goes from {times[0]:.6g} to {times[-1]:.6g}")
+    check_noise_forwards(flow, times)
     flow.check_horizon(*sorted((float(times[0]), float(times[-1]))))
     rounded = times_like(times, start)
     return start, jnp.asarray(rounded, rounded.dtype)  # a given dtype compiles nothing

@@ -16,7 +16,8 @@ import pytest
 from dynsim._runtime.cores import cores
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Event, Scipy, Stats
-from dynsim.simulation.ensemble import Ensemble, Work, ensemble
+from dynsim.simulation.ensemble import Ensemble, ensemble
+from dynsim.simulation.ensemble_work import Work
 from dynsim.simulation.run_files import save
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
@@ -309,7 +310,8 @@ DIGEST = """
 import jax.numpy as jnp
 import numpy as np
 from dynsim import Diffrax, InSpan
-from dynsim.simulation.ensemble import _checked, _parts, work_digest
+from dynsim.simulation.ensemble import _checked, _parts
+from dynsim.simulation.ensemble_work import work_digest
 from dynsim.tokens import TokenFlow
 
 

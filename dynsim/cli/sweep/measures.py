@@ -104,7 +104,7 @@ class RunMeasures:
         import numpy as np
 
         from dynsim.integrators.in_lanes import Ways
-        from dynsim.simulation.ensemble import alike
+        from dynsim.simulation.ensemble_work import alike
         from dynsim.systems.base import AbstractFlow
 
         flows = tuple(one.system for one in made)
