@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
-from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, certain, intervals, neutral_at
+from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, certain, intervals
 from analysis.dynamics.continuation.locating import (
     JUMP,
     between,
@@ -137,7 +137,8 @@ def find_bifurcations(
     The second result lists intervals of the parameter in which further ones may hide.
     """
     meetings = _meetings(curve, points, lengths, least)
-    zeros, counts = [curve.zeros(point) for point in points], [curve.growing(point) for point in points]
+    zeros = [curve.zeros(point) for point in points]
+    counts = _known_at_ends([curve.growing(point) for point in points], zeros)
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     steps: list[_PartOfBranch] = []
     spans: list[tuple[int, int]] = []
@@ -170,6 +171,16 @@ def find_bifurcations(
     near = SAME * float(np.max(np.diff(lengths), initial=0.0))
     different = [b for k, b in enumerate(all_found) if not any(_is_same(b, other, near) for other in all_found[:k])]
     return different, [gap for _, gaps in completed for gap in gaps]
+
+
+def _known_at_ends(counts: list[int], zeros: list[int]) -> list[int]:
+    """Replace the numbers of growing eigenvalues of the points at both ends where further ones are neutral.
+
+    Whether these cross is not known, since no point lies beyond: the multiplier of an orbit that shrinks to a Hopf point
+    tends to 1, and the curve turns back there.
+    """
+    sure = [k for k, count in enumerate(zeros) if count == min(zeros)]
+    return [counts[min(max(k, sure[0]), sure[-1])] for k in range(len(counts))]
 
 
 def _is_same(one: Bifurcation, other: Bifurcation, near: float) -> bool:
@@ -391,8 +402,8 @@ def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, to
     tangent = tangent_between(step.begin.point, step.end.point, (at.arclength - step.begin.length) / size)
     if curve.differentiated and not touches:
         rates = curve.rates((at.state, at.parameter), at.eigenvalues, tangent, size)
-    neutral, apart = neutral_at(at.eigenvalues), curve.apart * size
-    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral, tangent, rates, apart, touches)
+    neutral = curve.vanishing(at.eigenvalues)
+    return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral, tangent, rates, curve.apart * size, touches)
 
 
 def _split(

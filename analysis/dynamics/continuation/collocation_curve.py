@@ -16,7 +16,7 @@ from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.cycle_equations import OrbitSegments
 from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.on_mesh import CurveOnMesh
-from analysis.dynamics.continuation.orbit_curve import NEAR, OF_RETURNS, Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbit_curve import LEAST_ERROR, NEAR, OF_RETURNS, Cycle, OrbitCurve
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
 from analysis.dynamics.scaling.units import Units
@@ -129,7 +129,11 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
 
     def neutral(self, point: CurvePoint) -> np.ndarray:
         """Estimate the errors of the multipliers, each relative to its own size, by that of the one along the orbit."""
-        return max(1e-6, SAFETY * self.trivial_error(point)) * np.maximum(1.0, np.abs(point.values))
+        return max(1.0, SAFETY * self.trivial_error(point) / LEAST_ERROR) * self.vanishing(point.values)
+
+    def vanishing(self, values: np.ndarray) -> np.ndarray:
+        """Estimate the least errors of multipliers, each relative to its own size."""
+        return LEAST_ERROR * np.maximum(1.0, np.abs(values))
 
     def is_real(self, points: Any, value: complex) -> bool:
         """Test whether a multiplier is real up to its error, which is relative to its own size."""

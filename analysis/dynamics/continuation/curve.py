@@ -28,6 +28,8 @@ ROUNDING = 64 * float(np.finfo(float).eps)
 SINGULAR = 1e-10
 # Relative singular value below which curves cross, so that the tangent is not unique.
 CROSSING = 1e-8
+# Growth, relative to the largest eigenvalue, of those that vanish at a bifurcation, given the error of its location.
+VANISHING = 1e-7
 # Beginning of the reason why a curve ends where its system is not defined at a state, which follows.
 UNDEFINED = "undefined at"
 # Largest distance of an eigenvalue from the one at which solutions meet, relative to the largest or to one, where
@@ -285,6 +287,10 @@ class AbstractCurve(abc.ABC):
     def neutral(self, point: CurvePoint) -> float | np.ndarray:
         """Compute the growth, of each eigenvalue or of all, below which it counts as neutral."""
         return NEAR_ZERO * max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
+
+    def vanishing(self, values: np.ndarray) -> np.ndarray:
+        """Compute for the eigenvalues at a located bifurcation the growth below which they count as neutral."""
+        return np.full(len(values), VANISHING * max(1.0, float(np.max(np.abs(values), initial=0.0))))
 
     def doubt(self, point: CurvePoint) -> str:
         """Say why the number of growing eigenvalues is uncertain; empty where all eigenvalues are computed."""

@@ -25,8 +25,6 @@ SMALL = 1e-6
 ALONG = 0.5
 # Distance of two samples, relative to the step, below which a polynomial decides nothing any more.
 RESOLUTION = 1e-5
-# Growth, relative to the largest eigenvalue, of those that vanish at a bifurcation, given the error of its location.
-VANISHING = 1e-7
 # Range of shares of the way between two samples in which a further one is put.
 INNER = (0.1, 0.9)
 # Largest imaginary part of roots that count as real, and distance of roots from known ones, as shares of the way.
@@ -398,11 +396,6 @@ def _place(polynomial: np.ndarray) -> float:
     if not len(turns):
         return 0.5
     return float(np.clip(turns[np.argmin(np.abs(found(turns)))], *INNER))
-
-
-def neutral_at(values: np.ndarray) -> np.ndarray:
-    """Compute for the eigenvalues at a bifurcation the growth below which they count as neutral."""
-    return np.full(len(values), VANISHING * max(1.0, float(np.max(np.abs(values), initial=0.0))))
 
 
 def intervals(samples: list[SpectrumAt], doubts: list[int]) -> list[tuple[float, float]]:

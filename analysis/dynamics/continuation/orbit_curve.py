@@ -60,6 +60,8 @@ RESOLVED = 3
 AT_NODE, LARGE, STIFF = 1e-12, 1e6, 1e-100
 # Largest slope of the parameter along a vertical family, where its sign is that of errors.
 STEEPEST = 1e-6
+# Least error of multipliers by a solver or a mesh, relative to the largest one, or to their own size by collocation.
+LEAST_ERROR = 1e-6
 # Bifurcations whose normal form coefficient is that of the return map.
 OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 # Critical multiplier, where it is real.
@@ -309,9 +311,13 @@ class OrbitCurve(AbstractCurve):
         """Compute the moduli of the multipliers minus one."""
         return np.abs(values) - 1
 
-    def neutral(self, point: CurvePoint) -> float:
+    def neutral(self, point: CurvePoint) -> np.ndarray:
         """Estimate the error that the solver leaves in the multipliers."""
-        return 1e-6 * max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
+        return self.vanishing(point.values)
+
+    def vanishing(self, values: np.ndarray) -> np.ndarray:
+        """Estimate the error that the solver leaves in the multipliers, which is larger than that of a location."""
+        return np.full(len(values), LEAST_ERROR * max(1.0, float(np.max(np.abs(values), initial=0.0))))
 
     def name(self, critical: complex) -> str:
         """Name the bifurcation: `period doubling` at the multiplier -1, `Neimark-Sacker point` at a complex pair."""

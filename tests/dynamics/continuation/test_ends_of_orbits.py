@@ -8,7 +8,7 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.continuation.orbits import continue_orbits, orbits_from_hopf
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
@@ -47,6 +47,23 @@ def test_a_family_of_orbits_at_one_value_is_vertical_and_has_no_folds(capsys):
     assert "vertical" in str(found)
     say_ends("p", Diagram("p", (), (), (found,)))
     assert "a branch is vertical: it is a family of solutions at the single value p = 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["collocation", "shooting"])
+def test_orbits_that_shrink_to_another_hopf_point_have_no_fold_there(method):
+    def arch(t, x, mu=-2.0):  # orbits r^2 = 1 - mu^2 with the multiplier exp(2e-4 r^2 T), which tends to 1 at both ends
+        r = x[0] ** 2 + x[1] ** 2
+        growth, speed = 1e-4 * (r - (1 - mu**2)), 1 + r
+        return jnp.stack([growth * x[0] - speed * x[1], speed * x[0] + growth * x[1]])
+
+    mu = Parameter(FunctionFlow(arch, parameters={"mu": -2.0}), "mu", -2.0, 2.0)
+    hopf = continue_equilibria(mu, jnp.zeros(2)).bifurcations
+    assert np.allclose([one.parameter for one in hopf], [-1.0, 1.0], atol=1e-9)
+    found = orbits_from_hopf(mu, hopf[0], method=method, steps=Steps(largest=0.2))
+    assert found.ends == ("Hopf point", "equilibrium")
+    assert found.bifurcations == () == found.undetermined
+    assert found.kinds[-1] == "undecided"
+    assert set(found.kinds[5:-5]) == {"unstable"}
 
 
 class Stretch(AbstractFlow):
