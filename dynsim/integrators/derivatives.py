@@ -67,6 +67,8 @@ def in_either_mode(program: Callable[..., Any], *given: Any) -> Any:
 
     Derivatives in reverse mode of either, as `jax.hessian` takes them, are refused.
     """
+    if not is_traced(given):
+        return program(True, *given)
     try:
         return program(True, *_once_in_reverse(given, MIXED))
     except TypeError as error:

@@ -121,8 +121,8 @@ class Diffrax(AbstractIntegrator):
             must = "be left out, or be `diffrax.ForwardMode()`, for derivatives in forward mode"
             refusal = ArgumentError("adjoint", must, f"is {type(self.adjoint).__name__}")
             return not_forwards(program, refusal, self, *given)
-        forwards = dataclasses.replace(self, adjoint=FORWARDS)
-        return in_either_mode(lambda reverse, *given: program(self if reverse else forwards, *given), *given)
+        mode = lambda reverse: self if reverse else dataclasses.replace(self, adjoint=FORWARDS)
+        return in_either_mode(lambda reverse, *given: program(mode(reverse), *given), *given)
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
         """Solve with dense output: a function for the states at any time in between, and statistics."""
@@ -225,7 +225,7 @@ def _time_structure(
 
 def _padded(jumps: np.ndarray) -> np.ndarray:
     """Pad breakpoints with infinities to a multiple of `JUMPS`, so that longer horizons reuse a compiled program."""
-    return np.pad(jumps, (0, -len(jumps) % JUMPS), constant_values=np.inf)
+    return np.pad(jumps, (0, -len(jumps) % JUMPS), constant_values=np.inf) if len(jumps) else jumps
 
 
 def _solve(

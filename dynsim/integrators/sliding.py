@@ -24,6 +24,7 @@ from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import longest_step
 from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
+from dynsim.systems.rescaled import is_flat
 
 STUCK = (Outcome.MAX_STEPS, Outcome.STEP_UNDERFLOW)
 WINDOW = 32  # intervals of one call, so that one program serves all numbers of times
@@ -35,7 +36,7 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
     Give the states at times, statistics, and why the trajectory cannot be followed, or an empty text. It is None for
     other trajectories. The absolute tolerance is a hundredth of the relative one. It is solved in float64.
     """
-    if _traced(flow, (y0, ts, stats)) or int(stats.outcome) not in STUCK:
+    if isinstance(stats.outcome, Tracer) or int(stats.outcome) not in STUCK or _traced(flow, (y0, ts, stats)):
         return None
     flat, restored = ravel_pytree(y0)
     y0 = jax.tree.map(lambda leaf: leaf.astype(float), y0)
@@ -67,7 +68,9 @@ def slid(flow: AbstractFlow, y0: State, ts: Times, rtol: Any, stats: Stats) -> t
 
 def may_slide(flow: AbstractFlow, y0: State) -> bool:
     """Whether a flow with known numbers may jump on surfaces of states, on which its trajectories are followed."""
-    return not _traced(flow, y0) and switched_field(flow, jax.tree.map(lambda leaf: leaf.astype(float), y0)) is not None
+    if not is_flat(flow.space) or _traced(flow, y0):
+        return False
+    return switched_field(flow, jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, float), y0)) is not None
 
 
 class SlidingStates(eqx.Module):
