@@ -24,6 +24,8 @@ from dynsim.spaces import AbstractSpace
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.rescaled import is_flat
 
+# Number of rows of matrices whose eigenvalues are computed together.
+SMALL = 16
 NEAR_ZERO = 1e-7
 """Real parts below this share of the Jacobian's norm count as zero (rounding moves a double zero by sqrt(eps))."""
 
@@ -90,13 +92,31 @@ def eigenvalues(jacobian: ArrayLike) -> np.ndarray:
     return values[_order(values)]
 
 
+def eigenvalues_of(matrices: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Compute eigenvalues of several square matrices, each sorted as by `eigenvalues`.
+
+    Small matrices of one size are put together, since the calls take longer than the computation.
+    """
+    shapes = {np.shape(matrix) for matrix in matrices}
+    if len(matrices) < 2 or len(shapes) > 1 or shapes.pop()[-1] > SMALL:
+        return [eigenvalues(matrix) for matrix in matrices]
+    values = np.linalg.eigvals(np.stack(matrices))
+    rows = np.take_along_axis(values, _order(values), axis=-1)
+    return [row if np.any(row.imag) else row.real for row in rows]
+
+
 def _order(values: np.ndarray) -> np.ndarray:
-    """Sort eigenvalues by decreasing real part up to rounding, then by decreasing imaginary part: their indices."""
+    """Sort eigenvalues, along the last axis, by decreasing real part up to rounding, then by decreasing imaginary part.
+
+    The result holds their indices.
+    """
     real, imaginary = np.real(values), np.imag(values)
-    first = np.argsort(-real, kind="stable")
-    rounding = TIE * NEAR_ZERO * float(np.max(np.abs(values), initial=0.0))
-    group = np.cumsum(np.append(0, -np.diff(real[first]) > rounding))[: len(values)]
-    return first[np.lexsort((-imaginary[first], group))]
+    first = np.argsort(-real, axis=-1, kind="stable")
+    rounding = TIE * NEAR_ZERO * np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
+    apart = -np.diff(np.take_along_axis(real, first, axis=-1), axis=-1) > rounding
+    group = np.cumsum(np.concatenate([np.zeros_like(first[..., :1]), apart], axis=-1), axis=-1)
+    inner = np.lexsort((-np.take_along_axis(imaginary, first, axis=-1), group), axis=-1)
+    return np.take_along_axis(first, inner, axis=-1)
 
 
 def eigenvectors(A: Float[np.ndarray, "d d"], basis: Float[np.ndarray, "ambient d"]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, Moving, turned
 from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, certain, intervals
 from analysis.dynamics.continuation.locating import (
     JUMP,
@@ -137,8 +137,12 @@ def find_bifurcations(
     The second result lists intervals of the parameter in which further ones may hide.
     """
     meetings = _meetings(curve, points, lengths, least)
-    zeros = [curve.zeros(point) for point in points]
-    counts = _known_at_ends([curve.growing(point) for point in points], zeros)
+    curve.prepare(points)
+    neutral = [curve.neutral(point) for point in points]
+    growths = [curve.growth(point.values) for point in points]
+    zeros = [int(np.sum(np.abs(growth) <= least)) for growth, least in zip(growths, neutral, strict=True)]
+    growing = [int(np.sum(growth > least)) for growth, least in zip(growths, neutral, strict=True)]
+    counts = _known_at_ends(growing, zeros)
     at = [0 < k < len(points) - 1 and zeros[k] > max(zeros[k - 1], zeros[k + 1]) for k in range(len(points))]
     steps: list[_PartOfBranch] = []
     spans: list[tuple[int, int]] = []
@@ -158,8 +162,8 @@ def find_bifurcations(
         if not _within(all_found, float(lengths[k - 1]), float(lengths[k + 1] - lengths[k - 1])):
             touching += _touching(curve, points[k - 1 : k + 2], least[k - 1 : k + 2], float(lengths[k - 1]))
     sizes = np.diff(lengths).tolist()
-    near_points = zip(points, lengths.tolist(), [*sizes, *sizes[-1:]], strict=False)  # none if there are no steps
-    beside = [_sample(curve, *each) for each in near_points]
+    near_points = zip(points, lengths.tolist(), [*sizes, *sizes[-1:]], neutral, strict=False)  # none without steps
+    beside = _samples(curve, list(near_points))
     clear = certain(curve, beside, np.array([point.flat for point in points]))
     completed: list[tuple[list[Bifurcation], list[tuple[float, float]]]] = []
     for step, (begin, k), one in zip(steps, spans, found, strict=True):
@@ -176,8 +180,8 @@ def find_bifurcations(
 def _known_at_ends(counts: list[int], zeros: list[int]) -> list[int]:
     """Replace the numbers of growing eigenvalues of the points at both ends where further ones are neutral.
 
-    Whether these cross is not known, since no point lies beyond: the multiplier of an orbit that shrinks to a Hopf point
-    tends to 1, and the curve turns back there.
+    Whether these cross is not known, since no point lies beyond: the multiplier of an orbit that shrinks to a Hopf
+    point tends to 1, and the curve turns back there.
     """
     sure = [k for k, count in enumerate(zeros) if count == min(zeros)]
     return [counts[min(max(k, sure[0]), sure[-1])] for k in range(len(counts))]
@@ -361,7 +365,8 @@ def _completed(
         known = [b for one, inner in parts for b in (*inner, *(other.at for other in one.known))]
         for place in (one.end for one, _ in parts[:-1]):
             if place.length not in made:
-                made[place.length] = _sample(curve, place.point, place.length, high - low)
+                given = place.point, place.length, high - low, curve.neutral(place.point)
+                made[place.length] = _samples(curve, [given])[0]
         for b in (*known, *touching):
             if b.arclength not in made:
                 made[b.arclength] = _sample_at(curve, b, step, touches=b.arclength in double)
@@ -383,13 +388,25 @@ def _completed(
         full |= {begin.length} if parts is before else set()
 
 
-def _sample(curve: AbstractCurve, point: CurvePoint, length: float, size: float) -> SpectrumAt:
-    """Collect the eigenvalues at a point, and their derivatives, given the length of a step beside it."""
-    tangent, rates = point.flat_tangent, None
+def _samples(
+    curve: AbstractCurve, near_points: list[tuple[CurvePoint, float, float, np.ndarray | float]]
+) -> list[SpectrumAt]:
+    """Collect the eigenvalues at points with their arclengths, and their derivatives.
+
+    Each point comes with the length of a step beside it, and the growth below which its eigenvalues are neutral.
+    """
+    tangents: list[np.ndarray] = [point.flat_tangent for point, *_ in near_points]
+    rates: list[np.ndarray | None] = [None] * len(near_points)
     if curve.differentiated:
-        rates = curve.rates((point.state, point.parameter), point.values, tangent, size)
-    apart = curve.apart * size
-    return SpectrumAt(length, point.values, point.parameter, curve.neutral(point), tangent, rates, apart)
+        moving = [
+            Moving(point.state, point.parameter, point.values, tangent, size)
+            for (point, _, size, _), tangent in zip(near_points, tangents, strict=True)
+        ]
+        rates = curve.rates(moving)
+    return [
+        SpectrumAt(length, point.values, point.parameter, neutral, tangent, rate, curve.apart * size)
+        for (point, length, size, neutral), tangent, rate in zip(near_points, tangents, rates, strict=True)
+    ]
 
 
 def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, touches: bool) -> SpectrumAt:
@@ -401,7 +418,7 @@ def _sample_at(curve: AbstractCurve, at: Bifurcation, step: _PartOfBranch, *, to
     rates, size = None, step.end.length - step.begin.length
     tangent = tangent_between(step.begin.point, step.end.point, (at.arclength - step.begin.length) / size)
     if curve.differentiated and not touches:
-        rates = curve.rates((at.state, at.parameter), at.eigenvalues, tangent, size)
+        (rates,) = curve.rates([Moving(at.state, at.parameter, at.eigenvalues, tangent, size)])
     neutral = curve.vanishing(at.eigenvalues)
     return SpectrumAt(at.arclength, at.eigenvalues, at.parameter, neutral, tangent, rates, curve.apart * size, touches)
 

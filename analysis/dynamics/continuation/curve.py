@@ -1,9 +1,9 @@
 """Curves of solutions in state and parameter: Newton corrections, tangents and test functions of branch points."""
 
 import abc
-import functools
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Float
@@ -48,6 +48,31 @@ def joined(vector: np.ndarray, last: float) -> np.ndarray:
     return found
 
 
+class Once:
+    """A value that is computed when it is first needed, unless it is given before."""
+
+    __slots__ = ("_known", "_make")
+
+    def __init__(self, make: Callable[[], Any]):
+        """Store the function that computes the value."""
+        self._make, self._known = make, []
+
+    def __call__(self) -> Any:
+        """Return the value."""
+        if not self._known:
+            self._known.append(self._make())
+        return self._known[0]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return bool(self._known)
+
+    def give(self, value: Any) -> None:
+        """Store the value, which was computed elsewhere."""
+        self._known[:] = [value]
+
+
 class CurvePoint(NamedTuple):
     """Solution on a curve: state, parameter, coordinate basis, derivatives by both, tangent and eigenvalues.
 
@@ -80,7 +105,9 @@ class CurvePoint(NamedTuple):
     @property
     def flat(self) -> np.ndarray:
         """Flattened state followed by the parameter."""
-        return joined(flat_state(self.state), self.parameter)
+        state = self.state
+        quick = isinstance(state, np.ndarray) and state.ndim == 1
+        return joined(state if quick else flat_state(state), self.parameter)
 
     @property
     def flat_tangent(self) -> np.ndarray:
@@ -115,6 +142,20 @@ def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n
         return False
     change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
     return bool(np.max(np.abs(change)) <= CONFIRMED * tolerance * (1 + float(np.max(np.abs(nodes)))))
+
+
+Solution = tuple[State, float, Any, np.ndarray]
+"""State, parameter, derivatives by the state, and the directions in which symmetries move it."""
+
+
+class Moving(NamedTuple):
+    """A point of a curve with its eigenvalues, the unit tangent in ambient coordinates, and the length of a step."""
+
+    state: State
+    parameter: float
+    values: np.ndarray
+    tangent: np.ndarray
+    size: float
 
 
 class AbstractCurve(abc.ABC):
@@ -174,6 +215,21 @@ class AbstractCurve(abc.ABC):
     @abc.abstractmethod
     def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues that decide about stability, without those due to symmetries."""
+
+    def spectra(self, at: Sequence[Solution]) -> list[np.ndarray]:
+        """Compute the eigenvalues at several solutions."""
+        return [self.spectrum(*one) for one in at]
+
+    def spectra_beside(self, at: Sequence[Solution]) -> list[np.ndarray]:
+        """Compute eigenvalues beside points of the curve, from which those of the points are told."""
+        return self.spectra(at)
+
+    def prepare(self, points: Sequence[CurvePoint]) -> None:
+        """Compute the eigenvalues at points of the curve together, which takes less time than one by one."""
+        missing = [point for point in points if isinstance(point.spectrum, Once) and not point.spectrum.is_known]
+        found = self.spectra([(point.state, point.parameter, point.J, point.orbit) for point in missing])
+        for point, values in zip(missing, found, strict=True):
+            cast(Once, point.spectrum).give(values)
 
     def rounding(self, values: np.ndarray, at: Equations, orbit: np.ndarray) -> np.ndarray:
         """Compute the errors of those eigenvalues that are judged by their own errors; zero for the others."""
@@ -313,25 +369,26 @@ class AbstractCurve(abc.ABC):
         size = 1.0 if self.meeting else max(1.0, float(np.max(np.abs(point.values), initial=0.0)))
         return bool(np.any(np.abs(point.values - self.meeting) <= MEETS * size))
 
-    def rates(self, at: tuple[State, float], values: np.ndarray, tangent: np.ndarray, size: float) -> np.ndarray | None:
-        """Compute the derivatives of the eigenvalues along the curve, as differences over a small share of a step.
+    def rates(self, at: Sequence[Moving]) -> list[np.ndarray | None]:
+        """Compute the derivatives of eigenvalues along the curve, as differences over a small share of a step.
 
-        The result is None where the equations are not defined.
-
-        Args:
-            at: state and parameter of a point of the curve.
-            values: the eigenvalues there.
-            tangent: unit tangent in ambient coordinates.
-            size: length of the step.
+        A result is None where the equations are not defined.
         """
-        share = self.apart * size
-        state, parameter = self.displaced(at[0], share * tangent[:-1]), at[1] + share * float(tangent[-1])
-        basis = self.basis(state)
-        beside = self.equations(state, parameter, basis)
-        if not np.all(np.isfinite(beside.J)):
-            return None
-        moved = self.spectrum(state, parameter, beside.J, self.orbit(state, basis))
-        return (moved[paired(values, moved)] - values) / share
+        beside: list[Solution | None] = []
+        for one in at:
+            share = self.apart * one.size
+            state = self.displaced(one.state, share * one.tangent[:-1])
+            parameter, basis = one.parameter + share * float(one.tangent[-1]), self.basis(state)
+            J = self.equations(state, parameter, basis).J
+            known = np.isfinite(row_sizes(J)).all()
+            beside.append((state, parameter, J, self.orbit(state, basis)) if known else None)
+        moved = iter(self.spectra_beside([one for one in beside if one is not None]))
+        return [
+            None if there is None else self._slopes(one, next(moved)) for one, there in zip(at, beside, strict=True)
+        ]
+
+    def _slopes(self, one: Moving, moved: np.ndarray) -> np.ndarray:
+        return (moved[paired(one.values, moved)] - one.values) / (self.apart * one.size)
 
     def is_real(self, points: Sequence[CurvePoint], value: complex) -> bool:
         """Test whether an eigenvalue is real up to its error; the first of the points is the one that has it."""
@@ -340,26 +397,31 @@ class AbstractCurve(abc.ABC):
 
     def typical(self, state: State, parameter: float) -> np.ndarray | float:
         """Look up the sizes of the equations near a part of the curve; 1 if none are known."""
-        return 1.0 if self.sizes is None else self.sizes.near(np.append(flat_state(state), parameter))
+        if self.sizes is None:
+            return 1.0
+        return self.sizes.only if self.sizes.are_same else self.sizes.near(joined(flat_state(state), parameter))
 
     def passed(self, point: CurvePoint) -> None:
         """Take note of the sizes of the equations at a point of the curve that has been reached."""
         if self.sizes is not None:
             self.sizes.add(point.flat, np.maximum(row_sizes(point.J), np.abs(point.slope)))
 
-    def row_sizes(self, at: Equations | CurvePoint) -> np.ndarray:
-        """Compute sizes of the equations at a point, by which they are divided in Newton steps; one if unknown."""
+    def row_sizes(self, at: Equations | CurvePoint, rows: np.ndarray | None = None) -> np.ndarray:
+        """Compute sizes of the equations at a point, by which they are divided in Newton steps; one if unknown.
+
+        `rows` are the largest derivatives by the state, if they are known.
+        """
         if self.sizes is None:
             return np.ones(len(at.J))
-        return np.fmax(np.fmax(row_sizes(at.J), np.abs(at.slope)), at.typical)
+        return np.fmax(np.fmax(row_sizes(at.J) if rows is None else rows, np.abs(at.slope)), at.typical)
 
     def residual(self, at: Equations) -> float:
         """Compute the largest residual, relative to typical sizes of the equations, to compare with the tolerance."""
         return at.size if self.sizes is None else float((np.abs(at.values) / at.typical).max(initial=0.0))
 
-    def scaled(self, at: Equations) -> Equations:
+    def scaled(self, at: Equations, rows: np.ndarray | None = None) -> Equations:
         """Divide equations by their sizes."""
-        sizes = self.row_sizes(at)
+        sizes = self.row_sizes(at, rows)
         return at._replace(values=at.values / sizes, J=at.J / sizes[:, None], slope=at.slope / sizes)
 
     def balanced(self, matrix: Any) -> Any:
@@ -384,9 +446,9 @@ class AbstractCurve(abc.ABC):
         orbit = self.orbit(state, basis)
         null = null_vector(self.balanced(self._with_rows(at, orbit)), CROSSING, direction)
         tangent = null if null[-1] >= 0 else -null
-        spectrum = functools.cache(lambda: self.spectrum(state, parameter, at.J, orbit))
-        rounding = functools.cache(lambda: self.rounding(spectrum(), at, orbit))
-        singular = functools.cache(lambda: (self._signed_least(at, tangent, orbit), tangent))
+        spectrum = Once(lambda: self.spectrum(state, parameter, at.J, orbit))
+        rounding = Once(lambda: self.rounding(spectrum(), at, orbit))
+        singular = Once(lambda: (self._signed_least(at, tangent, orbit), tangent))
         return CurvePoint(
             state, parameter, basis, at.J, at.slope, tangent, spectrum, orbit, rounding=rounding, typical=at.typical,
             singular=singular,
@@ -419,26 +481,22 @@ class AbstractCurve(abc.ABC):
     def corrected(self, state: State, parameter: float, direction: np.ndarray) -> CurvePoint | None:
         """Correct a point to the curve by Newton's method, in the plane across a direction; None if it fails."""
         basis, first, before, contraction = self.basis(state), None, 0.0, 0.0
+        moves = bool(direction[:-1].any())  # otherwise the parameter is fixed, and kept free of rounding
         for count in range(CORRECTIONS):
             at = self.equations(state, parameter, basis)
             rows = row_sizes(at.J)
-            if not (np.isfinite(at.size) and np.isfinite(rows).all() and np.isfinite(at.slope).all()):
+            if not (math.isfinite(at.size) and np.isfinite(rows).all() and np.isfinite(at.slope).all()):
                 return None
-            scaled = self.scaled(at)
             residual = self.residual(at)
             first = max(residual, 1.0) if first is None else first
-            by_state = float((rows / at.typical).max(initial=0.0))
-            by_parameter = float((np.abs(at.slope) / at.typical).max(initial=0.0))
-            terms = by_state * (1 + float(np.abs(flat_state(state)).max())), by_parameter * abs(parameter)
-            rounding = ROUNDING * max(terms)
-            change = _newton(scaled, direction)
-            change[-1] *= np.any(direction[:-1])  # keep a fixed parameter free of rounding
+            change = _newton(self.scaled(at, rows), direction)
+            change[-1] *= moves
             size = float(np.abs(change).max())
             least = self.tolerances[1] * (1 + abs(parameter))
             if before > UNCERTAIN * least:
                 contraction = max(contraction, size / before)
             before = size
-            if residual <= max(self.tolerances[0] * first, rounding) and size <= least:
+            if size <= least and self._is_solved(at, residual, self.tolerances[0] * first, rows, state, parameter):
                 found = self._point(state, parameter, basis, at, direction)
                 return found._replace(corrections=count, contraction=contraction)
             if size > 1e3 * (1 + abs(parameter)):
@@ -447,6 +505,17 @@ class AbstractCurve(abc.ABC):
             parameter = parameter + float(change[-1])
             basis = _transported(basis, self.basis(state))
         return None
+
+    def _is_solved(
+        self, at: Equations, residual: float, tolerance: float, rows: np.ndarray, state: State, parameter: float
+    ) -> bool:
+        """Test whether a residual is below a tolerance or explained by rounding, given the sizes of the derivatives."""
+        if residual <= tolerance:
+            return True
+        by_state = float((rows / at.typical).max(initial=0.0))
+        by_parameter = float((np.abs(at.slope) / at.typical).max(initial=0.0))
+        terms = by_state * (1 + float(np.abs(flat_state(state)).max())), by_parameter * abs(parameter)
+        return residual <= ROUNDING * max(terms)
 
     def polished(self, point: CurvePoint, direction: np.ndarray) -> CurvePoint:
         """Refine a point by one more Newton step, in the plane through it across a direction.
@@ -494,6 +563,8 @@ class AbstractCurve(abc.ABC):
         """
         if point.singular is not None:
             value, tangent = point.singular()
+            if point.tangent is tangent:
+                return value
             for sign in (1.0, -1.0):
                 if np.array_equal(point.tangent, sign * tangent):
                     return sign * value
@@ -531,7 +602,7 @@ def paired(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
     apart = np.abs(values[:, None] - others[None])
     nearest = np.argmin(apart, axis=1)
-    unique = len(np.unique(nearest)) == len(nearest)
+    unique = len(set(nearest.tolist())) == len(nearest)
     return nearest if unique else scipy.optimize.linear_sum_assignment(apart)[1]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations, Solution
 from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
@@ -18,7 +18,7 @@ from analysis.dynamics.equilibria.newton import displaced
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.linearisation import (
     NEAR_ZERO,
-    eigenvalues,
+    eigenvalues_of,
     eigenvectors_near,
     null_vectors,
     orbit_basis,
@@ -112,12 +112,12 @@ class EquilibriumCurve(AbstractCurve):
         """Compute a basis of the directions in which the symmetries move a state."""
         return orbit_basis(basis, state, self.symmetries)
 
-    def row_sizes(self, at: Equations | CurvePoint) -> np.ndarray:
+    def row_sizes(self, at: Equations | CurvePoint, rows: np.ndarray | None = None) -> np.ndarray:
         """Compute the size of each equation, so that slow equations are solved as accurately as fast ones.
 
         With symmetries the equations are not independent, and other weights would lead to other solutions.
         """
-        return np.ones(len(at.J)) if self.symmetries else super().row_sizes(at)
+        return np.ones(len(at.J)) if self.symmetries else super().row_sizes(at, rows)
 
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step from a point along its tangent: each coordinate moves by that of the limits at most.
@@ -131,8 +131,17 @@ class EquilibriumCurve(AbstractCurve):
 
     def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues transverse to the orbit of the symmetries."""
-        A, sizes = _transverse(J, self.typical(state, parameter), orbit)
-        values = eigenvalues(A) + self.meeting
+        return self.spectra([(state, parameter, J, orbit)])[0]
+
+    def spectra(self, at: Sequence[Solution]) -> list[np.ndarray]:
+        """Compute the eigenvalues transverse to the orbits of the symmetries at several states."""
+        parts = [_transverse(J, self.typical(state, parameter), orbit) for state, parameter, J, orbit in at]
+        found = eigenvalues_of([A for A, _ in parts])
+        return [self._refined(*part, values) for part, values in zip(parts, found, strict=True)]
+
+    def _refined(self, A: Any, sizes: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Refine the eigenvalues that are small beside the largest one."""
+        values = values + self.meeting
         small = np.flatnonzero(self._is_small(values))
         if small.size:
             values = np.array(values, complex)
@@ -237,10 +246,9 @@ class FixedPointCurve(EquilibriumCurve):
     def _derivatives(self, state: State, parameter: Array | np.ndarray) -> tuple[Array | np.ndarray, ...]:
         return _of_map(self.parameter.take, self.system, state, parameter, np.asarray(self.iterate))
 
-    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
-        """Compute the multipliers, the eigenvalues of the derivative of the iterate."""
-        found = super().spectrum(state, parameter, J, orbit)
-        return found[np.argsort(-np.abs(found), kind="stable")]
+    def spectra(self, at: Sequence[Solution]) -> list[np.ndarray]:
+        """Compute the multipliers, the eigenvalues of the derivative of the iterate, by decreasing modulus."""
+        return [found[np.argsort(-np.abs(found), kind="stable")] for found in super().spectra(at)]
 
     def monodromy(self, state: State, J: Any) -> np.ndarray:
         """Compute the derivative of the iterate."""

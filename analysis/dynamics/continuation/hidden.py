@@ -31,7 +31,8 @@ INNER = (0.1, 0.9)
 CLOSE = 1e-6
 # Distance of two real eigenvalues, relative to that at another sample, below which they may meet beside the samples.
 MEETING = 0.5
-# Growth of eigenvalues that meet, in ranges among the samples, from which they do not come near zero.
+# Growth of eigenvalues, in units of its changes among the samples and by its slopes, from which it does not come near
+# zero.
 FAR = 2.0
 TINY = float(np.finfo(float).tiny)
 # Share of the way beside a zero that may only be touched in which errors decide about further ones.
@@ -95,7 +96,8 @@ class Eigenpaths:
     def functions(self, samples: list[SpectrumAt], first: int, chord: np.ndarray) -> _Functions:
         """Evaluate functions whose zeros are those of the growth of eigenvalues, at samples `first` and `first + 1`.
 
-        The eigenvalues are numbered as at sample `first`. Slopes are those along the chord.
+        The eigenvalues are numbered as at sample `first`, without those that do not come near zero. Slopes are those
+        along the chord.
         """
         order = {first: np.arange(len(samples[first].values))}
         for k in range(first + 1, len(samples)):
@@ -109,12 +111,17 @@ class Eigenpaths:
         ])  # fmt: skip
         small = np.array([row[order] for row, (_, order) in zip(small, both, strict=True)])
         moved = [_moved(one, order, chord) for one, order in both]
+        slopes = np.array([self._slopes(*one, chord) for one in both])
+        smooth = self.curve.smoothed(self.curve.growth(values))
+        changes = np.ptp(smooth, axis=0) + (samples[first + 1].length - samples[first].length) * np.abs(slopes)
+        near = ~np.all(np.min(np.abs(smooth), axis=0) > FAR * changes, axis=0)  # others do not come near zero
+        values, small, slopes = values[:, near], small[:, near], slopes[:, near]
+        moved = [part[:, near] for part in moved]
         pairs = _meeting_pairs(values, small)
         single = np.setdiff1d(np.arange(values.shape[1]), np.ravel(pairs)).astype(int)
         growths = self.curve.growth(values[:, single])
         signs = np.where(small[:, single], 0.0, np.sign(growths[first : first + 2]))
-        slopes = np.array([self._slopes(*one, chord)[single] for one in both])
-        alone = _Functions(self.curve.smoothed(growths), signs, slopes, *np.zeros((2, len(single)), int))
+        alone = _Functions(self.curve.smoothed(growths), signs, slopes[:, single], *np.zeros((2, len(single)), int))
         if not len(pairs):
             return alone
         others = self._of_pairs(values[:, pairs], first, small[:, pairs], [m[:, pairs] for m in moved])
@@ -188,6 +195,8 @@ def _meeting_pairs(values: np.ndarray, small: np.ndarray) -> np.ndarray:
         if i < j and consistent[i] and consistent[j] and partner[j] == i and np.any(single[:, i])
     ]
     real = np.flatnonzero(np.all(single, axis=0))
+    if len(real) < 2:
+        return np.array(found, int).reshape(-1, 2)
     apart = np.abs(values[:, real, None] - values[:, None, real])
     most = np.max(apart, axis=0)
     both = np.any(small[:, real, None] & small[:, None, real], axis=0)
@@ -222,6 +231,8 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     size = end - begin
     near = _near(samples, k)
     growths, signs, slopes, sides, discriminants = paths.functions([samples[j] for j in near], near.index(k), chord)
+    if not growths.shape[1]:
+        return None
     missed = signs[0] * signs[1] < 0
     places = np.array([(samples[j].length - begin) / size for j in near])
     high = _through(places, growths, size * slopes)

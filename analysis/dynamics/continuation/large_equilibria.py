@@ -9,12 +9,12 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations, paired
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations, Solution
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.normal_forms.charts import Chart, FlatChart
 from analysis.dynamics.scaling.units import Units
-from analysis.dynamics.sparse.matrices import Extended, SparseMatrix, row_sizes
+from analysis.dynamics.sparse.matrices import Extended, SparseMatrix
 from analysis.dynamics.sparse.rightmost import rightmost, uncounted
 from dynsim._core.types import State
 from dynsim.programs import ProgramError, scalar_program
@@ -74,8 +74,9 @@ def pattern_of(
 class SparseCurve(AbstractCurve):
     """Curve of solutions of equations with sparse derivatives: Newton steps, tangents and test functions."""
 
-    def scaled(self, at: Equations) -> Equations:
+    def scaled(self, at: Equations, rows: np.ndarray | None = None) -> Equations:
         """Return equations as they are: factorisations do not need rows of similar sizes."""
+        del rows
         return at
 
     def _with_rows(self, at: Equations | CurvePoint, orbit: np.ndarray) -> Any:
@@ -129,23 +130,13 @@ class LargeEquilibriumCurve(SparseCurve, EquilibriumCurve):
     def _both(self, point: CurvePoint) -> Any:
         return self._with_rows(point, point.orbit)
 
-    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
-        """Compute the rightmost eigenvalues."""
-        del state, parameter, orbit
-        return rightmost(J, COUNT).values
+    def spectra(self, at: Sequence[Solution]) -> list[np.ndarray]:
+        """Compute the rightmost eigenvalues at several states."""
+        return [rightmost(J, COUNT).values for _, _, J, _ in at]
 
-    def rates(self, at: tuple[State, float], values: np.ndarray, tangent: np.ndarray, size: float) -> np.ndarray | None:
-        """Compute the derivatives of the eigenvalues along the curve, as differences over a small share of a step.
-
-        Beside a point more eigenvalues are computed, since others may be the rightmost ones there.
-        """
-        share = self.apart * size
-        state, parameter = self.displaced(at[0], share * tangent[:-1]), at[1] + share * float(tangent[-1])
-        J: Any = self.equations(state, parameter, self._identity).J
-        if not np.all(np.isfinite(row_sizes(J))):
-            return None
-        moved = rightmost(J, COUNT + BESIDE).values
-        return (moved[paired(values, moved)] - values) / share
+    def spectra_beside(self, at: Sequence[Solution]) -> list[np.ndarray]:
+        """Compute more eigenvalues beside a point, since others may be the rightmost ones there."""
+        return [rightmost(J, COUNT + BESIDE).values for _, _, J, _ in at]
 
     def stable_kind(self, point: CurvePoint) -> str:
         """Classify the stability; where all known eigenvalues grow, the trace shows that others decay."""

@@ -27,10 +27,20 @@ class SizesAlong:
         sizes = np.where(sizes > 0, sizes, 1.0)
         self._places, self._sizes, self._last = flat[None], sizes[None], sizes
 
+    @property
+    def are_same(self) -> bool:
+        """Whether one place is known."""
+        return len(self._places) == 1
+
+    @property
+    def only(self) -> Float[np.ndarray, " m"]:
+        """The sizes at the first place."""
+        return self._sizes[0]
+
     def near(self, flat: Float[np.ndarray, " n"]) -> Float[np.ndarray, " m"]:
         """Look up the sizes at the nearest place."""
-        if len(self._places) == 1:
-            return self._sizes[0]
+        if self.are_same:
+            return self.only
         return self._sizes[np.argmin(np.abs(self._places - flat).max(axis=1))]
 
     def add(self, flat: Float[np.ndarray, " n"], sizes: Float[np.ndarray, " m"]) -> None:

@@ -323,9 +323,9 @@ class Companion(AbstractMap):
 class Inexact(FixedPointCurve):
     """Fixed points whose multipliers have an error, so that the one at a fold seems to be less than 1."""
 
-    def spectrum(self, state, parameter, J, orbit):
+    def spectra(self, at):
         """Compute the multipliers."""
-        return super().spectrum(state, parameter, J, orbit) * (1 - 2e-8)
+        return [found * (1 - 2e-8) for found in super().spectra(at)]
 
 
 @pytest.mark.parametrize("places", [(-3.0, -1.0, 8.0, 9.0), (-0.1, -1e-3, 7.01, 7.1), (-4.0, -0.5, 7.5, 9.0)])
