@@ -46,9 +46,10 @@ def advanced(
     rtol: Array | float,
     atol: Array | float,
     longest: Array | float = math.inf,
+    most: int = MAX_STEPS,
 ) -> tuple[Array, Array, Array]:
-    """Integrate to the final state, with the number of steps, and whether the solver failed."""
-    going = lambda s: (s.t < end) & (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS)
+    """Integrate to the final state in at most so many steps, with their number, and whether the solver failed."""
+    going = lambda s: (s.t < end) & (s.rejected <= REJECTIONS) & (s.accepted < most)
     once = lambda s: _step(field, s, end, longest, rtol, atol, STAGES + 1)[0]
     last = jax.lax.while_loop(going, once, _begun(field, begin, y, first))
     return last.y, last.accepted, last.t < end

@@ -14,6 +14,10 @@ from analysis.dynamics.normal_forms.charts import retracted
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
+# Most steps of a solve: it takes hundreds, unless rounding errors of third derivatives hold it up, as those of
+# x / (1 - exp(-x)) do beside x = 0.
+MOST = 10_000
+
 
 class ReturnChart(eqx.Module):
     """Map of a flow between tangent coordinates at two states of a periodic orbit, correct to third order.
@@ -116,7 +120,7 @@ def _solved(x: Any, *, field: Any, begin: Array, end: Array, rtol: Array) -> Any
     """Integrate over an interval of time; the tolerance also holds for each derivative by the start."""
     flat, restored = ravel_pytree(x)
     along = lambda t, y: ravel_pytree(field(t, restored(y)))[0]
-    y, _, failed = advanced(along, begin, end, flat, (end - begin) / 100, rtol, rtol / 100)
+    y, _, failed = advanced(along, begin, end, flat, (end - begin) / 100, rtol, rtol / 100, most=MOST)
     return restored(jnp.where(failed, jnp.nan, y))
 
 
