@@ -32,9 +32,9 @@ def table(result: Any) -> Table:
         >>> import dynsim as ds
         >>> run = ds.iterate(ds.catalogue.Logistic(r=2.0), [0.25], 2)
         >>> print(ds.table(run))
-        k         x
-        0      0.25
-        1     0.375
+        k        x
+        0     0.25
+        1    0.375
         2  0.46875
     """
     return sibling(TABLES).table(result)

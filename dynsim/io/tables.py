@@ -33,6 +33,7 @@ class Table:
 
     Example:
         >>> import numpy as np
+        >>> from dynsim import Table
         >>> found = Table({"t": np.array([0.0, 0.5]), "V": np.array([-65.0, 0.1])}, {"t": "ms", "V": "mV"})
         >>> print(found)
         t (ms)  V (mV)

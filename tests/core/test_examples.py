@@ -17,6 +17,14 @@ NEEDS = {"lyapunov_polynomial": "clarabel", "common_lyapunov": "clarabel"}
 """Packages of extras that examples need; without them they are left out."""
 
 
+class Unfenced(doctest.DocTestParser):
+    """Reads examples without the fences of Markdown around them."""
+
+    def parse(self, string, name="<string>"):
+        """Read the examples of a docstring."""
+        return super().parse(re.sub(r"^\s*```\w*$", "", string, flags=re.M), name)
+
+
 def promised(face: str) -> dict[str, object]:
     """The functions and classes of a face by name."""
     found = {name: getattr(importlib.import_module(face), name) for name in names_of(face)}
@@ -27,7 +35,7 @@ def promised(face: str) -> dict[str, object]:
     "face", [pytest.param(face, marks=[pytest.mark.slow] if face in SLOW else []) for face in sorted(LAZY)]
 )
 def test_examples_give_what_they_show(face):
-    finder, runner, said = doctest.DocTestFinder(recurse=True), doctest.DocTestRunner(), []
+    finder, runner, said = doctest.DocTestFinder(parser=Unfenced(), recurse=True), doctest.DocTestRunner(), []
     for name, one in promised(face).items():
         if importlib.util.find_spec(NEEDS.get(name, "numpy")) is None:
             continue

@@ -305,7 +305,7 @@ def continue_solutions(
     >>> size = ds.Parameter(flow, "size", 0.5, 4.0)
     >>> branch = continue_solutions(problem, size, problem.solve(jnp.zeros(2)), steps=Steps(first=0.2, points=40))
     >>> print(branch.bifurcations[0])
-    fold at 3.5138307
+    fold at 3.51383
 
     Args:
         problem: the problem.

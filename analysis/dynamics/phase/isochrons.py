@@ -100,7 +100,7 @@ def isochrons(
     >>> def clock(t, x):
     ...     return (1 - x @ x) * x + jnp.stack([-x[1], x[0]])
     >>> flow = ds.FunctionFlow(clock, names=("x", "y"))
-    >>> found = isochrons(flow, periodic_orbit(flow, [1.0, 0.0], 6.3), [-2, 2, -2, 2], count=4)
+    >>> found = isochrons(flow, periodic_orbit(flow, [1.0, 0.0], 2 * np.pi), [-2, 2, -2, 2], count=4)
     >>> bool(np.all(np.abs(found.curves[1][:, 0]) < 1e-5))  # a quarter of a turn: the line x = 0
     True
 

@@ -113,7 +113,7 @@ def locking_range(
     >>> def clock(t, x):
     ...     return (1 - x @ x) * x + jnp.stack([-x[1], x[0]])
     >>> flow = ds.FunctionFlow(clock)
-    >>> orbit = periodic_orbit(flow, [1.0, 0.0], 6.3)
+    >>> orbit = periodic_orbit(flow, [1.0, 0.0], 2 * np.pi)
     >>> found = locking_range(flow, orbit, lambda s: jnp.array([jnp.cos(2 * jnp.pi * s), 0.0]))
     >>> np.round(found.tongue(0.1), 6).tolist()  # Adler: 1 +- e / 2
     [0.95, 1.05]

@@ -145,7 +145,7 @@ def phase_response(flow: AbstractFlow, orbit: PeriodicOrbit, *, points: int = 40
     >>> def clock(t, x):  # turns once in 2 pi, on every radius
     ...     return (1 - x @ x) * x + jnp.stack([-x[1], x[0]])
     >>> flow = ds.FunctionFlow(clock, names=("x", "y"))
-    >>> response = phase_response(flow, periodic_orbit(flow, [1.0, 0.0], 6.3))
+    >>> response = phase_response(flow, periodic_orbit(flow, [1.0, 0.0], 2 * np.pi))
     >>> angle = 2 * np.pi * response.phases
     >>> exact = np.stack([-np.sin(angle), np.cos(angle)], axis=1)
     >>> bool(np.allclose(response.values, exact, atol=1e-7)), response.kinds
@@ -312,7 +312,7 @@ def asymptotic_phase(
     >>> import dynsim as ds
     >>> from analysis.dynamics import asymptotic_phase, periodic_orbit
     >>> flow = ds.FunctionFlow(lambda t, x: (1 - x @ x) * x + jnp.stack([-x[1], x[0]]))
-    >>> orbit = periodic_orbit(flow, [1.0, 0.0], 6.3)
+    >>> orbit = periodic_orbit(flow, [1.0, 0.0], 2 * np.pi)
     >>> np.round(asymptotic_phase(flow, orbit, [[0.5, 0.0], [0.0, 2.0], [-0.1, 0.0]]), 6).tolist()
     [0.0, 0.25, 0.5]
 
