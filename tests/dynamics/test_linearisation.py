@@ -8,6 +8,7 @@ import pytest
 from analysis.dynamics import linearisation
 from analysis.dynamics.linearisation import (
     eigenvalues,
+    eigenvalues_of,
     index,
     kind,
     own_eigenvalue,
@@ -150,6 +151,24 @@ def test_the_spectrum_of_consensus_does_not_depend_on_the_metric():
     values = eigenvalues(tangent_jacobian(flow, x))
     np.testing.assert_allclose(values[2:], -1 / np.sqrt(3), atol=1e-9)
     np.testing.assert_allclose(values[:2], 0.0, atol=1e-9)
+
+
+def test_eigenvalues_of_several_matrices_are_each_those_of_one():
+    rng = np.random.default_rng(3)
+    real, double = np.diag([-1.0, -3.0, 2.0]), np.diag([2.0, 2.0, -1.0])
+    turning = np.array([[-1.0, 5.0, 0.0], [-5.0, -1.0, 0.0], [0.0, 0.0, 3.0]])
+    beside = np.array([[-1.0, 5.0, 0.0], [-5.0, -1.0, 0.0], [0.0, 0.0, -1.0 - 1e-13]])  # equal real parts, but rounding
+    small = [real, turning, double, beside, *rng.normal(size=(4, 3, 3))]
+    large = [*rng.normal(size=(3, 20, 20))]
+    for matrices in (small, large, small[:1], [real, np.eye(2)], []):
+        found = eigenvalues_of(matrices)
+        assert len(found) == len(matrices)
+        for matrix, values in zip(matrices, found, strict=True):
+            alone = eigenvalues(matrix)
+            assert values.dtype == alone.dtype
+            assert np.allclose(values, alone, rtol=1e-12)
+    assert np.allclose(eigenvalues_of(small)[3], [-1 + 5j, -1, -1 - 5j])
+    assert eigenvalues_of(small)[0].tolist() == [2.0, -1.0, -3.0]
 
 
 def test_a_slow_eigenvalue_has_its_own_error_beside_a_fast_one():

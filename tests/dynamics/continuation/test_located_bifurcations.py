@@ -13,7 +13,7 @@ from analysis.dynamics.continuation import bifurcations, branches
 from analysis.dynamics.continuation import locating as between
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
-from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.curve import CurvePoint, Moving
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.continuation.extending import extend
@@ -21,7 +21,7 @@ from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import orbits_from_hopf, switch_orbits
 from analysis.dynamics.continuation.steps import Steps
 from dynsim.spaces import Euclidean
-from dynsim.systems.base import AbstractFlow, AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
@@ -326,6 +326,31 @@ class Inexact(FixedPointCurve):
     def spectra(self, at):
         """Compute the multipliers."""
         return [found * (1 - 2e-8) for found in super().spectra(at)]
+
+
+def test_eigenvalues_and_their_rates_of_many_points_are_each_their_own():
+    def field(t, x, p=1.0):  # eigenvalues p - 3 x^2 and -p^2 +- i at (sqrt(p), 0, 0)
+        return jnp.stack([p * x[0] - x[0] ** 3, -(p**2) * x[1] - x[2], x[1] - p**2 * x[2]])
+
+    curve = EquilibriumCurve(Parameter(FunctionFlow(field, parameters={"p": 1.0}), "p", 0.5, 5.0))
+    points = [curve.measured(np.array([p**0.5, 0.0, 0.0]), p) for p in (1.0, 3.0, 4.0)]
+    assert points[1].values.size == 3  # known before
+    curve.prepare(points)
+    for point, p in zip(points, (1.0, 3.0, 4.0), strict=True):
+        assert np.allclose(np.sort_complex(point.values), np.sort_complex([-2 * p, -(p**2) + 1j, -(p**2) - 1j]))
+    at = [Moving(one.state, one.parameter, one.values, one.flat_tangent, 0.1 * k) for k, one in enumerate(points, 1)]
+    for rates, one, p in zip(curve.rates(at), at, (1.0, 3.0, 4.0), strict=True):
+        exact = np.where(np.imag(one.values) == 0, -2.0, -2 * p) * one.tangent[-1]
+        assert np.allclose(rates, exact, rtol=1e-4)
+
+
+def test_a_rate_is_unknown_where_the_equations_are_not_defined():
+    root = FunctionFlow(lambda t, x, p=1.0: -jnp.sqrt(p) * x, parameters={"p": 1.0})
+    curve = EquilibriumCurve(Parameter(root, "p", -1.0, 1.0))
+    known = Moving(np.array([0.0]), 1.0, np.array([-1.0]), np.array([0.0, 1.0]), 1.0)
+    unknown, found = curve.rates([known._replace(parameter=-0.5), known])
+    assert unknown is None
+    assert found is not None
 
 
 @pytest.mark.parametrize("places", [(-3.0, -1.0, 8.0, 9.0), (-0.1, -1e-3, 7.01, 7.1), (-4.0, -0.5, 7.5, 9.0)])
