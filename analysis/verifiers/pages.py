@@ -21,6 +21,14 @@ SCRIPT = """
 if __name__ == "__main__":
     raise SystemExit(main(STATEMENT, WITNESS, checks))
 """
+PAPERS = {
+    "consensus": "Rodriguez Abella, Silvestre and Tabuada",
+    "hardmax": "Alcalde, Fantuzzi and Zuazua",
+    "multirate": '"Attention is just another name for coupling?"',
+    "prototypes": '"DDCL-Attention"',
+    "growing": '"DDCL-INCRT"',
+}
+"""The papers, as first lines of pages name them."""
 CHECKS = '"""Yield what is checked, the number measured, and whether the check holds."""'
 
 
@@ -94,6 +102,13 @@ def file_name(statement: str) -> str:
     return f"{key}/{re.sub('[-./]', '_', rest)}"
 
 
+def title(statement: str) -> str:
+    """The statement and its paper in words: `Theorem 8 (iv) of "DDCL-INCRT"` for `growing/theorem-8-iv/corrected`."""
+    key, name, *_ = statement.split("/")
+    kind, number, *parts = name.split("-")
+    return " ".join([kind.capitalize(), number, *(f"({part})" for part in parts), "of", PAPERS[key]])
+
+
 def page(verifier: Verifier, frames: Path = FOLDER / "frames") -> str:
     """The standalone page of a verifier: its function as `checks`, and what it uses of its module and of `frames`.
 
@@ -133,6 +148,8 @@ def written_alone(verifier: Verifier, module: Module) -> Module:
     value, indent = str(ast.get_source_segment(text, witness)), " " * lines[(witness.end_lineno or 1) - 1].find("}")
     values = textwrap.dedent(indent + value)
     docstring = textwrap.dedent("\n".join(lines[doc.lineno - 1 : doc.end_lineno]))
+    if not docstring.startswith('"""Verify '):  # it begins with what is printed
+        docstring = f'"""Verify an instance that refutes {title(verifier.statement)}.\n\n{docstring[3:]}'
     function = [lines[node.lineno - 1].replace(f"def {node.name}(", "def checks(", 1), f"    {CHECKS}"]
     texts = [
         f'STATEMENT = "{verifier.statement}"', f"WITNESS = {values}",

@@ -11,9 +11,7 @@ from analysis.verifiers.frames.script import verifies
 
 @verifies("growing/lemma-8", {"a": "1", "b": "2", "eta_P": "1", "eta_T": "1"})
 def lemma_8(witness):
-    """Verify an instance that refutes Lemma 8 of "DDCL-INCRT".
-
-    Printed: of two heads on orthogonal directions with sigma_1(0) > sigma_2(0), sigma_1 - sigma_2 does not decrease.
+    """Printed: of two heads on orthogonal directions with sigma_1(0) > sigma_2(0), sigma_1 - sigma_2 does not decrease.
 
     Instance: tokens at 0, prototypes 0 and a e_1 of head 1, +-e_2 of head 2, T = a^2 / log b. Head 2 is equidistant for
     ever: sigma_2 = 0. With q = b / (1 + b), the assignment to the prototype at 0, and s = log b, sigma_1 = a^4 q (1 -
@@ -141,9 +139,7 @@ def theorem_3_divergence(witness):
     },
 )
 def corollary_3(witness):
-    """Verify an instance that refutes Corollary 3 of "DDCL-INCRT".
-
-    Printed: heads are added in decreasing order of lambda; the first ones become local, and the last ones global.
+    """Printed: heads are added in decreasing order of lambda; the first ones become local, and the last ones global.
 
     Instance: tokens (+-c_1, +-c_2, 0, 0), directed attention with lambda_1 in the plane (1, 3) and lambda_2 < lambda_1
     in (2, 4). Head h is born with the prototypes +-a e_h and sees the tokens along e_h. Losses are averaged, gradients
@@ -193,10 +189,8 @@ def weights(distances, b):
 
 @verifies("growing/lemma-6", {"z": [["1", "0"], ["2", "1"]], "p": [["1", "0"], ["0", "1"]], "b": "2"})
 def lemma_6(witness):
-    """Verify an instance that refutes Lemma 6 of "DDCL-INCRT".
-
-    Printed: gradient descent on Lq = sum_n sum_k q_nk d_nk at the rate eta_T is dT/dt = -eta_T sigma / T^2 with sigma =
-    (1/N) sum_n Var_{q_n}(d_nk).
+    """Printed: gradient descent on Lq = sum_n sum_k q_nk d_nk at the rate eta_T is dT/dt = -eta_T sigma / T^2 with
+    sigma = (1/N) sum_n Var_{q_n}(d_nk).
 
     Instance: integer tokens and prototypes at T = 1 / log b, where q_nk = b^(-d_nk) / sum_j b^(-d_nj) is rational. As
     dq_nk/dT = q_nk (d_nk - sum_j q_nj d_nj) / T^2, T^2 dLq/dT is the sum over k of d_nk q_nk (d_nk - sum_j q_nj d_nj),

@@ -56,11 +56,9 @@ WITNESS_1 = {
 
 @verifies("growing/lemma-13", WITNESS_1)
 def lemma_13(witness):
-    """Verify an instance that refutes Lemma 13 of "DDCL-INCRT".
-
-    Printed: K~ < K_INCRT almost surely. Instance: M_a = s (v u^T - u v^T), of rank two, and a row w of an MLP. Growth
-    is triggered; the dominant direction leaves nothing, and the row, which lies neither in the plane nor orthogonal to
-    it, leaves less than theta_w. So both numbers are 1, and they stay so for all rows near w.
+    """Printed: K~ < K_INCRT almost surely. Instance: M_a = s (v u^T - u v^T), of rank two, and a row w of an MLP.
+    Growth is triggered; the dominant direction leaves nothing, and the row, which lies neither in the plane nor
+    orthogonal to it, leaves less than theta_w. So both numbers are 1, and they stay so for all rows near w.
     """
     by_ddcl, by_mlp, theta = yield from values_left(witness)
     yield "one head leaves at most theta_w: the square of the value", str(by_ddcl), by_ddcl <= theta**2
@@ -69,9 +67,7 @@ def lemma_13(witness):
 
 @verifies("growing/corollary-5", WITNESS_1)
 def corollary_5(witness):
-    """Verify an instance that refutes Corollary 5 of "DDCL-INCRT".
-
-    Printed: with DDCL-INCRT the spectral gap is improved and the growth count reduced. Instance: M_a = s (v u^T - u
+    """Printed: with DDCL-INCRT the spectral gap is improved and the growth count reduced. Instance: M_a = s (v u^T - u
     v^T), of rank two, and a row w of an MLP. Growth is triggered; the dominant direction leaves no value and no gap,
     and the row, which lies neither in the plane nor orthogonal to it, leaves a positive one, less than theta_w. So the
     gap is smaller, and one direction suffices for both; it stays so for all rows near w.

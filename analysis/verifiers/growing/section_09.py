@@ -70,10 +70,8 @@ def lemma_15_algorithm(witness):
 
 @verifies("growing/lemma-16", WITNESS_1)
 def lemma_16(witness):
-    """Verify an instance that refutes Lemma 16 of "DDCL-INCRT".
-
-    Printed: if Gamma < phi_g for a head, its F_sep is O(phi_g^2). Read: with a constant of at most 10^9. Gamma = |B u|,
-    B = M_a / |M_a|_F, is s / sqrt(2 sum s^2) for the head of the pair of value s, here the last. It depends on M_a
+    """Printed: if Gamma < phi_g for a head, its F_sep is O(phi_g^2). Read: with a constant of at most 10^9. Gamma = |B
+    u|, B = M_a / |M_a|_F, is s / sqrt(2 sum s^2) for the head of the pair of value s, here the last. It depends on M_a
     alone, and what the layer is made of does not depend on M_a.
     """
     z, p, b, phi = yield from last_head(witness)
@@ -106,10 +104,8 @@ def forces_of_a_layer(witness):
 
 @verifies("growing/theorem-6-ii", WITNESS_2)
 def theorem_6_ii(witness):
-    """Verify an instance that refutes Theorem 6 (ii) of "DDCL-INCRT".
-
-    Printed: pruning a head of Gamma < phi_g lowers the sum of F_sep by at most O(phi_g^2). Read: with a constant of at
-    most 10^9. Gamma = |B u|, B = M_a / |M_a|_F, is s / sqrt(2 sum s^2) for the head of the pair of value s, here the
+    """Printed: pruning a head of Gamma < phi_g lowers the sum of F_sep by at most O(phi_g^2). Read: with a constant of
+    at most 10^9. Gamma = |B u|, B = M_a / |M_a|_F, is s / sqrt(2 sum s^2) for the head of the pair of value s, here the
     last. It depends on M_a alone, and what the layer is made of does not depend on M_a.
     """
     forces, phi = yield from forces_of_a_layer(witness)
@@ -119,9 +115,7 @@ def theorem_6_ii(witness):
 
 @verifies("growing/corollary-8", WITNESS_2)
 def corollary_8(witness):
-    """Verify an instance that refutes Corollary 8 of "DDCL-INCRT".
-
-    Printed: pruning a head of Gamma < phi_g, F_red / (H - 1) >= F_full / H - O(phi_g^2 / (H - 1)). Read: with a
+    """Printed: pruning a head of Gamma < phi_g, F_red / (H - 1) >= F_full / H - O(phi_g^2 / (H - 1)). Read: with a
     constant of at most 10^9. Gamma = |B u|, B = M_a / |M_a|_F, is s / sqrt(2 sum s^2) for the head of the pair of value
     s, here the last. It depends on M_a alone, and what the layer is made of does not depend on M_a.
     """
@@ -136,9 +130,7 @@ def corollary_8(witness):
     {"z": [["0"]], "P": [[["1"], ["0"]], [["0"], ["1"]], [["2"], ["-1"]]], "b": ["2", "2", "2"]},
 )
 def theorem_6_iii(witness):
-    """Verify an instance that refutes Theorem 6 (iii) of "DDCL-INCRT".
-
-    Printed: at a pruning the relative weight of each surviving head on the backbone grows by H / (H - 1). Read: its
+    """Printed: at a pruning the relative weight of each surviving head on the backbone grows by H / (H - 1). Read: its
     share in the sum over heads of the norms of the gradients of their losses by the embeddings, 2 |z - mu_h| at fixed
     assignments.
 
@@ -185,9 +177,7 @@ def weak(values, phi, theta):
     },
 )
 def corollary_7(witness):
-    """Verify an instance that refutes Corollary 7 of "DDCL-INCRT".
-
-    Printed: after j prunings of heads of Gamma < phi_g, F_sep^(j) >= F_sep^(0) - j O(phi_g^2), and all of at most d
+    """Printed: after j prunings of heads of Gamma < phi_g, F_sep^(j) >= F_sep^(0) - j O(phi_g^2), and all of at most d
     prunings lower F_sep by at most O(d phi_g^2). Read: F_sep is the sum over heads, the constant at most 10^9. Gamma =
     |B u|, B = M_a / |M_a|_F, is s / sqrt(2 sum s^2) for the head of the pair of value s. It depends on M_a alone, and
     what the layer is made of does not depend on M_a. All heads but the first are pruned, the last one first.

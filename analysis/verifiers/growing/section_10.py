@@ -14,10 +14,8 @@ from analysis.verifiers.frames.two_prototypes import pair_force, step_conditions
     {"a": "3", "v": "20", "r": "2", "b": "121/120", "h": "1", "eta_P": "3/4", "eta_T": "1/100", "eta+": "10"},
 )
 def corollary_9(witness):
-    """Verify an instance that refutes Corollary 9 of "DDCL-INCRT".
-
-    Printed: the conditions (E1)-(E6) reduce to eta_T << eta_P << eta+ and N_min > max(N_gate, s*). Instance: rates with
-    ratios between 1/100 and 1/10 for which (E2), eta_P < 2 / L_P, fails.
+    """Printed: the conditions (E1)-(E6) reduce to eta_T << eta_P << eta+ and N_min > max(N_gate, s*). Instance: rates
+    with ratios between 1/100 and 1/10 for which (E2), eta_P < 2 / L_P, fails.
 
     Tokens at +-a on a line, r at each, prototypes at +-v, T = h^2 / log b. The assignment of a token to its prototype
     exceeds that to the other one by t = tanh y, y = 2 a v / T; the derivative of Lq by v at fixed assignments is 2 r (v
@@ -36,9 +34,7 @@ def corollary_9(witness):
 
 @verifies("growing/lemma-19", {"T_init": "25", "T_min": "1", "sigma": "1", "eta_T": "5208/16447", "N_gate": 1})
 def lemma_19(witness):
-    """Verify an instance that refutes Lemma 19 of "DDCL-INCRT".
-
-    Printed: N_min > max(N_gate, s*), s* = ceil(t*) + 1, t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0), ensures that
+    """Printed: N_min > max(N_gate, s*), s* = ceil(t*) + 1, t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0), ensures that
     gate and temperatures have settled after N_min steps.
 
     Instance: constant sigma, N_min = max(N_gate, s*) + 1. T - eta_T sigma / T^2 increases with T > 0, so that
@@ -55,9 +51,7 @@ def lemma_19(witness):
 
 @verifies("growing/lemma-18", {"a": "3", "v": "20", "r": "2", "b": "121/120", "h": "1", "shift": "2"})
 def lemma_18(witness):
-    """Verify an instance that refutes Lemma 18 of "DDCL-INCRT".
-
-    Printed: for eta_P < 2 / L_P and eta_P < sqrt(phi''(0) / (L_P |grad Lq|^2)) the net gain of F_sep, after an
+    """Printed: for eta_P < 2 / L_P and eta_P < sqrt(phi''(0) / (L_P |grad Lq|^2)) the net gain of F_sep, after an
     expansion that doubles the tokens' component along u and a step of the prototypes, is positive.
 
     Instance. Tokens at +-a on a line, r at each, prototypes at +-v, T = h^2 / log b. The assignment of a token to its
@@ -150,10 +144,8 @@ def theorem_7(witness):
 
 @verifies("growing/remark-3", {"T_init": "1", "T_min": "1/10", "eta_T": "1/100", "sigma_0": "1/10"})
 def remark_3(witness):
-    """Verify an instance that refutes Remark 3 of "DDCL-INCRT".
-
-    Printed: for T_init = 1, T_min = 0.1, eta_T = 0.01 and sigma_0 = 0.1, t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0)
-    is about 33.
+    """Printed: for T_init = 1, T_min = 0.1, eta_T = 0.01 and sigma_0 = 0.1, t* = (T_init^3 - T_min^3) / (3 eta_T
+    sigma_0) is about 33.
     """
     start, least, rate, sigma = (Fraction(witness[name]) for name in ("T_init", "T_min", "eta_T", "sigma_0"))
     yield "the values are positive", (str(start), str(least), str(rate), str(sigma)), min(start, least, rate, sigma) > 0
@@ -163,9 +155,7 @@ def remark_3(witness):
 
 @verifies("growing/lemma-17-i", {"T_init": "101/100", "T_min": "1", "sigma": "1", "eta_T": "33/100"})
 def lemma_17_i(witness):
-    """Verify an instance that refutes Lemma 17 (i) of "DDCL-INCRT".
-
-    Printed: under eta_T < T_min^3 / (3 sigma_max) all temperatures of T_{s+1} = T_s - eta_T sigma_s / T_s^2 are at
+    """Printed: under eta_T < T_min^3 / (3 sigma_max) all temperatures of T_{s+1} = T_s - eta_T sigma_s / T_s^2 are at
     least T_min.
 
     Instance: T_init just above T_min, sigma = sigma_max, one step.
@@ -178,9 +168,7 @@ def lemma_17_i(witness):
 
 @verifies("growing/lemma-17-iii", {"T_init": "10", "T_min": "1", "sigma": "1", "eta_T": "19/60"})
 def lemma_17_iii(witness):
-    """Verify an instance that refutes Lemma 17 (iii) of "DDCL-INCRT".
-
-    Printed: under eta_T < T_min^3 / (3 sigma_max) and for sigma_s >= sigma_0, T_{s+1} = T_s - eta_T sigma_s / T_s^2
+    """Printed: under eta_T < T_min^3 / (3 sigma_max) and for sigma_s >= sigma_0, T_{s+1} = T_s - eta_T sigma_s / T_s^2
     reaches T_min in at most ceil(t*) + 1 steps, t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0).
 
     Instance: constant sigma. T - eta_T sigma / T^2 increases with T > 0, so that temperatures rounded down after every

@@ -24,9 +24,7 @@ from analysis.verifiers.frames.script import verifies
     },
 )
 def theorem_8_iv(witness):
-    """Verify an instance that refutes Theorem 8 (iv) of "DDCL-INCRT".
-
-    Printed: at every point of A* the architecture is minimal and sufficient.
+    """Printed: at every point of A* the architecture is minimal and sufficient.
 
     Instance: a linear encoder at 0 with a regulariser, centred tokens, so that every embedding is 0, and M_a with the
     values s_1, s_2 in two planes. Two heads, of two prototypes each: that of s_1 at b and b' along its direction, that
@@ -92,9 +90,7 @@ def corollary_10(witness):
 
 @verifies("growing/corollary-12", {"a": "5/4", "lambda": "625/64", "kappa": "23/32"})
 def corollary_12(witness):
-    """Verify an instance that refutes Corollary 12 of "DDCL-INCRT".
-
-    Printed: the conditions (60), and (61) with (E2), are jointly satisfiable by rates.
+    """Printed: the conditions (60), and (61) with (E2), are jointly satisfiable by rates.
 
     Instance: one free embedding at 0 and prototypes at -a and a on the first axis, lambda = 4 a^4, kappa = 4 a^2 / T.
     To second order L_q = (|z - p_1|^2 + |z - p_2|^2) / 2 - D^2 / (4 T), D = |z - p_1|^2 - |z - p_2|^2. On the first
@@ -136,9 +132,7 @@ def corollary_12(witness):
     },
 )
 def theorem_9(witness):
-    """Verify an instance that refutes Theorem 9 of "DDCL-INCRT".
-
-    Printed: if C_1 eps_1 + C_2 eps_2 + C_3 eps_3 < c_0, then dW/dt <= 0 on every dwell interval.
+    """Printed: if C_1 eps_1 + C_2 eps_2 + C_3 eps_3 < c_0, then dW/dt <= 0 on every dwell interval.
 
     Instance: two heads on integer points at T = 1 / log 2, losses as means over tokens, fixed embeddings (C_3 = 0),
     prototypes that descend W. The constants are c_1 eta_P, c_2 eta_P and c_0 = eta_P mu_P / 2; the condition does not
@@ -168,9 +162,7 @@ def theorem_9(witness):
     "growing/lemma-21", {"lambda": "1/4", "distance": "2", "T_init": "1", "T of the new head": "1", "eta_T": "1/100"}
 )
 def lemma_21(witness):
-    """Verify an instance that refutes Lemma 21 of "DDCL-INCRT".
-
-    Printed: W does not increase at a growth event.
+    """Printed: W does not increase at a growth event.
 
     Instance: a new head with two prototypes at a given distance. No old term changes; the new ones are L_q >= 0,
     Phi(T_init) = 0, and the barrier lambda / distance^2.
@@ -239,9 +231,7 @@ def theorem_8_limit_set(witness):
     },
 )
 def definition_2(witness):
-    """Verify an instance that refutes Definition 2 of "DDCL-INCRT".
-
-    Printed: Phi = (T_init^3 - T^3) / (3 eta_T) is constructed so that dPhi/dt = -sigma along dT/dt = -eta_T sigma /
+    """Printed: Phi = (T_init^3 - T^3) / (3 eta_T) is constructed so that dPhi/dt = -sigma along dT/dt = -eta_T sigma /
     T^2.
 
     Instance: two heads on integer points at T = 1 / log 2, where assignments are rational: sigma > 0, and dPhi/dt =
@@ -273,9 +263,7 @@ def definition_2(witness):
     },
 )
 def lemma_20(witness):
-    """Verify an instance that refutes Lemma 20 of "DDCL-INCRT".
-
-    Printed: dW/dt <= 0 on every dwell interval, under conditions that bound rates and their ratios from above, and
+    """Printed: dW/dt <= 0 on every dwell interval, under conditions that bound rates and their ratios from above, and
     lambda > 2 eta_P C(K, 2).
 
     Instance: two heads on integer points at T = 1 / log 2, losses as means over tokens, fixed embeddings, prototypes
@@ -329,9 +317,7 @@ def lemma_20_equation_46(witness):
 
 @verifies("growing/lemma-23", {"s": "25/4", "r": "17/4", "C_gate": "16", "eps_1": "1/32"})
 def lemma_23(witness):
-    """Verify an instance that refutes Lemma 23 of "DDCL-INCRT".
-
-    Printed: |u - v_1(A_res)| <= C_gate eps_1 on a dwell interval, after a transient.
+    """Printed: |u - v_1(A_res)| <= C_gate eps_1 on a dwell interval, after a transient.
 
     Instance: A_res with the planes (e_1, e_2) and (e_3, e_4) of values s > r. E = A^T A is s^2 on the first plane: the
     gate rests at e_1, and it rests at e_2, from the start and for every eps_1. For a unit vector v, one of |<v, e_1>|
@@ -357,9 +343,7 @@ def lemma_23(witness):
     {"z": "5/8", "lambda": "3/4", "least p": "1/2", "largest p": "2", "C_temp": "745", "eps_2": "1/143040"},
 )
 def lemma_24(witness):
-    """Verify an instance that refutes Lemma 24 of "DDCL-INCRT".
-
-    Printed: |T(t) - T_inf| <= C_temp eps_2 for all t >= t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0), C_temp
+    """Printed: |T(t) - T_inf| <= C_temp eps_2 for all t >= t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0), C_temp
     independent of the rates; the only rest point of T at fixed P is T_min here.
 
     Instance: tokens at -z and z, prototypes at -p and p on a line. p' = eta (-p + v z + lambda / (4 p^3)), losses as
@@ -400,9 +384,7 @@ def lemma_24(witness):
     },
 )
 def corollary_13(witness):
-    """Verify an instance that refutes Corollary 13 of "DDCL-INCRT".
-
-    Printed: under (55), dW/dt <= -(c_0 - C_1 eps_1 - C_2 eps_2 - C_3 eps_3) (|grad_theta L_q|^2 + |grad_P W|^2 + sum
+    """Printed: under (55), dW/dt <= -(c_0 - C_1 eps_1 - C_2 eps_2 - C_3 eps_3) (|grad_theta L_q|^2 + |grad_P W|^2 + sum
     sigma) at all times of a dwell interval, and sigma = 0 at limit points.
 
     Instance: tokens at -z and z, fixed embeddings, and a head along them at T_min, where it stays, with prototypes at

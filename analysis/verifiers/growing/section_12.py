@@ -22,9 +22,7 @@ from analysis.verifiers.frames.script import verifies
     },
 )
 def lemma_25(witness):
-    """Verify an instance that refutes Lemma 25 of "DDCL-INCRT".
-
-    Printed: T_inf^(1) <= T_inf^(2) for heads in the order of their values.
+    """Printed: T_inf^(1) <= T_inf^(2) for heads in the order of their values.
 
     Instance: M_a with the planes (e_1, e_2) and (e_3, e_4) of values 2 and 1, tokens at -z and z on e_3, banks at -p
     and p on e_1 (first head) and on e_3 (second), which stay symmetric. The first has equal distances p^2 + z^2 from
@@ -60,9 +58,7 @@ def lemma_25(witness):
     },
 )
 def lemma_27(witness):
-    """Verify an instance that refutes Lemma 27 of "DDCL-INCRT".
-
-    Printed: F^(1) > F^(2) at convergence, with a ratio of at least lambda^(1) / lambda^(2) (T^(2) / T^(1))^2.
+    """Printed: F^(1) > F^(2) at convergence, with a ratio of at least lambda^(1) / lambda^(2) (T^(2) / T^(1))^2.
 
     Instance: M_a with the planes (e_1, e_2) and (e_3, e_4) of values 2 and 1, tokens at -z and z on e_1, banks at -p_1
     and p_1 on e_1 (first head) and at -p_2 and p_2 on e_3 (second), which stay symmetric and in an interval: for the
@@ -151,9 +147,7 @@ def lemma_25_interlacing_tokens(witness):
 
 @verifies("growing/lemma-26", {"values": ["28", "21", "16"], "theta_w": "1/4"})
 def lemma_26(witness):
-    """Verify an instance that refutes Lemma 26 of "DDCL-INCRT".
-
-    Printed: sum lambda^(h) / |M_a|_F^2 >= 1 - K theta_w / |M_a|_F^2 at the end of growth.
+    """Printed: sum lambda^(h) / |M_a|_F^2 >= 1 - K theta_w / |M_a|_F^2 at the end of growth.
 
     Instance: M_a with planes of coordinates of the given values: |M_a|_F^2 is twice the sum of their squares, and each
     plane above theta_w gives one head, at its value.
@@ -176,9 +170,7 @@ def energies(values, order):
 
 @verifies("growing/lemma-28", {"values": ["7/4", "7/4", "3/4"], "distinct values": ["9/4", "7/4", "3/4"]})
 def lemma_28(witness):
-    """Verify an instance that refutes Lemma 28 of "DDCL-INCRT".
-
-    Printed: the spectral order is the only one with the least residual energy for a given number of heads.
+    """Printed: the spectral order is the only one with the least residual energy for a given number of heads.
 
     First instance: M_a with planes of coordinates (e_1, e_2), (e_3, e_4) and (e_5, e_6) of different values. Two heads
     that take e_1, e_3 and two that take e_3, e_1 leave the same energy, which is the least. Second instance, for each
@@ -213,9 +205,7 @@ def lemma_28(witness):
     },
 )
 def corollary_16(witness):
-    """Verify an instance that refutes Corollary 16 of "DDCL-INCRT".
-
-    Printed: heads that tend to T_min give out prototypes, by hard assignments, and are finer, of larger lambda, than
+    """Printed: heads that tend to T_min give out prototypes, by hard assignments, and are finer, of larger lambda, than
     those that tend to a temperature above it.
 
     Instance: tokens (+-c_1, +-c_2, 0, 0), directed attention with lambda_1 in the plane (1, 3) and lambda_2 < lambda_1

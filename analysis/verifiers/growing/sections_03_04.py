@@ -63,10 +63,8 @@ WITNESS_1 = {
 
 @verifies("growing/proposition-1", WITNESS_1)
 def proposition_1(witness):
-    """Verify an instance that refutes Proposition 1 of "DDCL-INCRT".
-
-    Printed: phi''(0) >= (32/T^2) [(s_0^2/K^2) lambda_max(A_res) Var - C_0] under (A1), (A2') and S(P) >= s_0 > 0, with
-    the mean Var over n of Var_{q_n}[p*] and C_0 = |alpha|^2 Var_max N D^2, D = max_nk |p_k - mu_n|.
+    """Printed: phi''(0) >= (32/T^2) [(s_0^2/K^2) lambda_max(A_res) Var - C_0] under (A1), (A2') and S(P) >= s_0 > 0,
+    with the mean Var over n of Var_{q_n}[p*] and C_0 = |alpha|^2 Var_max N D^2, D = max_nk |p_k - mu_n|.
 
     Instance: two prototypes at +-a u and two tokens at +-u, so warm that phi is concave. phi does not depend on M, with
     which the right side grows. s_0 = 2 is a lower bound both of S(P) and of the distance.
@@ -89,10 +87,8 @@ WITNESS_2 = {
 
 @verifies("growing/proposition-1/variance", WITNESS_2)
 def proposition_1_variance(witness):
-    """Verify an instance that refutes Proposition 1 of "DDCL-INCRT".
-
-    Printed: phi''(0) >= (32/T^2) [(s_0^2/K^2) lambda_max(A_res) Var - C_0] under (A1), (A2') and S(P) >= s_0 > 0, with
-    the mean Var over n of Var_{q_n}[p*] and C_0 = |alpha|^2 Var_max N D^2, D = max_nk |p_k - mu_n|.
+    """Printed: phi''(0) >= (32/T^2) [(s_0^2/K^2) lambda_max(A_res) Var - C_0] under (A1), (A2') and S(P) >= s_0 > 0,
+    with the mean Var over n of Var_{q_n}[p*] and C_0 = |alpha|^2 Var_max N D^2, D = max_nk |p_k - mu_n|.
 
     Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof.
 
@@ -105,9 +101,7 @@ def proposition_1_variance(witness):
 
 @verifies("growing/corollary-1", WITNESS_1)
 def corollary_1(witness):
-    """Verify an instance that refutes Corollary 1 of "DDCL-INCRT".
-
-    Printed: phi''(0) > 0 whenever lambda_max(A_res) > K^2 C_0 / (s_0^2 Var), with the constants of Proposition 1.
+    """Printed: phi''(0) > 0 whenever lambda_max(A_res) > K^2 C_0 / (s_0^2 Var), with the constants of Proposition 1.
 
     Instance: two prototypes at +-a u and two tokens at +-u, so warm that phi is concave. lambda_max is as large
     as one likes.
@@ -130,9 +124,7 @@ def corollary_1(witness):
     },
 )
 def corollary_1_variance(witness):
-    """Verify an instance that refutes Corollary 1 of "DDCL-INCRT".
-
-    Printed: phi''(0) > 0 whenever lambda_max(A_res) > K^2 C_0 / (s_0^2 Var), with the constants of Proposition 1.
+    """Printed: phi''(0) > 0 whenever lambda_max(A_res) > K^2 C_0 / (s_0^2 Var), with the constants of Proposition 1.
 
     Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof, and s_0 = S(P), a squared distance.
 
@@ -158,10 +150,8 @@ def corollary_1_variance(witness):
     },
 )
 def theorem_2(witness):
-    """Verify an instance that refutes Theorem 2 of "DDCL-INCRT".
-
-    Printed: at lambda_max(A_res) > theta_w, theta_w above the right side of (19), phi(1) >= phi(0) + phi'(0) + phi''(0)
-    / 2 with phi'(0) >= 0 and phi''(0) >= (32/T^2) [s_0^2 theta_w Var / K^2 - C_0] > 0.
+    """Printed: at lambda_max(A_res) > theta_w, theta_w above the right side of (19), phi(1) >= phi(0) + phi'(0) +
+    phi''(0) / 2 with phi'(0) >= 0 and phi''(0) >= (32/T^2) [s_0^2 theta_w Var / K^2 - C_0] > 0.
 
     Instance: two prototypes at +-a u and two tokens at +-u, so warm that phi is concave. phi' and phi'' are negative.
     """
@@ -308,9 +298,8 @@ WITNESS_3 = {
 
 @verifies("growing/lemma-4", WITNESS_3)
 def lemma_4(witness):
-    """Verify an instance that refutes Lemma 4 of "DDCL-INCRT".
-
-    Printed: for u = v_1(A_res), C_k = sum_n alpha_n (p*_k - pbar*_n) is at least 0 for all k, and positive for some k.
+    """Printed: for u = v_1(A_res), C_k = sum_n alpha_n (p*_k - pbar*_n) is at least 0 for all k, and positive for some
+    k.
 
     Instance: centred tokens and prototypes along u, which also is the direction of their largest variance. All C_k are
     the same negative number.
@@ -329,9 +318,7 @@ def lemma_4(witness):
 
 @verifies("growing/theorem-1", WITNESS_3)
 def theorem_1(witness):
-    """Verify an instance that refutes Theorem 1 of "DDCL-INCRT".
-
-    Printed: under (A1), (A2') and for T sufficiently large, phi(1) >= phi(0) for u = v_1(A_res).
+    """Printed: under (A1), (A2') and for T sufficiently large, phi(1) >= phi(0) for u = v_1(A_res).
 
     Instance: two prototypes at +-a u and centred tokens along u. F_sep = 32 a^2 (sum_n q_n1 q_n2)^2, where q_n1 q_n2 =
     x / (1 + x)^2 with x = exp(-4 a |alpha_n| / T) < 1; the expansion doubles alpha_n, so that x becomes x^2 and the
@@ -362,9 +349,7 @@ def theorem_1(witness):
     },
 )
 def theorem_1_projected(witness):
-    """Verify an instance that refutes Theorem 1 of "DDCL-INCRT".
-
-    Read: z_n^(K) is the projection of a token on V^(K), without a component along u, and alpha_n is what it gains.
+    """Read: z_n^(K) is the projection of a token on V^(K), without a component along u, and alpha_n is what it gains.
 
     Instance: two prototypes at +-a u. At the start all assignments are 1/2, where F_sep = 32 a^2 (sum_n q_n1 q_n2)^2 is
     largest; it falls at every T.
@@ -456,9 +441,7 @@ def claim_prototypes_raise_residual(witness):
     },
 )
 def corollary_2(witness):
-    """Verify an instance that refutes Corollary 2 of "DDCL-INCRT".
-
-    Printed: every expansion guided by lambda_max(A_res) > theta_w preserves and amplifies the separation force.
+    """Printed: every expansion guided by lambda_max(A_res) > theta_w preserves and amplifies the separation force.
 
     Instance: two prototypes at +-a u and centred tokens along u, theta_w = 1. F_sep falls when the components double.
     """
@@ -483,9 +466,7 @@ def forces_of(z, banks, b):
     {"z": [["1", "0"], ["-1", "1"]], "banks": [[["1", "0"], ["-1", "0"]], [["0", "1"], ["0", "-1"]]], "b": "2"},
 )
 def corollary_2_algorithm(witness):
-    """Verify an instance that refutes Corollary 2 of "DDCL-INCRT".
-
-    Read: in the Algorithm, where z_n = f_theta(x_n) does not depend on heads, growth amplifies the force of a
+    """Read: in the Algorithm, where z_n = f_theta(x_n) does not depend on heads, growth amplifies the force of a
     head that exists.
 
     Instance: a head, and a second one that is added. The force (4) of each head is that of its own bank, temperature

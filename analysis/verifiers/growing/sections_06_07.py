@@ -12,10 +12,8 @@ from analysis.verifiers.frames.script import verifies
     "growing/corollary-4", {"c": ["1", "2"], "a": "1", "T_init": "1", "T_min": "1/2", "eta_P": "1", "eta_T": "1/100"}
 )
 def corollary_4(witness):
-    """Verify an instance that refutes Corollary 4 of "DDCL-INCRT".
-
-    Printed, as one of three properties that hold jointly under (A1), (A2'), (B1)-(B3), (C1): temperatures specialise,
-    some to T_min and some to values above it.
+    """Printed, as one of three properties that hold jointly under (A1), (A2'), (B1)-(B3), (C1): temperatures
+    specialise, some to T_min and some to values above it.
 
     Instance: tokens (+-c_1, +-c_2), head h sees them along the axis h and has the prototypes +-a there, losses
     averaged, gradients through the assignments. With x = 2 a c / T, a' = -eta_P (a - c tanh x - c x / cosh^2 x) and
@@ -115,9 +113,7 @@ def theorem_4_best_row(witness):
     },
 )
 def proposition_2(witness):
-    """Verify an instance that refutes Proposition 2 of "DDCL-INCRT".
-
-    Printed: I_MLP - I_DDCL >= s_1^2 / |M_a|_F^2 (1 - max_i <v_1, w_i>^2).
+    """Printed: I_MLP - I_DDCL >= s_1^2 / |M_a|_F^2 (1 - max_i <v_1, w_i>^2).
 
     Instance: d = 3, M_a maps e_2 to a e_1 and e_1 to -a e_2, so that s_1^2 / |M_a|_F^2 = 1/2, v_1 = e_1, and nothing is
     left once it is captured: I_DDCL = 0. Of 4d = 12 rows the best aligned one is w = (p, q, r), |w| < 1, and the MLP

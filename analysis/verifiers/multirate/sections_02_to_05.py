@@ -19,10 +19,8 @@ from analysis.verifiers.frames.slow_manifolds import invariant_graph
     },
 )
 def proposition_19(witness):
-    """Verify an instance that refutes Proposition 19 of "Attention is just another name for coupling?".
-
-    Printed: the cost in fast layers, attention layers on all N tokens, is C = L_pre + R (L_post + L_slow / P^2), (20),
-    each slow layer on N / P pooled tokens costing 1 / P^2 of a fast layer.
+    """Printed: the cost in fast layers, attention layers on all N tokens, is C = L_pre + R (L_post + L_slow / P^2),
+    (20), each slow layer on N / P pooled tokens costing 1 / P^2 of a fast layer.
 
     Instance: layers of the kind of Section 3 (grouped queries, output projection, MLP). A layer on n tokens needs w(n)
     = A n + B n^2 multiplications, A > 0 for the matrices applied to each token and B > 0 for the scores and the sums of

@@ -33,9 +33,7 @@ def theorem_3_monotone_frozen(witness):
     {"y": "1", "r": "3/5", "lambda of Theorem 1": "0", "eta_P": "1", "b": "1", "T": "2", "lambda of Fact 1": "4"},
 )
 def corollary_1(witness):
-    """Verify an instance that refutes Corollary 1 of "DDCL-Attention".
-
-    Printed: each of Fact 1, Theorem 1 and Theorems 2-3 strictly subsumes the previous one.
+    """Printed: each of Fact 1, Theorem 1 and Theorems 2-3 strictly subsumes the previous one.
 
     Instances. Of Theorem 1: two data (+-a, +-y), the encoder z = (x_0, theta x_1), prototypes at (+-a r, 0), without a
     barrier, gradients at fixed assignments; see proposition_3_proof.py for the Hessian, positive definite if 0 < r < 1.
@@ -57,9 +55,7 @@ def corollary_1(witness):
     {"mode": "full", "lambda": "3", "eta_P": "1", "eta_theta": "0", "T": "1", "a_0": "3/8", "b_0": "2"},
 )
 def fact_1(witness):
-    """Verify an instance that refutes Fact 1 of "DDCL-Attention".
-
-    Printed: for lambda > 2 eta_P C(K, 2) the flow of the prototypes with the barrier (lambda / 2) sum |p_j - p_k|^-2
+    """Printed: for lambda > 2 eta_P C(K, 2) the flow of the prototypes with the barrier (lambda / 2) sum |p_j - p_k|^-2
     (ordered pairs) converges to critical points with distinct prototypes.
 
     Instance: one fixed embedding and two prototypes on a line (eta_theta = 0). The argument is that of `escape`.
@@ -249,9 +245,7 @@ def theorem_2_coercive(witness):
     },
 )
 def theorem_1(witness):
-    """Verify an instance that refutes Theorem 1 of "DDCL-Attention".
-
-    Printed: under (i)-(iv) and for small eps the coupled system has a locally exponentially stable equilibrium with
+    """Printed: under (i)-(iv) and for small eps the coupled system has a locally exponentially stable equilibrium with
     distinct prototypes.
 
     Instance: free embeddings, gradients at fixed assignments, T = 1 / log 2 at the integer points of the witness. For
@@ -285,9 +279,7 @@ def theorem_1(witness):
     },
 )
 def remark_2(witness):
-    """Verify an instance that refutes Remark 2 of "DDCL-Attention".
-
-    Printed: a ratio eps in [.01, .1] reliably gives the stable regime, with separated prototypes.
+    """Printed: a ratio eps in [.01, .1] reliably gives the stable regime, with separated prototypes.
 
     Instance: a linear encoder z = x W^T at integer points, gradients at fixed assignments, T = 1 / log 2. Along the
     flow |W|^2 / eta_theta + |P|^2 / eta_P decreases at the rate 4 L_q at every state, so that no state with distinct

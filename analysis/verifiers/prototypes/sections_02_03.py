@@ -154,9 +154,7 @@ def equation_3(witness):
     {"x": [["1"], ["3"]], "weight": [["2"]], "bias": ["-3"], "p": [["1"], ["-2"]], "b": "2", "spacing": "1"},
 )
 def proposition_1(witness):
-    """Verify an instance that refutes Proposition 1 of "DDCL-Attention".
-
-    Printed: for any differentiable encoder, its parameters, prototypes and T > 0, Lq = L_OLS + V exactly.
+    """Printed: for any differentiable encoder, its parameters, prototypes and T > 0, Lq = L_OLS + V exactly.
 
     Instance: the affine encoder z = W x + c. Lq, L_OLS = M and V are rational and not as printed.
     """
