@@ -22,11 +22,6 @@ def linear_part(field: list[Polynomial]) -> Exact:
     return np.array([[one.get(a, Fraction(0)) for a in powers] for one in field], dtype=object).reshape(n, n)
 
 
-def is_linear(field: list[Polynomial]) -> bool:
-    """Whether a polynomial field has only linear terms."""
-    return all(sum(a) == 1 for one in field for a in one)
-
-
 def matrix_of(system: Any, theorem: str, name: str = "system") -> Exact | None:
     """The exact matrix of a linear flow or map, or of a matrix; None for a system that is not linear.
 
@@ -54,4 +49,4 @@ def matrix_of(system: Any, theorem: str, name: str = "system") -> Exact | None:
         raise ArgumentError(name, f"have named components for {theorem}, or be a matrix", "has none")
     made = field_of if isinstance(system, AbstractFlow) else step_of
     field = polynomials(made(system, size, theorem), size)
-    return linear_part(field) if field is not None and is_linear(field) else None
+    return linear_part(field) if field is not None and all(sum(a) == 1 for one in field for a in one) else None

@@ -127,11 +127,6 @@ def _spectral(key: Key, *, simple: bool) -> tuple[np.ndarray, np.ndarray, np.nda
     return (U + U.T) / 2, values, Q
 
 
-def _printed_oja(U: np.ndarray, a: float, x: np.ndarray) -> np.ndarray:
-    """Return a (U y - (y^T U y) y) for every row."""
-    return np.stack([a * (U @ y - (y @ U @ y) * y) for y in x])
-
-
 def _top_trial(key: Key, integrator: AbstractIntegrator, *, simple: bool = True) -> Trial:
     a, b, c = jax.random.split(key, 3)
     rate, bound = _rate(a)
@@ -163,7 +158,7 @@ def _top_trial(key: Key, integrator: AbstractIntegrator, *, simple: bool = True)
             agrees(
                 "the field (22)",
                 flow.velocity(0.7, x0),
-                _printed_oja(U, float(_value(rate, np.array(0.7))), np.asarray(x0)),
+                float(_value(rate, np.array(0.7))) * np.stack([U @ y - (y @ U @ y) * y for y in np.asarray(x0)]),
             ),
             at_most(
                 "tangent of the angle from v or -v at t=8, against its bound", max(now - limit), 0.0, tolerance=SOLVER

@@ -209,7 +209,7 @@ def theorem_applies_after_the_move(key: Key) -> Trial:
     """
     a, b, c = jax.random.split(key, 3)
     cases = {"random": certifiable_case(a).with_zero, "late leaders": late_leaders(b).with_zero}
-    at_once = {name: given for name, given in cases.items() if _off_centre(given)}
+    at_once = {name: given for name, given in cases.items() if np.any(np.sum(given.tokens, axis=0) != 0)}
     return _moved_trial({**at_once, "centred": _centred(c)}, doubled=False)
 
 
@@ -230,11 +230,6 @@ def _centred(key: Key) -> ClusteringCase:
     ).with_zero
     moved = [bool(np.any(x[-1])) for x in run(found.map, found.tokens)]
     return _centred(jax.random.fold_in(key, 0)) if moved[1] or not any(moved) else found
-
-
-def _off_centre(given: ClusteringCase) -> bool:
-    """Return whether the mean of the tokens is not zero, so that a zero token moves at once."""
-    return bool(np.any(np.sum(given.tokens, axis=0) != 0))
 
 
 def _remains_trial(given: ClusteringCase, twice: int) -> Trial:

@@ -187,6 +187,7 @@ def _depth_trial(key: Key, depth: int) -> Trial:
     further = further_layers(passed, model.layer, 52)[0][0][passed.groups.which[0]]
     logit = float(np.mean(x, axis=0) @ np.asarray(model.weight, float) + model.bias)
     far = np.max(np.linalg.norm(x - limits, axis=1)) / np.max(np.linalg.norm(limits, axis=1))
+    led = {tuple(s) for s in end.limits[end.leader_layers_by_value >= 0]}
     return Trial(
         hypotheses=(holds("no token is zero", hypotheses(model.layer, tokens).nonzero),),
         conclusions=(
@@ -197,7 +198,7 @@ def _depth_trial(key: Key, depth: int) -> Trial:
                 tolerance=ROUNDING,
                 within=NON_NEGATIVE,
             ),
-            holds("every limit is the value of a leader", _limits_are_leaders(end)),
+            holds("every limit is the value of a leader", {tuple(s) for s in end.limits} <= led),
             at_most(
                 "distance of the tokens of `further_layers` from the limits over that norm",
                 np.max(np.abs(further - limits)) / largest,
@@ -218,11 +219,6 @@ def _depth_trial(key: Key, depth: int) -> Trial:
             "leaders": int(np.sum(end.leader_layers_by_value >= 0)),
         },
     )
-
-
-def _limits_are_leaders(end: Certificate) -> bool:
-    led = {tuple(s) for s in end.limits[end.leader_layers_by_value >= 0]}
-    return {tuple(s) for s in end.limits} <= led
 
 
 def _both_layers_trial(key: Key, temperature: float) -> Trial:

@@ -66,10 +66,6 @@ def _transcritical(s: float) -> Point:
     return Point(0.0, -0.1 - s, 0.0, 1.0, (-0.1 - s,))
 
 
-def _saddle(s: float) -> Point:
-    return Point((s, s), s, (1.0, 1.0), -s, (1.0, -1.0))
-
-
 ATTRACTING: dict[str, Callable[[float], Point]] = {
     "linear": _linear,
     "van-der-pol": _van_der_pol,
@@ -111,7 +107,7 @@ def _examples_trial(key: Key, points: dict[str, Callable[[float], Point]]) -> Tr
         hypotheses=(),
         conclusions=(
             *found,
-            *_errors("saddle", examples.saddle_flow(1.0), _saddle(s)),
+            *_errors("saddle", examples.saddle_flow(1.0), Point((s, s), s, (1.0, 1.0), -s, (1.0, -1.0))),
             *(
                 at_most(f"{name}: largest eigenvalue of D_x f", point.eigenvalues[0], 0.0, tolerance=ROUNDING)
                 for name, point in known.items()

@@ -183,12 +183,6 @@ residual_bounds_the_distance = claim(
 )
 
 
-def _lipschitz(key: Key) -> Fraction:
-    """Return a random Lipschitz constant below one, `SLOWEST` in one case of four."""
-    rng = numpy_rng(key, "Lipschitz")
-    return SLOWEST if rng.integers(4) == 0 else Fraction(int(rng.integers(1, 100)), 100)
-
-
 @eqx.filter_jit
 def _iterated(method: AbstractFixedPointMethod, W: Array, rest: Array, x: Array) -> Array:
     """Return what a method makes of x for the map x -> W (|x| - |rest|) + rest of each row."""
@@ -241,7 +235,8 @@ def passes_of_a_contraction_converge(key: Key) -> Trial:
     The distance after M passes is at most L^M times the initial one, L being the Lipschitz constant.
     """
     a, b = jax.random.split(key)
-    G = random_absolute_value_map(a, _lipschitz(key))
+    rng = numpy_rng(key, "Lipschitz")
+    G = random_absolute_value_map(a, SLOWEST if rng.integers(4) == 0 else Fraction(int(rng.integers(1, 100)), 100))
     return _passes_trial(G, G.lipschitz, G.fixed_point + rational_matrix(b, 3) + 2 * identity(3)[0])
 
 

@@ -257,12 +257,6 @@ def no_prototype_is_at_the_centroid(key: Key) -> Trial:
     )
 
 
-def _energy(bank: RationalBank, barrier: Fraction) -> float:
-    """Return W of a bank, Lq + (lambda/2) sum over ordered pairs of |p_j - p_k|^-2."""
-    pairs = distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)]
-    return float(bank.parts.loss + barrier * np.sum(1 / pairs))
-
-
 def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
     """Measure that two prototypes near the centroid need more than the potential with which a flow starts."""
     bank, barrier = _centroid_bank(key, attracting=False)
@@ -277,12 +271,13 @@ def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
     ratio = float(loss.value(z, p, T)) / start
     rest = PrototypeFlow(z, T, loss=PrototypeLoss("frozen", barrier=float(barrier)))
     slope = float(jnp.sum(flow.gradient(0.0, p0) * velocity(flow, p0)))
+    pairs = distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)]
     return Trial(
         (at_least("lambda", float(barrier), 0.0, tolerance=ROUNDING),),
         (
             at_least("W with two prototypes at the centroid over W at the start", ratio, 1.0, tolerance=ROUNDING),
             at_most("derivative of W along the flow", slope, 0.0, tolerance=ROUNDING),
-            agrees("W that ships at the start", start, _energy(bank, barrier)),
+            agrees("W that ships at the start", start, float(bank.parts.loss + barrier * np.sum(1 / pairs))),
             agrees("the velocity that ships at an equilibrium", velocity(rest, p0), np.zeros(p0.shape)),
         ),
         bank.witness(),

@@ -204,19 +204,14 @@ def _own_gradient(bank: RationalBank) -> Exact:
     return 2 * (np.sum(q, axis=0)[:, None] * bank.p - q.T @ bank.z)
 
 
-def _total_gradient(given: TwoBanks) -> Exact:
-    """Return the gradient of the sum of both losses by P1, with inputs that follow P1 at fixed assignments."""
-    by_inputs = 2 * (given.second.z - given.second.parts.centroids)
-    return _own_gradient(given.first) + given.first.q.T @ by_inputs
-
-
 def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[Measurement, ...] = ()) -> Trial:
     """Measure the gradient by P1 of a backward pass against that of the loss of level 1 alone.
 
     What ships is a conclusion, or a hypothesis if there are `conclusions`, which are refuted.
     """
     own = _own_gradient(given.first)
-    exact = own if detached else _total_gradient(given)
+    by_inputs = 2 * (given.second.z - given.second.parts.centroids)
+    exact = own if detached else _own_gradient(given.first) + given.first.q.T @ by_inputs
     found = gradient(given.flow(detached=detached), given.state)
     ships = (*_levels_that_ship(given), agrees("the gradient by P1 that ships", found.first, exact))
     return Trial(

@@ -37,12 +37,6 @@ def _trial(
     return Trial((*soft(bank), *hypotheses), conclusions, {**bank.witness(), **witness}, parameters=bank.parameters)
 
 
-def _about_the_nearest(bank: RationalBank) -> Fraction:
-    """Return the spread of prototypes about the nearest one, in place of the soft centroid."""
-    nearest = bank.p[np.argmin(distances(bank.z, bank.p).astype(float), axis=1)]
-    return np.sum(bank.q * distances(nearest, bank.p))
-
-
 @certified(
     "prototypes/equation-3",
     PROTOTYPES.at("Section 2.2", "(3)"),
@@ -69,7 +63,8 @@ def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
 def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """The variance about the nearest prototype in place of the soft centroid."""
     bank = random_bank(key)
-    Lq, R, V = bank.parts.loss, bank.parts.error, _about_the_nearest(bank)
+    nearest = bank.p[np.argmin(distances(bank.z, bank.p).astype(float), axis=1)]
+    Lq, R, V = bank.parts.loss, bank.parts.error, np.sum(bank.q * distances(nearest, bank.p))
     return _trial(bank, (holds("Lq = R + V", Lq == R + V), *computed(bank)), Lq=Lq, R=R, V=V)
 
 

@@ -112,7 +112,7 @@ def _rate_trial(key: Key, reduction: str) -> Trial:
     flow, x = random_heads(numpy_rng(key, "heads"), start=T)
     v, activities = rates_of_change(flow, x)
     temperatures = np.cbrt(np.asarray(x.cubes))
-    slopes = _loss_by_cubes(flow, x) * 3 * temperatures**2
+    slopes = np.asarray(_by_cubes(flow, x)) * 3 * temperatures**2
     return Trial(
         hypotheses=(at_least("T", min(T, *temperatures), 0.0, tolerance=ROUNDING),),
         conclusions=(
@@ -131,10 +131,6 @@ def _rate_trial(key: Key, reduction: str) -> Trial:
 @eqx.filter_jit
 def _by_cubes(flow: GrowingFlow, x: Growing) -> jax.Array:
     return jax.grad(lambda cubes: flow.value(jnp.zeros(()), x._replace(cubes=cubes)))(x.cubes)
-
-
-def _loss_by_cubes(flow: GrowingFlow, x: Growing) -> np.ndarray:
-    return np.asarray(_by_cubes(flow, x))
 
 
 temperature_equation_of_the_mean = claim(

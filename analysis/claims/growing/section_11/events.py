@@ -246,7 +246,8 @@ def functional_stays_below_its_start(key: Key, integrator: AbstractIntegrator) -
     found, flow = energy_along(path), flow_of(path.phases[0])
     first = float(found.values[0])
     margin = float(flow.loss.barrier - 2 * flow.prototype_rate)
-    before = float(np.max(energy_along(replace_phases(path, 1)).values))
+    to_first_event = HybridTrajectory(path.phases[:1], (), path.ending)
+    before = float(np.max(energy_along(to_first_event).values))
     return Trial(
         hypotheses=(
             at_least("lambda less 2 eta_P C(2, 2)", margin, 0.0, tolerance=ROUNDING),
@@ -259,11 +260,6 @@ def functional_stays_below_its_start(key: Key, integrator: AbstractIntegrator) -
         ),
         witness={"W": found.values, "times": found.times},
     )
-
-
-def replace_phases(path: HybridTrajectory, count: int) -> HybridTrajectory:
-    """Return a run up to the end of one of its first phases."""
-    return HybridTrajectory(path.phases[:count], path.jumps[: count - 1], path.ending)
 
 
 repaired_functional_rises_at_growth_alone = claim(

@@ -176,7 +176,7 @@ def opposed(key: Key) -> tuple[LatticeHeads, Fraction]:
     """
     index = 0
     while True:
-        at = lattice_heads(stream_of(key, index))
+        at = lattice_heads(jax.random.fold_in(key, index))
         pairs = [[(at.gradient(h, x), at.repulsion(h)) for h in (0, 1)] for x in LOG_2]
         crossed = max(sum((inner(g, r) for g, r in pair), Fraction(0)) for pair in pairs)
         index += 1
@@ -184,11 +184,6 @@ def opposed(key: Key) -> tuple[LatticeHeads, Fraction]:
             steepest = max(sum((inner(g, g) for g, _ in pair), Fraction(0)) for pair in pairs)
             lam = 2 * steepest / -crossed + 1
             return at._replace(barrier=lam), -crossed * lam - steepest
-
-
-def stream_of(key: Key, index: int) -> Key:
-    """Return a key of a sequence."""
-    return jax.random.fold_in(key, index)
 
 
 @certified(
