@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import t
 
 from analysis.claims.multirate.instances import numpy_forward_pass
-from analysis.claims.multirate.section_11_contraction import contraction_trial, passed
+from analysis.claims.multirate.section_11_equilibrium import contraction_trial, passed
 from analysis.experiments import Record, best_record
 from analysis.experiments.multirate.training_study import SECTION_9, trained_network
 from analysis.ledger.claim import claim

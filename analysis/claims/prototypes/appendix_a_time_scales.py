@@ -11,7 +11,7 @@ import numpy as np
 from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.lattices import lattice_point
 from analysis.claims.prototypes.instances.partly_trained import Minimum, minimum, random_pair
-from analysis.claims.prototypes.section_04_time_scales import exact_velocities, moving, shipped_field
+from analysis.claims.prototypes.section_04_small_ratios import exact_velocities, moving, shipped_field
 from analysis.dynamics.convergence import observed_order
 from analysis.dynamics.equilibria.newton import newton
 from analysis.ledger.claim import certified, claim
