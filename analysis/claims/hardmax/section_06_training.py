@@ -6,8 +6,8 @@ from dataclasses import replace
 import jax
 import numpy as np
 
-from analysis.experiments import Record, best_record, paper_record
-from analysis.experiments.hardmax.reviews import FULL, REVIEWS, classifiers, table_1
+from analysis.experiments import Record, best_record, names_in, paper_record
+from analysis.experiments.hardmax.reviews import FULL, REVIEWS, table_1
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
@@ -138,7 +138,7 @@ def _table_trial(dimensions: tuple[int, ...], *, learned: bool = True) -> Trial:
 
 def _table_hypotheses(kept: Record, names: list[str]) -> tuple[Measurement, ...]:
     return (
-        holds("the record contains the classifiers", set(names) <= set(classifiers(kept.arrays))),
+        holds("the record contains the classifiers", set(names) <= set(names_in(kept.arrays, "alpha"))),
         at_least("number of test reviews", len(kept.arrays["labels"]), 100, tolerance=0.0),
     )
 
