@@ -4,7 +4,7 @@ import functools
 import importlib
 import pkgutil
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from analysis.ledger.claim import Claim
@@ -74,4 +74,13 @@ def collect(found: list[Claim], known: tuple[Statement, ...]) -> tuple[Claim, ..
                 "id", "begin with a statement", f"`{claim.id}` begins with `{claim.statement_id}`, which is none"
             )
         seen.add(claim.id)
-    return tuple(found)
+    return tuple(_with_its_positive_case(claim, seen) for claim in found)
+
+
+def _with_its_positive_case(claim: Claim, ids: Set[str]) -> Claim:
+    """Say in the note of a claim without a control that the corrected claim shows that its trial can pass."""
+    has_one = f"{claim.statement_id}/corrected" in ids and claim.variant != "corrected"
+    if claim.trial is None or claim.control is not None or "no control:" in claim.note or not has_one:
+        return claim
+    said = "no control: the corrected claim is the positive case"
+    return replace(claim, note=f"{claim.note.rstrip('.')}; {said}" if claim.note else said)

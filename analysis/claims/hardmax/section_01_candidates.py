@@ -37,9 +37,8 @@ def _projections(body: Polytope, A: Exact) -> list[np.ndarray]:
     "hardmax/claim-s-all-projections",
     HARDMAX.at("Section 1.1"),
     num_trials=1,
-    note="read: every projection of the origin onto a face belongs to S; the witness is a triangle of leaders "
-    "that does not contain the origin, whose point nearest to the origin is the midpoint of an edge; "
-    "no control: the corrected claim is the positive case",
+    note="read: every projection of the origin onto a face belongs to S; the witness is a triangle of leaders that "
+    "does not contain the origin, whose point nearest to the origin is the midpoint of an edge",
 )
 def every_projection_is_a_candidate(key: Key) -> Trial:
     """S consists of the vertices of K and of the projections of the origin onto its faces: each belongs to S."""

@@ -145,8 +145,8 @@ def _boundary_measures(without_origin: bool) -> Measures:
     "hardmax/lemma-4.1-boundary",
     HARDMAX.at("Lemma 4.1"),
     num_trials=1,
-    note="the origin belongs to S as soon as it lies in K; the proof maximises the linear function <z, x>, "
-    "which for x = 0 is constant; no control: the corrected claim is the positive case",
+    note="the origin belongs to S as soon as it lies in K; the proof maximises the linear function <z, x>, which for x "
+    "= 0 is constant",
 )
 def candidates_lie_on_the_boundary(key: Key) -> Trial:
     """S is a subset of the boundary of K."""

@@ -77,7 +77,7 @@ def limits_of_leaders_are_vertices(key: Key) -> Trial:
     num_trials=1,
     note="two tokens on a line: the inner one follows the outer one at every layer and converges to it, but is never a "
     "leader; the proof shows that a vertex is the limit of some leader, not that every token that converges to it is "
-    "one; no control: the corrected claim is the positive case",
+    "one",
 )
 def tokens_that_tend_to_vertices_are_leaders(key: Key) -> Trial:
     """If the limit of a token is a vertex of K, the token is a leader."""

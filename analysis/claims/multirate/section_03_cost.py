@@ -143,8 +143,7 @@ def _in_layers(given: CountedNetwork) -> Fraction:
     MULTIRATE.at("Proposition 19", "(20)"),
     num_trials=1,
     note="counted in the matrix products of the network of Section 9. The part that is linear in the number of tokens "
-    "(queries, keys, values, outputs, MLP) costs 1/P in a slow layer, not 1/P^2, and (20) omits the projector; "
-    "no control: the corrected claim is the positive case",
+    "(queries, keys, values, outputs, MLP) costs 1/P in a slow layer, not 1/P^2, and (20) omits the projector",
 )
 def cost_has_the_square_of_the_block(key: Key) -> Trial:
     """The work on N tokens, in units of a fast layer at N, is C = L_pre + R (L_post + L_slow / P^2)."""

@@ -196,7 +196,7 @@ def _sized_trial(key: Key, *, causal: bool) -> Trial:
     MULTIRATE.at("abstract, Section 3.2, Proposition 21"),
     num_trials=2,
     note="every nonzero context then depends on the last block; with a closed gate (Proposition 23) or at most P "
-    "symbols this has no effect; no control: the corrected claim is the positive case",
+    "symbols this has no effect",
 )
 def full_slow_attention_is_causal(key: Key) -> Trial:
     """With full attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t."""

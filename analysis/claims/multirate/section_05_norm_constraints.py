@@ -221,7 +221,7 @@ def _contraction_trial(pair: StatePair, met: bool, *, rate: Fraction | None = No
     num_trials=4,
     note="the constraints keep it bounded, but not contractive: on the sphere points diverge from the direction of the "
     "least growth rate, and under x' = M x - x with M doubly stochastic constant differences persist; RMSNorm in the "
-    "network is claim-rmsnorm-contraction; no control: the corrected claim is the positive case",
+    "network is claim-rmsnorm-contraction",
 )
 def norm_constraints_make_contractive(key: Key) -> Trial:
     """A fast subsystem whose state is constrained to a sphere, or whose matrix is doubly stochastic, is contractive.

@@ -101,7 +101,7 @@ def _largest(x: object) -> float:
     note="read: of two states the one with the smaller residual |Post(x) - x| is closer to the fixed point. It fails "
     "for a contraction that is slow in one direction, where the residual is small and the distance large: with RMSNorm "
     "that of the token itself, since phi is nearly constant on a ray; without a fixed point there is no distance at "
-    "all; no control: the corrected claim is the positive case",
+    "all",
 )
 def residual_measures_the_distance(key: Key) -> Trial:
     """The residual of a pass measures the distance to equilibrium."""

@@ -197,8 +197,7 @@ def _sum_trial(given: StagedPass, expected: Sequence[np.ndarray]) -> Trial:
     num_trials=4,
     note="read: F = Post - id does not depend on the slow context, which enters only in the second term, as the text "
     "says. By (15) and (16) Post acts on x + alpha proj(c): the sum lacks F(x + alpha proj(c)) - F(x), of first order "
-    "in alpha. That any map is the Euler step of its own displacement is trivial; no control: the corrected claim is "
-    "the positive case",
+    "in alpha. That any map is the Euler step of its own displacement is trivial",
 )
 def round_is_one_euler_step(key: Key) -> Trial:
     """The full fast update is one forward-Euler step, x + F(x) + alpha proj(c), of two additive terms.

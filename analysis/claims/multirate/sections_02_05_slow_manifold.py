@@ -37,8 +37,7 @@ def _flow_errors(key: Key, given: PolynomialSystem) -> tuple[Measurement, ...]:
     MULTIRATE.at("Remark 25"),
     num_trials=2,
     note="Fenichel's theorem requires that no transverse eigenvalue has real part zero: critical manifolds of saddle "
-    "type and repelling ones persist too. Contraction is needed for attraction, not for existence; "
-    "no control: the corrected claim is the positive case",
+    "type and repelling ones persist too. Contraction is needed for attraction, not for existence",
 )
 def persistence_needs_contraction(key: Key) -> Trial:
     """For the manifold {f = 0} to persist for small epsilon, the fast dynamics must be contractive transverse to it.

@@ -38,7 +38,7 @@ SEPARATION = PROTOTYPES.at("Appendix A (b)")
     SOURCE,
     num_trials=4,
     note="at a critical temperature an equilibrium with distinct prototypes has a zero eigenvalue; convergence itself "
-    "fails (fact-1). Both modes; no control: the corrected claim is the positive case",
+    "fails (fact-1). Both modes",
 )
 def fast_subsystem_converges_exponentially(key: Key) -> Trial:
     """For lambda > 2 eta_P C(K, 2) the fast subsystem converges exponentially to P*(theta) at a rate mu_P > 0.
@@ -110,7 +110,7 @@ def fast_subsystem_with_a_ridge_converges_exponentially(key: Key, integrator: Ab
     SEPARATION,
     num_trials=4,
     note="in the time eta_P t of the appendix the slow direction decays at the rate eps l at most: no c > 0 serves all "
-    "eps. Mode frozen; no control: the corrected claim is the positive case",
+    "eps. Mode frozen",
 )
 def decay_rate_does_not_depend_on_the_ratio(key: Key) -> Trial:
     """There is c > 0 such that for all small eps the decay rate is at least c min(mu_P, mu_P / (L eps)).
@@ -195,8 +195,7 @@ decay_rate_is_that_of_the_slower_part = claim(
     SOURCE,
     num_trials=2,
     note="the flow has real eigenvalues at every ratio, and a nondegenerate minimum is stable at every ratio: there is "
-    "nothing for (iv) to prevent, nor is (iv) sufficient for what Theorem 1 says (theorem-1). Mode frozen; no control: "
-    "the corrected claim is the positive case",
+    "nothing for (iv) to prevent, nor is (iv) sufficient for what Theorem 1 says (theorem-1). Mode frozen",
 )
 def equal_rates_are_unstable(key: Key) -> Trial:
     """At eps = 1 resonance instabilities arise: an eigenvalue of J* is not positive, or not real, at a minimum.

@@ -43,9 +43,8 @@ def _source(equation: str):
     "prototypes/appendix-a-systems",
     _source("(A.3)-(A.5)"),
     num_trials=4,
-    note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the "
-    "variable with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen; no control: the corrected "
-    "claim is the positive case",
+    note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the variable "
+    "with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen",
 )
 def systems_in_prototype_time(key: Key) -> Trial:
     """In the time eta_P t the flow is eps dtheta/dt = -F, dP/dt = -G."""
@@ -114,8 +113,7 @@ def prototypes_are_the_fast_subsystem(key: Key, integrator: AbstractIntegrator) 
     "prototypes/appendix-a-6",
     _source("(A.6)"),
     num_trials=4,
-    note="theta is slow: it stays where it starts for times eta_P t of order one. Mode frozen; no control: "
-    "the corrected claim is the positive case",
+    note="theta is slow: it stays where it starts for times eta_P t of order one. Mode frozen",
 )
 def encoder_is_near_its_quasi_static_equilibrium(key: Key) -> Trial:
     """On a bounded interval of the time eta_P t, |theta - theta*(P)| <= C eps.
@@ -197,7 +195,7 @@ prototypes_are_near_their_quasi_static_equilibrium = claim(
     _source("(A.7)"),
     num_trials=2,
     note="a bounded Hessian makes the field Lipschitz, not contracting: below the critical temperature 2 a^2 two "
-    "solutions near the collapse move apart. Mode frozen; no control: the corrected claim is the positive case",
+    "solutions near the collapse move apart. Mode frozen",
 )
 def reduced_flow_is_a_contraction(key: Key) -> Trial:
     """If the Hessian of the reduced loss is at most L, the reduced flow dP/dt = -grad L~(P) contracts distances.

@@ -148,7 +148,6 @@ def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
     "prototypes/claim-multihead",
     PROTOTYPES.at("Section 3.2"),
     num_trials=4,
-    note="no control: the corrected claim is the positive case",
 )
 def decomposition_holds_for_each_head(key: Key) -> Trial:
     """The decomposition (3) holds for each head: Lq = M + V with embeddings W_h z_n and the prototypes of head h."""
@@ -185,8 +184,7 @@ def operations(tokens: int, k: int, m: int, heads: int) -> int:
     PROTOTYPES.at("Section 3.3"),
     num_trials=4,
     note="multiplications and additions in the matrix products of the layer that ships, which multiplies in the "
-    "cheaper order; W_O costs 2 min(T, K) m^2 with one head, and the projections W_h cost 2 T m^2 with several; "
-    "no control: the corrected claim is the positive case",
+    "cheaper order; W_O costs 2 min(T, K) m^2 with one head, and the projections W_h cost 2 T m^2 with several",
 )
 def cost_is_linear_in_the_dimension(key: Key) -> Trial:
     """The layer takes O(T K m) operations. Read: for fixed T and K the number grows no faster than m."""

@@ -65,9 +65,9 @@ frozen_encoder_flow_converges = certified(
     """,
     trial=lambda key: _escape_trial(key, escape(key, mode=_mode(key), coupled=False)),
     num_trials=4,
-    note="a Lyapunov function exists; convergence fails for every lambda > 0 in both modes: a prototype far from "
-    "the embeddings and the others is repelled like 2 lambda / r^3 and attracted at most like r e^(-r^2 / T), so "
-    "that r^4 grows at least like 4 lambda eta_P t; no control: the corrected claim is the positive case",
+    note="a Lyapunov function exists; convergence fails for every lambda > 0 in both modes: a prototype far from the "
+    "embeddings and the others is repelled like 2 lambda / r^3 and attracted at most like r e^(-r^2 / T), so that r^4 "
+    "grows at least like 4 lambda eta_P t",
 )
 
 
@@ -83,7 +83,7 @@ coupled_flow_converges = certified(
     trial=lambda key: _escape_trial(key, escape(key, mode=_mode(key), coupled=True)),
     num_trials=4,
     note="as Fact 1, with a free embedding that moves at its own rate; both modes, each with the gradient of its own "
-    "potential; the growth law is the claim `growth`; no control: the corrected claim is the positive case",
+    "potential; the growth law is the claim `growth`",
 )
 
 
@@ -91,8 +91,7 @@ coupled_flow_converges = certified(
     "prototypes/theorem-3-convergence",
     THEOREM_3,
     num_trials=4,
-    note="the region of the escape at the first temperature is one at every lower temperature; both modes; no control: "
-    "the corrected claim is the positive case",
+    note="the region of the escape at the first temperature is one at every lower temperature; both modes",
 )
 def annealed_flow_converges(key: Key) -> Trial:
     """For any decreasing T(t) with limit T_min > 0 the flow converges to the critical set at T_min."""
@@ -115,7 +114,7 @@ CURVED = 0.02  # of the slope of r^4: the squares of the other distances, of ord
     THEOREM_2,
     num_trials=2,
     note="five embeddings and three prototypes in the plane, frozen encoder, mode full: r^4 = 8 lambda eta_P (K - 1) t "
-    "over a decade; no control: the corrected claim is the positive case",
+    "over a decade",
 )
 def trajectories_do_not_escape(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For lambda > 2 eta_P C(K, 2) trajectories do not escape to infinity.

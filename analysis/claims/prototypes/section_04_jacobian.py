@@ -53,9 +53,8 @@ def _along_the_difference(flow: CoupledFlow, x: Coupled) -> tuple[Array, Array]:
     "prototypes/proposition-3-iff",
     PROPOSITION,
     num_trials=2,
-    note="'if' holds, 'only if' does not: at the critical temperature, 2 max Cov (mode frozen) or 4 max Cov (full), "
-    "J* is singular, and the equilibrium is the strict local minimum of the potential by its fourth derivative; no "
-    "control: the corrected claim is the positive case",
+    note="'if' holds, 'only if' does not: at the critical temperature, 2 max Cov (mode frozen) or 4 max Cov (full), J* "
+    "is singular, and the equilibrium is the strict local minimum of the potential by its fourth derivative",
 )
 def asymptotically_stable_iff_positive_spectrum(key: Key) -> Trial:
     """A fixed point is locally asymptotically stable if and only if all eigenvalues of J* have positive real part.
@@ -198,8 +197,7 @@ def _bounds(pair: SymmetricPair) -> tuple[Fraction, Fraction]:
     PROTOTYPES.at("Proposition 3 (proof)"),
     num_trials=2,
     note="false in both directions: at equal rates (14) fails and all eigenvalues of J* are positive; at small ratios "
-    "(14) holds and J*, which is not symmetric, is not positive definite as a quadratic form. Mode frozen; no control: "
-    "the corrected claim is the positive case",
+    "(14) holds and J*, which is not symmetric, is not positive definite as a quadratic form. Mode frozen",
 )
 def positive_jacobian_iff_condition(key: Key) -> Trial:
     """For H* > 0, J* is positive definite (hence all its eigenvalues are positive) if and only if (14) holds."""
@@ -281,8 +279,7 @@ def positive_jacobian_iff_schur_complement(key: Key) -> Trial:
     "prototypes/proposition-3-weak-coupling",
     PROPOSITION,
     num_trials=2,
-    note="it becomes eta_theta / eta_P < lambda_min / lambda_max of H_PP; mode frozen, all prototypes at the mean; no "
-    "control: the corrected claim is the positive case",
+    note="it becomes eta_theta / eta_P < lambda_min / lambda_max of H_PP; mode frozen, all prototypes at the mean",
 )
 def weak_coupling_leaves_the_order_of_rates(key: Key) -> Trial:
     """If H_thetaP = 0 condition (14) is eta_theta < eta_P."""

@@ -217,8 +217,8 @@ def no_limit_point_is_collapsed(key: Key, integrator: AbstractIntegrator) -> Tri
     "prototypes/theorem-2-coercive",
     THEOREM,
     num_trials=2,
-    note="for every lambda: the barrier tends to zero at large distances, as do the assignments of a far prototype, "
-    "in both modes; lambda plays no part; no control: the corrected claim is the positive case",
+    note="for every lambda: the barrier tends to zero at large distances, as do the assignments of a far prototype, in "
+    "both modes; lambda plays no part",
 )
 def condition_makes_sublevel_sets_compact(key: Key) -> Trial:
     """For lambda > 2 eta_P C(K, 2) the sublevel sets of W are compact.

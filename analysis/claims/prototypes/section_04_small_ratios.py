@@ -77,7 +77,7 @@ def _two_embeddings(
     note="both modes: with free embeddings, translations of embeddings and prototypes map equilibria to equilibria, so "
     "that none is asymptotically stable at any ratio; in the mode frozen none has distinct prototypes, for any encoder "
     "with a linear output layer, since theta . grad_theta + P . grad_P = 2 L_q > 0. The hypotheses do not say that the "
-    "effective loss has a nondegenerate minimum; no control: the corrected claim is the positive case",
+    "effective loss has a nondegenerate minimum",
 )
 def slow_encoder_gives_a_stable_equilibrium(key: Key) -> Trial:
     """If L_q is twice continuously differentiable, the fast subsystem converges exponentially to P*(theta) at a rate
@@ -212,7 +212,7 @@ def nondegenerate_minimum_is_stable(key: Key, integrator: AbstractIntegrator) ->
     num_trials=4,
     note="in the mode frozen, for L_q alone and an encoder linear in its parameters, |theta|^2 / eta_theta + |P|^2 / "
     "eta_P decreases at the rate 4 L_q: every trajectory ends with all prototypes at one point, at these ratios as at "
-    "any other; see `full` for the other mode; no control: the corrected claim is the positive case",
+    "any other; see `full` for the other mode",
 )
 def ratios_of_a_tenth_are_reliably_stable(key: Key) -> Trial:
     """A ratio eps in [.01, .1] reliably gives the stable regime.
@@ -348,8 +348,7 @@ def moving(at: LatticePoint) -> Measurement:
     SECTION,
     num_trials=4,
     note="in tau = t / eps both derivatives are eps times those in t, so that eps dtheta/dtau = -eps^2 eta_theta "
-    "grad_theta; no rescaling of time makes the encoder the fast variable; mode frozen; no control: the corrected "
-    "claim is the positive case",
+    "grad_theta; no rescaling of time makes the encoder the fast variable; mode frozen",
 )
 def rescaled_time_is_the_standard_form(key: Key) -> Trial:
     """With tau = t / eps, eps = eta_theta / eta_P, equations (11) and (12) become eps dtheta/dtau = -grad_theta L_q /

@@ -26,7 +26,6 @@ from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 THRESHOLD = Fraction(1, 100)  # of Table 5
 
 velocity = eqx.filter_jit(lambda flow, p: flow.velocity(0.0, p))
@@ -75,7 +74,7 @@ def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str, *, refut
     PROTOTYPES.at("Proposition 4 (proof)"),
     num_trials=6,
     note="for any assignments, such as the limits T -> 0, of which the proof speaks; at T > 0 and K >= 2 Sigma_q is "
-    f"never zero in exact arithmetic, and is in floating point once assignments underflow. {POSITIVE_CASE}",
+    "never zero in exact arithmetic, and is in floating point once assignments underflow",
 )
 def covariance_vanishes_for_one_prototype_alone(key: Key) -> Trial:
     """Sigma_q = 0 only if all tokens are assigned to a single prototype."""
@@ -128,7 +127,7 @@ def _gap_weight(bank: RationalBank) -> Fraction:
     num_trials=4,
     note="used means a mean assignment above .01, as in Table 5. A prototype far from all embeddings, or more than 100 "
     "prototypes, of which at most 99 can be used; the proof's q_nk > 0 holds for every prototype anywhere, and says "
-    f"nothing. {POSITIVE_CASE}",
+    "nothing",
 )
 def all_prototypes_are_used(key: Key) -> Trial:
     """For distinct prototypes and any T > 0 the whole codebook is used, by construction."""
@@ -230,7 +229,7 @@ def _frozen_hessian(bank: RationalBank, barrier: Fraction, cold: Fraction) -> Ex
     "near it in the plane, by the signs of the pivots of its Hessian at both ends of an enclosure of log b, to which "
     "1 / T is proportional. By symmetry the middle one of three prototypes stays at the mean of the embeddings for all "
     "times, in the mode full too. The proof's V = 0 is all prototypes at one point, which theorem-2-no-collapse "
-    f"excludes, and not one at the mean. {POSITIVE_CASE}",
+    "excludes, and not one at the mean",
 )
 def no_prototype_is_at_the_centroid(key: Key) -> Trial:
     """With lambda > 2 eta_P C(K, 2), no prototype can collapse to, or sit at, the centroid of the embeddings.

@@ -109,8 +109,7 @@ def _nonzero_trial(bank: RationalBank, *, one_hot: bool) -> Trial:
     PROTOTYPES.at("Remark 3"),
     num_trials=4,
     note="with any eta_P > 0: a gradient contains no learning rate, and with 1 for eta_P it counts the pull to the "
-    "embeddings twice. In the mode full the difference is rational, and its terms times log b irrational; no control: "
-    "the corrected claim is the positive case",
+    "embeddings twice. In the mode full the difference is rational, and its terms times log b irrational",
 )
 def printed_gradient_of_the_loss(key: Key) -> Trial:
     """The derivative of Lq by p_k is 2 sum_n q_nk (p_k - z_n) + 2 eta_P [Sigma_q P]_k, in one of the two modes."""
@@ -181,7 +180,7 @@ def _count_trial(bank: RationalBank, least: int) -> Trial:
     PROTOTYPES.at("Remark 3"),
     num_trials=4,
     note="by symmetry; so does the whole gradient of that prototype vanish, in both modes, where its embeddings are "
-    "symmetric; no control: the corrected claim is the positive case",
+    "symmetric",
 )
 def every_prototype_has_a_force(key: Key) -> Trial:
     """If prototypes are distinct, [Sigma_q P]_k is not zero for every prototype k."""
@@ -251,7 +250,7 @@ def _continuity_trial(key: Key, slope, what: str) -> Trial:
     PROTOTYPES.at("Proposition 4"),
     num_trials=4,
     note="L_OLS is min_k, a hard minimum, whose gradient 2 (z - p_k) jumps by 2 |p_1 - p_2| where two prototypes are "
-    "nearest; no control: the corrected claim is the positive case",
+    "nearest",
 )
 def hard_loss_has_a_continuous_gradient(key: Key) -> Trial:
     """L_OLS = sum_n min_k |z_n - p_k|^2 is a soft commitment loss: its gradient by the embeddings is continuous."""

@@ -39,9 +39,7 @@ def _levels_that_ship(given: TwoBanks) -> tuple[Measurement, ...]:
     )
 
 
-@certified(
-    "prototypes/proposition-5-decomposition", PROTOTYPES.at("Proposition 5", "(17)"), num_trials=4, note=POSITIVE_CASE
-)
+@certified("prototypes/proposition-5-decomposition", PROTOTYPES.at("Proposition 5", "(17)"), num_trials=4)
 def decomposition_holds_at_every_level(key: Key) -> Trial:
     """At each level Lq = M + V with V >= 0, M being the sum of the least squared distances of the level."""
     given = random_two_banks(key)
@@ -169,7 +167,7 @@ def _independence_trial(given: TwoBanks, other: TwoBanks, conclusions: tuple[Mea
     "prototypes/proposition-5-independence",
     PROTOTYPES.at("Proposition 5 (proof)"),
     num_trials=4,
-    note=f"Sigma_q of level 2 is that of its inputs, which are made of the prototypes of level 1. {POSITIVE_CASE}",
+    note="Sigma_q of level 2 is that of its inputs, which are made of the prototypes of level 1",
 )
 def variance_gradient_is_independent_of_other_levels(key: Key) -> Trial:
     """The gradient of V of level 2, 2 P Sigma_q at fixed assignments, is independent of the prototypes of level 1."""

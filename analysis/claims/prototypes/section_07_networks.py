@@ -43,8 +43,7 @@ def _used(z: jax.Array, p: jax.Array, temperature: jax.Array) -> tuple[jax.Array
     num_trials=4,
     note="read: what is counted, 100% of mean assignments above .01, implies what Proposition 4 says. It is met by a "
     "bank with all prototypes at the centroid of the embeddings, so it confirms nothing of the kind: for K < 100 "
-    "uniform assignments always have it, and Remark 4 reports them for this very run; no control: the corrected claim "
-    "is the positive case",
+    "uniform assignments always have it, and Remark 4 reports them for this very run",
 )
 def full_utilisation_confirms_separation(key: Key) -> Trial:
     """100% utilisation confirms Proposition 4: prototypes are separated, none sits at the global centroid, and V > 0.

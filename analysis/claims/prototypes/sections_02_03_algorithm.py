@@ -28,7 +28,6 @@ from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 TOLERANCE = Fraction(1, 10**8)
 COLD = np.float32(0.3)  # T_min of Section 7.1
 MEAN_LOSS = PrototypeLoss(reduction="mean")
@@ -78,7 +77,7 @@ def _subtraction_trial(bank: RationalBank, subtracted: Fraction, what: str) -> T
     "prototypes/algorithm-1-line-12",
     PROTOTYPES.at("Algorithm 1, line 12"),
     num_trials=4,
-    note=f"the difference is the mean of |z_n - mu_n|^2 - min_k |z_n - p_k|^2. {POSITIVE_CASE}",
+    note="the difference is the mean of |z_n - mu_n|^2 - min_k |z_n - p_k|^2",
 )
 def subtraction_gives_the_variance(key: Key) -> Trial:
     """V := Lq - (1/B) sum_n min_k d_nk, Lq being the mean (1/B) sum q d, equals (1/B) sum_nk q_nk |p_k - mu_n|^2."""
@@ -107,7 +106,7 @@ def subtraction_of_the_error_gives_the_variance(key: Key) -> Trial:
     "prototypes/algorithm-1-line-20",
     PROTOTYPES.at("Algorithm 1, line 20"),
     num_trials=4,
-    note=f"Lq - L_OLS is never negative, whatever the decomposition. {POSITIVE_CASE}",
+    note="Lq - L_OLS is never negative, whatever the decomposition",
 )
 def assertion_is_a_check_of_the_decomposition(key: Key) -> Trial:
     """Passing the assertion V >= -1e-8, with V of line 12, is a check of (3): where it passes, Lq = L_OLS + V holds.

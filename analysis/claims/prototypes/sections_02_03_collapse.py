@@ -66,8 +66,7 @@ collapse_is_a_saddle = certified(
     trial=lambda key: in_some_mode(lambda mode: _exact_trial(key, mode)),
     num_trials=4,
     note="both modes: on perturbations with sum zero the Hessian is (2N/K)(1 - (a/T) C) with the covariance C of the "
-    "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C); "
-    "no control: the corrected claim is the positive case",
+    "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C)",
 )
 
 
@@ -194,7 +193,7 @@ prototypes_do_not_converge_to_one_point = claim(
     trial=lambda key, integrator: in_some_mode(lambda mode: _hot_trial(key, integrator, mode)),
     num_trials=4,
     note="both modes; above the critical temperature prototypes converge to the mean of the embeddings from everywhere "
-    "near, at the rate of the closed form; no control: the corrected claim is the positive case",
+    "near, at the rate of the closed form",
 )
 
 

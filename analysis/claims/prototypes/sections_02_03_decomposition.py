@@ -28,8 +28,6 @@ from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
 from dynsim.papers import PROTOTYPES
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
-
 
 def _trial(
     bank: RationalBank, conclusions: tuple[Measurement, ...], hypotheses: tuple[Measurement, ...] = (), **witness: Any
@@ -41,8 +39,7 @@ def _trial(
     "prototypes/equation-3",
     PROTOTYPES.at("Section 2.2", "(3)"),
     num_trials=4,
-    note="V alone is no matter of the gradient's mode; M + V can be below and above Lq, and Lq - M - V = R - M. "
-    + POSITIVE_CASE,
+    note="V alone is no matter of the gradient's mode; M + V can be below and above Lq, and Lq - M - V = R - M",
 )
 def loss_is_hard_loss_plus_variance(key: Key) -> Trial:
     """Lq = M + V for all embeddings, prototypes and T > 0, with M = sum_n min_k |z_n - p_k|^2, the paper's L_OLS."""
@@ -118,7 +115,7 @@ def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...], *, 
     "prototypes/proposition-1",
     PROTOTYPES.at("Proposition 1"),
     num_trials=4,
-    note="encoders are linear, affine or free, with integers for weights. " + POSITIVE_CASE,
+    note="encoders are linear, affine or free, with integers for weights",
 )
 def decomposition_holds_for_any_encoder(key: Key) -> Trial:
     """For any differentiable encoder, its parameters, P and T > 0: Lq = M + V exactly, and V >= 0."""
@@ -173,7 +170,7 @@ def _inequality_trial(bank: RationalBank, least: list[Fraction], what: str, *, r
     "prototypes/proposition-1-inequality",
     PROTOTYPES.at("Proposition 1 (proof)"),
     num_trials=2,
-    note="it would be the other way round for sum_k q_nk |z_n - p_k|^2. " + POSITIVE_CASE,
+    note="it would be the other way round for sum_k q_nk |z_n - p_k|^2",
 )
 def centroid_is_no_closer_than_a_prototype(key: Key) -> Trial:
     """|z_n - mu_n|^2 >= min_k |z_n - p_k|^2 for every n."""

@@ -18,8 +18,6 @@ from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
-
 
 def variance_gradient(bank: RationalBank, q: Exact) -> Exact:
     """Return the gradient of V by the prototypes at fixed assignments, by central differences, (k, m).
@@ -155,7 +153,7 @@ def _encoder_trial(given: EncodedBank, claimed: Exact, conclusions: tuple[Measur
     "prototypes/proposition-2",
     PROTOTYPES.at("Proposition 2", "(10)"),
     num_trials=4,
-    note=f"mode frozen; the proof has the factor 2 that (10) lacks. {POSITIVE_CASE}",
+    note="mode frozen; the proof has the factor 2 that (10) lacks",
 )
 def encoder_gradient_as_printed(key: Key) -> Trial:
     """At fixed assignments the gradient of Lq by theta is sum_n (d z_n / d theta)^T (z_n - mu_n), that of R."""

@@ -23,7 +23,6 @@ from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.assignments import assignments, separation
 
 HARDNESS, DISCRIMINANT = GROWING.at("Theorem 3 (2)"), GROWING.at("Theorem 3 (3)", equation="(25)")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 _assignments = jax.jit(assignments)
 
@@ -32,8 +31,7 @@ _assignments = jax.jit(assignments)
     "growing/theorem-3-assignments",
     HARDNESS,
     num_trials=2,
-    note="T_min > 0 keeps them soft, at bounded distances; for global heads the statement is the definition of q. "
-    + POSITIVE_CASE,
+    note="T_min > 0 keeps them soft, at bounded distances; for global heads the statement is the definition of q",
 )
 def local_heads_become_hard(key: Key) -> Trial:
     """The assignments of a head that tends to T_min converge to 0 and 1.
@@ -149,7 +147,7 @@ def _scaled(key: Key, scaling: str) -> tuple[Fraction, list[tuple[float, float, 
     DISCRIMINANT,
     num_trials=2,
     note="with a spread of the first prototypes that does not depend on lambda; in units of lambda, as the proof has "
-    "it, see `eigenvalue`. Readings features, data and tokens: all are homogeneous in M_a. " + POSITIVE_CASE,
+    "it, see `eigenvalue`. Readings features, data and tokens: all are homogeneous in M_a",
 )
 def first_activity_is_proportional_to_lambda_and_separation(key: Key) -> Trial:
     """sigma(0) is proportional to lambda_max(A_res) S(P)(0) for a new head.
@@ -176,7 +174,7 @@ def first_activity_is_proportional_to_lambda_and_separation(key: Key) -> Trial:
     DISCRIMINANT,
     variant="reading",
     num_trials=2,
-    note="read, as in the proof: the first prototypes are lambda apart in some unit. " + POSITIVE_CASE,
+    note="read, as in the proof: the first prototypes are lambda apart in some unit",
 )
 def first_activity_is_proportional_if_the_spread_is(key: Key) -> Trial:
     """With first prototypes +-lambda / 2 along u, sigma(0) is proportional to lambda_max(A_res) S(P)(0) = lambda^3.

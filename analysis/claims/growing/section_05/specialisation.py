@@ -31,7 +31,6 @@ from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 
 THEOREM = GROWING.at("Theorem 3")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
@@ -49,8 +48,7 @@ def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
     GROWING.at("Theorem 3 (1)"),
     num_trials=2,
     note="the paper's own Fig. 1 has all eight heads at T_min. Head h reaches T_min if and only if the integral of "
-    "sigma_h over time reaches (T_init^3 - T_min^3) / (3 eta_T); (B1)-(B3) say nothing on it. Modes full and frozen. "
-    + POSITIVE_CASE,
+    "sigma_h over time reaches (T_init^3 - T_min^3) / (3 eta_T); (B1)-(B3) say nothing on it. Modes full and frozen",
 )
 def heads_split_into_local_and_global_ones(key: Key) -> Trial:
     """Under (B1)-(B3) some head tends to T_min, and some to a temperature above it.
@@ -139,7 +137,7 @@ def heads_split_by_the_variance_of_tokens(key: Key, integrator: AbstractIntegrat
     num_trials=2,
     note="(1) holds, see lemma-25-interlacing; (2) and (3) do not: lambda, of M_a, says nothing on the tokens that the "
     "temperatures see, and with the readings data and tokens, too, M_a can make lambda_1 the larger one. (4) rests on "
-    "theorem-2. " + POSITIVE_CASE,
+    "theorem-2",
 )
 def first_heads_are_local(key: Key) -> Trial:
     """Heads are added in decreasing order of lambda, the first ones become local, and the last ones global.
@@ -205,7 +203,7 @@ first_heads_are_local_if_tokens_vary_along_them = certified(
     GROWING.at("Theorem 3 (proof), Experiment 2 (ii)"),
     num_trials=2,
     note="sigma falls with T. For prototypes at rest the time is a quadrature, for trained ones the inequality is "
-    "strict all the same. " + POSITIVE_CASE,
+    "strict all the same",
 )
 def local_heads_arrive_by_the_printed_time(key: Key) -> Trial:
     """A local head reaches T_min by t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0), sigma_0 its initial activity.
@@ -315,8 +313,7 @@ local_heads_arrive_by_the_least_activity = claim(
     GROWING.at("Lemma 8"),
     num_trials=4,
     note="sigma tends to 0 with T at every token without a tie, and so does the difference: the limit in the proof is "
-    "not that of the variance. Any eta_P >= 0, modes full and frozen, sum or mean; no control: the corrected claim is "
-    "the positive case",
+    "not that of the variance. Any eta_P >= 0, modes full and frozen, sum or mean",
 )
 def scale_separation_is_amplified(key: Key) -> Trial:
     """Of heads on orthogonal directions with sigma_1(0) > sigma_2(0), sigma_1 - sigma_2 does not decrease.

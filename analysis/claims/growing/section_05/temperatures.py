@@ -22,7 +22,6 @@ from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.assignments import competitive_loss, free_energy
 
 LEMMA_6 = GROWING.at("Lemma 6", equation="(22)")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def random_heads(
@@ -81,7 +80,7 @@ def _lattice_head(key: Key) -> LatticeHead:
     LEMMA_6,
     num_trials=2,
     note="with the Lq of (2), a sum over tokens, dLq/dT = N sigma / T^2 for the sigma of (21), a mean: (22) lacks a "
-    "factor N. " + POSITIVE_CASE,
+    "factor N",
 )
 def temperature_equation(key: Key) -> Trial:
     """Gradient descent at the rate eta_T on Lq, the sum (2), is dT/dt = -eta_T sigma / T^2, sigma being the mean (21).

@@ -22,7 +22,6 @@ from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
 
 DOMINANCE, GAIN = GROWING.at("Theorem 4"), GROWING.at("Proposition 2")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 ANGLES = np.geomspace(0.3, 1e-3, 4)
 
 
@@ -42,7 +41,7 @@ theorem_4_has_no_mlp_loss = rule(
     variant="reading",
     num_trials=4,
     note="read: the MLP captures the span of its 4d rows, which is everything almost surely; likewise for the columns "
-    "of W_2. " + POSITIVE_CASE,
+    "of W_2",
 )
 def adaptive_direction_beats_all_rows(key: Key) -> Trial:
     """I_DDCL <= I_MLP, if the MLP captures the span of the rows of W_1.
@@ -82,7 +81,7 @@ def _spanning_rows(rng: np.random.Generator) -> np.ndarray:
     variant="reading",
     num_trials=4,
     note="read, as in the proof: the MLP captures the best aligned row alone, normalised. The inequality is true, and "
-    "the case of equality is not. " + POSITIVE_CASE,
+    "the case of equality is not",
 )
 def equality_needs_an_aligned_row(key: Key) -> Trial:
     """I_DDCL < I_MLP unless a row is aligned with v_1, if the MLP captures its best aligned row.
@@ -183,8 +182,7 @@ adaptive_direction_beats_the_best_row = claim(
     GAIN,
     num_trials=4,
     note="with the best aligned row, normalised, of 4d rows. Rows near those of the instance do the same, so that the "
-    "probability is positive under (C1); for d = 2, or if the MLP captures the span of its rows, I_MLP = 0 always. "
-    + POSITIVE_CASE,
+    "probability is positive under (C1); for d = 2, or if the MLP captures the span of its rows, I_MLP = 0 always",
 )
 def gain_is_bounded_below(key: Key) -> Trial:
     """I_MLP - I_DDCL >= s_1^2 / |M_a|_F^2 (1 - max_i <v_1, w_i>^2).

@@ -137,7 +137,7 @@ def _exact_levels(flow: GrowingFlow) -> tuple[list[Fraction], Measurement]:
     note=f"{READING}, |M_a|_F^2 = 2 sum lambda_k^2 = 15.69; 11 heads cover .417, all 32 pairs .425; with every "
     "eigenvalue counted once in |M_a|_F^2 they cover .833 and .850. The printed .899 is 1 - 8 theta_w / |M_a|_F with "
     "|M_a|_F = 3.961 not squared and 8 heads, the capacity of Experiment 2; by the printed formula it is .965 for 11 "
-    "heads, .974 for 8. no control: the corrected claim is the positive case",
+    "heads, .974 for 8",
 )
 def coverage_reaches_the_printed_bound(key: Key) -> Trial:
     r"""In Experiment 1, \sum_h \lambda^{(h)} / |M_a|_F^2 >= 1 - \varepsilon = .899."""

@@ -76,7 +76,7 @@ def _conditions(path: HybridTrajectory) -> tuple[Measurement, ...]:
     num_trials=2,
     note=f"{WARM}. The pruned head's direction stays captured, as in the Algorithm, so that growth ends with no head "
     "in that direction, and (iii) fails; if it is released growth never ends, see the reading. That K~ < K_INCRT "
-    "almost surely fails with Lemma 13; no control: the corrected claim is the positive case",
+    "almost surely fails with Lemma 13",
 )
 def growth_ends_sufficient(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Under (H1), (A1), (A2'), (B1)-(B3), (D1) growth ends, and the final architecture is sufficient.
@@ -105,7 +105,7 @@ def growth_ends_sufficient(key: Key, integrator: AbstractIntegrator) -> Trial:
     variant="reading",
     num_trials=2,
     note=f"pruning gives directions back. {WARM}; the same head is then grown again, and so on with the period of two "
-    "dwell times; no control: the corrected claim is the positive case",
+    "dwell times",
 )
 def growth_ends_if_directions_are_released(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Under (H1), (A1), (A2'), (B1)-(B3), (D1) the architecture grows in at most d steps."""
@@ -191,8 +191,7 @@ TIME = 0.5  # t* of the first head
     note="the gap is not improved and the count not reduced, both on one layer of rank two, as in lemma-11 and "
     "lemma-13; (D1) is satisfiable whenever sigma_0 > 0, by a longer dwell time, and not at all if sigma_0 = 0. It "
     "is not the only additional hypothesis: Theorem 5 lists (A1), (A2'), (B1)-(B3), (C1) besides, and with all of them "
-    f"the conclusion of the base case fails (theorem-5). Nor is it needed, see `corrected`. {MLP}; no control: the "
-    "corrected claim is the positive case",
+    f"the conclusion of the base case fails (theorem-5). Nor is it needed, see `corrected`. {MLP}",
 )
 def dwell_time_is_the_only_hypothesis(key: Key) -> Trial:
     """DDCL-INCRT improves the spectral gap, reduces the number of heads, and (D1) can be satisfied.

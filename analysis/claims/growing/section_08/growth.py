@@ -29,7 +29,6 @@ from dynsim.systems.growing.residual import Reading, dominant_plane, dominant_va
 from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.assignments import assignments, soft_centroids
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 MLP = "what the MLP captures is its row that is best aligned with v_1, the reading of Proposition 2"
 
 
@@ -84,7 +83,7 @@ def one_plane(key: Key) -> OnePlane:
     note="for M_a of rank two the DDCL-INCRT layer leaves nothing, I_DDCL = 0, and no gap, while almost every row of "
     "an MLP leaves a positive one: no constant in O helps. With the values 2, 1, 1 it leaves the gap 0 in place of 1. "
     "Eigenvalues are those of i A_res, so that the pair +-s counts s once; " + MLP + "; if all its rows are captured "
-    "nothing is left at all. " + POSITIVE_CASE,
+    "nothing is left at all",
 )
 def spectral_gap_is_preserved(key: Key) -> Trial:
     """If the gap lambda_1 - lambda_2 of A_res is at least delta_0 > 0, then Delta_DDCL >= Delta_MLP - O(I_DDCL).
@@ -238,7 +237,7 @@ temperatures_perturb_the_residual_little = claim(
     num_trials=4,
     note="for M_a of rank two one head suffices, and so does one row of an MLP if theta_w is not far below s, on an "
     "open set of rows; for d = 2 every row does, almost surely. If INCRT alone, too, grows along v_1, the two numbers "
-    "are equal for every M_a. " + MLP + ". " + POSITIVE_CASE,
+    "are equal for every M_a. " + MLP,
 )
 def fewer_heads_than_incrt(key: Key) -> Trial:
     """K~ <= K_INCRT <= d, and K~ < K_INCRT almost surely for Gaussian rows.

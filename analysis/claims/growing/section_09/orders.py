@@ -33,7 +33,7 @@ _force, _variance = jax.jit(separation_force), jax.jit(distance_variance)
     "growing/lemma-15/bound",
     GROWING.at("Lemma 15", "(36)"),
     num_trials=4,
-    note=f"{SMALL_M}: no constant will do; no control: the corrected claim is the positive case",
+    note=f"{SMALL_M}: no constant will do",
 )
 def activity_of_the_pruned_head_is_of_first_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for a head, its sigma is at most C phi_g S(P), S being the least squared distance.
@@ -82,8 +82,7 @@ def _diameter(bank: RationalBank) -> Fraction:
     GROWING.at("Lemma 15", "(36); Algorithm, Step 4"),
     variant="reading",
     num_trials=4,
-    note="S(P) is a minimum: other prototypes of the head may be far away; for two prototypes see the correction; no "
-    "control: the corrected claim is the positive case",
+    note="S(P) is a minimum: other prototypes of the head may be far away; for two prototypes see the correction",
 )
 def activity_of_a_head_with_two_near_prototypes(key: Key) -> Trial:
     """If S(P) < phi_g < theta_w, the rule of the Algorithm, then sigma is at most phi_g mean_n max_k d_nk."""

@@ -36,7 +36,6 @@ DECIDED_BY_M = (
     "value of M_a the Gamma of the last head falls below any phi_g, and nothing else changes. With B = M_a the same, "
     "once training has made M_a small; at a fixed M_a no head is then pruned, since Gamma > theta_w at its birth"
 )
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def _refuting(trial: Trial, count: int) -> Trial:
@@ -106,7 +105,7 @@ def _dominated(key: Key) -> RationalHeads:
     "growing/lemma-16",
     GROWING.at("Lemma 16"),
     num_trials=4,
-    note=f"the first inequality is true; the order is not. {DECIDED_BY_M}. {POSITIVE_CASE}",
+    note=f"the first inequality is true; the order is not. {DECIDED_BY_M}",
 )
 def force_of_the_pruned_head_is_of_second_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for a head, its F_sep is at most 4 |P|_F^2 (tr Sigma_q)^2 = O(phi_g^2).
@@ -199,7 +198,7 @@ def _dropped(heads: RationalHeads) -> Measurement:
     "growing/theorem-6-ii",
     GROWING.at("Theorem 6 (ii)"),
     num_trials=4,
-    note=f"the sum of forces falls by F_sep of the pruned head exactly. {DECIDED_BY_M}. {POSITIVE_CASE}",
+    note=f"the sum of forces falls by F_sep of the pruned head exactly. {DECIDED_BY_M}",
 )
 def pruning_lowers_the_force_in_second_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for the pruned head, the sum of F_sep over heads falls by at most O(phi_g^2).
@@ -221,7 +220,7 @@ force_per_head_does_not_decrease = certified(
     """,
     trial=lambda key: _refuting(_mean_trial(in_order(_dominated(key), largest_last=True), Fraction(CONSTANT)), 1),
     num_trials=4,
-    note=f"the mean changes by (F_full / H - F_pruned) / (H - 1). {DECIDED_BY_M}. {POSITIVE_CASE}",
+    note=f"the mean changes by (F_full / H - F_pruned) / (H - 1). {DECIDED_BY_M}",
 )
 
 
@@ -272,7 +271,7 @@ def force_per_head_does_not_decrease_without_a_weak_head(key: Key) -> Trial:
     num_trials=4,
     note="the share of a survivor grows by 1 / (1 - share of the pruned head): by H / (H - 1) only if that share is "
     "1 / H, and by 1 + O(phi_g) if it is negligible, as the proof says. If the weight of a head is read as 1 / H, "
-    f"whatever its gradient, the factor is H / (H - 1). Mode frozen. {POSITIVE_CASE}",
+    "whatever its gradient, the factor is H / (H - 1). Mode frozen",
 )
 def weights_of_survivors_grow_by_one_factor(key: Key) -> Trial:
     """At a pruning the relative weight of each surviving head on the backbone grows by the factor H / (H - 1).

@@ -160,7 +160,7 @@ def _exact_sums(heads: RationalHeads, gone: list[int]) -> list[Fraction]:
     note="adds up Theorem 6 (ii), which fails: Gamma = |B u|, B = M_a / |M_a|_F, depends on M_a alone, and the forces "
     "do not depend on M_a. Here for two prunings in succession, without any training between; with training F_sep "
     "changes of itself between events, by no power of phi_g, and the number of prunings is not bounded by d if "
-    "directions are given back (theorem-5/release); no control: the corrected claim is the positive case",
+    "directions are given back (theorem-5/release)",
 )
 def separation_is_homeostatic(key: Key) -> Trial:
     """After j prunings of heads with Gamma < phi_g < theta_w, F_sep^(j) >= F_sep^(0) - j O(phi_g^2), and all of at most
@@ -258,8 +258,7 @@ COOLING: dict[str, Any] = {"initial_temperature": 0.5, "least_temperature": 0.2}
     num_trials=2,
     note="Gamma depends on M_a alone and sigma does not depend on M_a: with values 2000, 1000 and 1 of M_a the third "
     "head is grown at theta_w = 1/2, cools to T_min, and has Gamma < phi_g = 1/1000. Nor is a head with S(P) < phi_g "
-    "global: it cools as long as its prototypes differ and tokens see it; no control: the corrected claim is the "
-    "positive case",
+    "global: it cools as long as its prototypes differ and tokens see it",
 )
 def pruned_heads_are_global(key: Key, integrator: AbstractIntegrator) -> Trial:
     """A head with Gamma < phi_g < theta_w is global: it is not among those whose temperature reaches T_min."""

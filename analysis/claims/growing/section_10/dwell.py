@@ -146,7 +146,7 @@ discrete_temperatures_follow_the_flow = certified(
     "with sigma_s >= sigma_0, and an angle below eps_gate between the gate and the top plane (v_1 is not unique, "
     "lemma-23), for which N_gate steps suffice by its definition. Global heads need not settle in any number of steps. "
     "Under (E4) N_gate must be that of the interval at hand: with steps eta / (s + 1) it grows in proportion to the "
-    "steps made before; no control: the corrected claim is the positive case",
+    "steps made before",
 )
 def printed_dwell_time_settles(key: Key) -> Trial:
     """If N_min > max(N_gate, s*), gate and temperatures have settled after N_min steps.

@@ -76,9 +76,9 @@ def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction]:
     "growing/lemma-18",
     GROWING.at("Lemma 18", "(40)"),
     num_trials=4,
-    note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that "
-    "F_sep falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the "
-    "step adds a term of first order, -eta_P <grad F_sep, grad L_q>. Both modes. " + POSITIVE_CASE,
+    note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that F_sep "
+    "falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the step "
+    "adds a term of first order, -eta_P <grad F_sep, grad L_q>. Both modes",
 )
 def step_keeps_the_amplification(key: Key) -> Trial:
     """If eta_P < 2 / L_P, F_sep(P_(s+1), Z_(s+1)) >= F_sep(P_s, Z_s) + phi'(0) + phi''(0) / 2 - R, R = O(eta_P^2).
@@ -299,8 +299,8 @@ def _potentials(flow: Any, ys: Any) -> jax.Array:
     GROWING.at("Corollary 9", "(41)"),
     num_trials=4,
     note="times a common factor the rates keep their ratios, and N_min its bound, while (E1) and (E2) fail; the "
-    "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P "
-    "<< eta+ fails for constant eta_P after finitely many steps. Both modes. " + POSITIVE_CASE,
+    "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P << "
+    "eta+ fails for constant eta_P after finitely many steps. Both modes",
 )
 def conditions_are_a_rule_of_ratios(key: Key) -> Trial:
     """If eta_T << eta_P << eta+, ratios in [0.01, 0.1], and N_min > max(N_gate, s*), then (E1)-(E6) hold, stably."""

@@ -23,7 +23,6 @@ from dynsim.systems.prototypes.losses import PrototypeLoss
 
 LOWER, STEPS = GROWING.at("Lemma 17 (i)"), GROWING.at("Lemma 17 (iii)")
 DWELL = GROWING.at("Remark 3")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 PRINTED = (Fraction(1), Fraction(1, 10), Fraction(1, 100), Fraction(1, 10))  # T_init, T_min, eta_T, sigma_0
 
 
@@ -31,7 +30,7 @@ PRINTED = (Fraction(1), Fraction(1, 10), Fraction(1, 100), Fraction(1, 10))  # T
     "growing/remark-3",
     DWELL,
     num_trials=1,
-    note="t* = 333 for the printed values: 33.3 would need eta_T sigma_0 = 0.01, as for sigma_0 = 1. " + POSITIVE_CASE,
+    note="t* = 333 for the printed values: 33.3 would need eta_T sigma_0 = 0.01, as for sigma_0 = 1",
 )
 def dwell_time_is_33_steps(key: Key) -> Trial:
     """For T_init = 1, T_min = 0.1, eta_T = 0.01 and sigma_0 = 0.1, t* is about 33: read, between 30 and 36."""
@@ -91,7 +90,7 @@ def _exact_rates(key: Key, share: Fraction) -> tuple[Fraction, Fraction, Fractio
     "growing/lemma-17-i",
     LOWER,
     num_trials=2,
-    note="(37) has no clip; with the clip of the proof (E1) is not needed, see `clip`. " + POSITIVE_CASE,
+    note="(37) has no clip; with the clip of the proof (E1) is not needed, see `clip`",
 )
 def temperatures_stay_above_the_least_one(key: Key) -> Trial:
     """Under eta_T < T_min^3 / (3 sigma_max), T_s >= T_min for all steps of (37).
@@ -227,7 +226,7 @@ temperatures_stay_above_two_thirds = certified(
     STEPS,
     num_trials=2,
     note="the decrement of T^3 is less than 3 eta_T sigma, about 3 eta_T sigma (1 - eta_T sigma / T^3): that is about "
-    "log(T_init / T_min) more steps, 2.3 for the paper's ratio 10. " + POSITIVE_CASE,
+    "log(T_init / T_min) more steps, 2.3 for the paper's ratio 10",
 )
 def temperatures_arrive_within_the_printed_steps(key: Key) -> Trial:
     """Under eta_T < T_min^3 / (3 sigma_max), T_s is at most T_min after ceil(t*) + 1 steps if sigma_s >= sigma_0.

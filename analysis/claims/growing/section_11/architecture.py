@@ -93,7 +93,7 @@ class Pruned(NamedTuple):
     "Algorithm; if directions are given back growth need not end (theorem-5). The rest is trivial: S(P) > 0 is in the "
     "definition of A*, and T* is T_inf itself. Sufficient: a residual of at most theta_w outside the directions of the "
     "final heads, as in theorem-5, whose part (iii) the proof cites; new here: at a point of A*, with (B3), (F1) and "
-    "(F2). Mode full; no control: the corrected claim is the positive case",
+    "(F2). Mode full",
 )
 def architecture_is_sufficient_in_the_set(key: Key) -> Trial:
     """At every point of A* T_min <= T <= T_inf, S(P) > 0, and the architecture is minimal and sufficient.

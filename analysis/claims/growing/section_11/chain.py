@@ -46,8 +46,7 @@ def _first_level(at: LatticeHeads, flow: GrowingFlow, x: Growing) -> float:
     "(i) and (ii) are no case of (iv): as T becomes constant, Phi adds sum sigma to dW/dt, whatever eta_T; nor is "
     "(iii), since (47) has no free schedule. That (iv) is Theorem 8, which closes the open problem: its parts fail "
     "(theorem-8-monotone, -bounded, -limit-set, -iv). The lattice state is that of lemma-20; new here: the levels side "
-    "by side. Mode full; prototypes/corollary-1 has the chain of (i) to (iii); no control: the corrected claim is the "
-    "positive case",
+    "by side. Mode full; prototypes/corollary-1 has the chain of (i) to (iii)",
 )
 def levels_extend_each_other(key: Key) -> Trial:
     """Where (i), a frozen encoder, a fixed T and heads, has a decreasing W, so has (iv) as T becomes constant; and the

@@ -241,8 +241,7 @@ def _monotone_trial(path: HybridTrajectory, potential: str) -> Trial:
     THEOREM,
     num_trials=2,
     note="W rises by sigma on dwell intervals (lemma-20) and by the terms of new heads at growth (lemma-21), each of "
-    "which is enough. Rates with eta_theta << eta_T << eta_P, mode full, lambda = 0.3 > 2 eta_P C(2, 2); no control: "
-    "the corrected claim is the positive case",
+    "which is enough. Rates with eta_theta << eta_T << eta_P, mode full, lambda = 0.3 > 2 eta_P C(2, 2)",
 )
 def functional_stays_below_its_start(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Along the full system with its events W(t) <= W(0)."""
@@ -332,9 +331,8 @@ events_are_at_most_twice_the_final_heads = claim(
     statement="The Algorithm has at most 2 K~ growth and pruning events, K~ being the final number of heads.",
     trial=partial(_event_trial, release="retain", final=True),
     num_trials=2,
-    note="K~ is the final number of heads, as in the output of the Algorithm: heads that were added and removed do "
-    "not count in it. Lambda > 2 eta_P C(2, 2); prune by separation; the directions of removed heads are retained; no "
-    "control: the corrected claim is the positive case",
+    note="K~ is the final number of heads, as in the output of the Algorithm: heads that were added and removed do not "
+    "count in it. Lambda > 2 eta_P C(2, 2); prune by separation; the directions of removed heads are retained",
 )
 
 
@@ -388,8 +386,7 @@ def _removing_run(key: Key, integrator: AbstractIntegrator, release: str) -> tup
     num_trials=2,
     note="two parts fail, each of which is enough: J exceeds 2 K~, the final number of heads (theorem-8-event-count), "
     "and W(0) does not bound the barrier of a head that is born later, whatever the sign of Phi, so that S falls below "
-    "lambda / W(0); new here: that bound. S > 0 holds. Discrete time: see `corrected`. Mode full, directions retained; "
-    "no control: the corrected claim is the positive case",
+    "lambda / W(0); new here: that bound. S > 0 holds. Discrete time: see `corrected`. Mode full, directions retained",
 )
 def functional_frames_growth_and_collapse(key: Key, integrator: AbstractIntegrator) -> Trial:
     """Along the full system there are at most 2 K~ events, and the barrier in W bounds S below, by lambda / W(0)."""

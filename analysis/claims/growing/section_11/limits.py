@@ -71,7 +71,7 @@ def _lowest_speed(at: Escape) -> float:
     num_trials=2,
     note="(F1) does not make W coercive: the barrier tends to zero at large distances, as do the assignments of a far "
     "prototype, which is repelled with b^3 db/dt >= eta_P lambda / 8 at every temperature on the way. Mode full; the "
-    "encoder is linear with a coercive regulariser; no control: the corrected claim is the positive case",
+    "encoder is linear with a coercive regulariser",
 )
 def trajectories_are_bounded(key: Key) -> Trial:
     """For lambda > 2 eta_P C(K, 2) and a coercive regulariser every trajectory is bounded.
@@ -190,9 +190,8 @@ def symmetric_interval(key: Key) -> Interval:
     "growing/theorem-8-limit-set",
     THEOREM,
     num_trials=2,
-    note="a clipped temperature rests at T_min > 0, where sigma is positive unless all prototypes are equally far "
-    "from each token. (Besides, some trajectories have no limit point: theorem-8-bounded.) Mode full, fixed "
-    "embeddings; no control: the corrected claim is the positive case",
+    note="a clipped temperature rests at T_min > 0, where sigma is positive unless all prototypes are equally far from "
+    "each token. (Besides, some trajectories have no limit point: theorem-8-bounded.) Mode full, fixed embeddings",
 )
 def limit_points_have_no_activity(key: Key) -> Trial:
     """At every limit point sigma = 0.

@@ -60,7 +60,7 @@ def shipped_activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
     DEFINITION,
     num_trials=4,
     note="dPhi/dT = -T^2 / eta_T and dT/dt = -eta_T sigma / T^2 (losses as means, as (22) needs with sigma of (21)); "
-    "with sums both have the factor N; no control: the corrected claim is the positive case",
+    "with sums both have the factor N",
 )
 def potential_decreases(key: Key) -> Trial:
     """Along (47), Phi = (T_init^3 - T^3) / (3 eta_T) has the derivative -sigma.
@@ -141,7 +141,7 @@ def slow_rates(at: LatticeHeads) -> tuple[Fraction, Fraction, Fraction]:
     num_trials=4,
     note="(III) is +sigma, by definition-2, and (I) and (II) are of the order of the rates: where sigma > 0, W rises "
     "if these are small, and every condition is an upper bound of a rate or of a ratio. Both modes; (C1) is on an MLP "
-    "that does not occur in W; no control: the corrected claim is the positive case",
+    "that does not occur in W",
 )
 def functional_decreases_on_dwell_intervals(key: Key) -> Trial:
     """On a dwell interval dW/dt <= 0, for distinct prototypes, orthogonal directions of heads, different activities,
@@ -192,7 +192,7 @@ def opposed(key: Key) -> tuple[LatticeHeads, Fraction]:
     variant="reading",
     num_trials=2,
     note="read: with (46) and (48) as printed, in which prototypes descend L_q and not the barrier. The heads are at "
-    "T_min, so that neither potential plays a part; mode full; no control: the corrected claim is the positive case",
+    "T_min, so that neither potential plays a part; mode full",
 )
 def functional_decreases_without_descent_of_the_barrier(key: Key) -> Trial:
     """Along P' = -eta_P grad_P L_q the functional with the barrier does not increase.
@@ -319,7 +319,7 @@ functional_dissipates = claim(
     num_trials=4,
     note="with (III) = +sigma; (55) is homogeneous of degree one in the rates: it holds for all small multiples of "
     "them once it holds, while dW/dt tends to sum sigma > 0. The constants, which the paper does not give, are drawn. "
-    "Both modes, fixed embeddings, so that C_3 = 0; no control: the corrected claim is the positive case",
+    "Both modes, fixed embeddings, so that C_3 = 0",
 )
 def coupling_condition_bounds_the_rate(key: Key) -> Trial:
     """If C_1 eps_1 + C_2 eps_2 + C_3 eps_3 < c_0, then dW/dt <= 0 on every dwell interval.

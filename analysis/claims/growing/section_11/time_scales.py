@@ -34,7 +34,7 @@ NORMALISATIONS = ("oja", "exin")
     num_trials=4,
     note="singular values of A_res come in pairs: the gap lambda_1 - lambda_2 of (50) is 0, read as the gap of the "
     "planes here; v_1 is any unit vector of the top plane, all of which are equilibria of the gate. (51) is trivially "
-    "true: on a dwell interval W does not depend on the gate; no control: the corrected claim is the positive case",
+    "true: on a dwell interval W does not depend on the gate",
 )
 def gate_tracks_one_vector(key: Key) -> Trial:
     """There are v_1 and C_gate, which depend on A_res alone, with |u(t) - v_1| <= C_gate eps_1 after a transient.
@@ -150,7 +150,7 @@ gate_tends_to_the_top_plane = claim(
     num_trials=2,
     note="sigma falls by orders of magnitude on the way, since assignments harden: at the t* of the initial sigma the "
     "temperature is far above T_min, by a margin that does not depend on the rates. At fixed P the only rest point is "
-    "T_min. Mode full, fixed embeddings; no control: the corrected claim is the positive case",
+    "T_min. Mode full, fixed embeddings",
 )
 def temperatures_track_their_limit(key: Key) -> Trial:
     """There is C_temp, which does not depend on the rates, with |T(t) - T_inf| <= C_temp eps_2 for all t >= t*.

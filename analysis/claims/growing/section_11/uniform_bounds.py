@@ -57,8 +57,7 @@ def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, G
     note="where all derivatives vanish and a clipped head has sigma > 0, dW/dt = 0 for any potential, and (58) asserts "
     "a negative bound; nor has that limit point sigma = 0, as (iii) asserts. The repair of Phi does not help. (i) and "
     "(ii) fail, too, by the growth events and distances of theorem-8-monotone and theorem-8-bounded. The constants, "
-    "which the paper does not give, are drawn; fixed embeddings, so that C_3 = 0. Mode full; no control: the corrected "
-    "claim is the positive case",
+    "which the paper does not give, are drawn; fixed embeddings, so that C_3 = 0. Mode full",
 )
 def functional_falls_by_the_bound_at_all_times(key: Key) -> Trial:
     """Under the hypotheses of Theorem 8 and (55), dW/dt <= -(c_0 - C_1 eps_1 - C_2 eps_2) (|grad_P W|^2 + sum sigma) at

@@ -243,8 +243,7 @@ def _either_way(key: Key) -> tuple[list[int], tuple[Measurement, ...]]:
     num_trials=2,
     note="the other two of the three quantities are in `corrected`. Which heads are local is decided by the tokens "
     "that the temperatures see, of which M_a says nothing: on an open set of tokens without a barrier, and under (F1) "
-    "where prototypes of a head are equally far from each token; else (F1) makes all heads local; no control: the "
-    "corrected claim is the positive case",
+    "where prototypes of a head are equally far from each token; else (F1) makes all heads local",
 )
 def boundary_is_determined_by_the_spectrum(key: Key) -> Trial:
     """The boundary of local and global heads is determined by the spectrum of M_a.
@@ -310,8 +309,7 @@ def to_the_bank(mu: np.ndarray, p: np.ndarray) -> np.ndarray:
     note="two parts fail, each of which is enough: T_min > 0 keeps local heads soft, so that no output is a prototype "
     "(theorem-3-assignments has the bound), and the local head may be the coarse one (the box of corollary-3). New "
     "here: the outputs. Global heads are soft by definition: sigma tends to 0 there, all assignments to 1 / K, and the "
-    "continuous representation to a constant. No barrier, mode full; no control: the corrected claim is the positive "
-    "case",
+    "continuous representation to a constant. No barrier, mode full",
 )
 def local_heads_are_discrete_and_fine(key: Key) -> Trial:
     """Heads that tend to T_min give out prototypes, by hard assignments, and are finer (have the larger lambda) than

@@ -107,8 +107,7 @@ def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key) -> Trial
     LEMMA_26,
     num_trials=4,
     note="(64) compares lambda with its square, so that the unit of M_a decides it; each of the planes has the energy "
-    "2 lambda^2. Reading features; in the others M_a is multiplied by the data as well; no control: the corrected "
-    "claim is the positive case",
+    "2 lambda^2. Reading features; in the others M_a is multiplied by the data as well",
 )
 def sum_of_values_covers_the_energy(key: Key) -> Trial:
     """At the end of growth sum_h lambda^(h) / |M_a|_F^2 >= 1 - K theta_w / |M_a|_F^2.
@@ -175,7 +174,7 @@ squares_cover_the_energy = claim(
     note="for a given number of heads, as printed, the order within this number makes no difference, whatever the "
     "values; all orders of the same K heads leave the same in the end, with as many heads. For all numbers at once "
     "values that are equal can be exchanged: (C1) is on the weights of an MLP, and does not exclude them. Within a "
-    "plane no direction is distinguished in any case; no control: the corrected claim is the positive case",
+    "plane no direction is distinguished in any case",
 )
 def order_is_unique(key: Key) -> Trial:
     """For every antisymmetric M_a the spectral order is the only one with the least residual energy for a given number

@@ -29,7 +29,6 @@ from dynsim.papers import GROWING
 PROPOSITION = GROWING.at("Proposition 1", "(15)")
 COROLLARY = GROWING.at("Corollary 1", "(19)")
 THEOREM = GROWING.at("Theorem 2", "(20)")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
@@ -59,8 +58,7 @@ def _bound_trial(at: Expansion, dominant: Fraction, *hypotheses: Measurement) ->
     PROPOSITION,
     num_trials=4,
     note="the right side grows with lambda_max(A_res), and so with M, of which phi does not depend; s_0 = 2 is a lower "
-    "bound both of S(P) and of the distance. With lambda_max = |Z u|^2, as in the proof, it fails too, see `variance`. "
-    f"{POSITIVE_CASE}",
+    "bound both of S(P) and of the distance. With lambda_max = |Z u|^2, as in the proof, it fails too, see `variance`",
 )
 def second_derivative_has_the_bound(key: Key) -> Trial:
     """Under (A1), (A2') and S(P) >= s_0 > 0: phi''(0) >= (32/T^2) [(s_0^2/K^2) lambda_max(A_res) Var - C_0], with the
@@ -75,8 +73,7 @@ def second_derivative_has_the_bound(key: Key) -> Trial:
     PROPOSITION,
     variant="reading",
     num_trials=4,
-    note="the terms <r, r''> grow with N^2, C_0 and |Z u|^2 with N: four tokens are enough, and more are worse. "
-    + POSITIVE_CASE,
+    note="the terms <r, r''> grow with N^2, C_0 and |Z u|^2 with N: four tokens are enough, and more are worse",
 )
 def second_derivative_has_the_bound_of_the_variance(key: Key) -> Trial:
     """The same. Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof."""
@@ -138,7 +135,7 @@ def _strict_trial(at: Expansion, dominant: Fraction, separation: Fraction, *hypo
     "growing/corollary-1",
     COROLLARY,
     num_trials=4,
-    note=f"as Proposition 1: any large multiple of M meets the condition. {POSITIVE_CASE}",
+    note="as Proposition 1: any large multiple of M meets the condition",
 )
 def large_residuals_make_the_second_derivative_positive(key: Key) -> Trial:
     """phi''(0) > 0 whenever lambda_max(A_res) > K^2 C_0 / (s_0^2 Var)."""
@@ -151,8 +148,8 @@ def large_residuals_make_the_second_derivative_positive(key: Key) -> Trial:
     COROLLARY,
     variant="reading",
     num_trials=4,
-    note="s_0 = S(P), a squared distance; for a lower bound s_0 of the distance no bank meets the condition: "
-    "s_0 <= 2 D, and |Z u|^2 Var <= N |alpha|^2 Var_max. " + POSITIVE_CASE,
+    note="s_0 = S(P), a squared distance; for a lower bound s_0 of the distance no bank meets the condition: s_0 <= 2 "
+    "D, and |Z u|^2 Var <= N |alpha|^2 Var_max",
 )
 def large_variances_make_the_second_derivative_positive(key: Key) -> Trial:
     """The same. Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof."""
@@ -194,7 +191,7 @@ def hard_assignments_make_the_second_derivative_positive(key: Key) -> Trial:
     num_trials=4,
     note="phi'(0) < 0, phi''(0) < 0 and phi(1) < phi(0), whatever theta_w: phi does not depend on M, so that no gain "
     "scales with lambda_max. Where assignments are hard phi falls like exp(-4 y eps), which is below its Taylor "
-    f"polynomial: (20) fails, too, whatever the signs. {LINE} {POSITIVE_CASE}",
+    f"polynomial: (20) fails, too, whatever the signs. {LINE}",
 )
 def amplification_is_complete(key: Key) -> Trial:
     """Under (A1), (A2') and lambda_max > theta_w, theta_w above the right side of (19): phi(1) >= phi(0) + phi'(0) +

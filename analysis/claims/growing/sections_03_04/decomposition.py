@@ -32,7 +32,6 @@ from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 SECTION = GROWING.at("Section 3.1")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def _trial(bank: RationalBank, conclusions: tuple[Measurement, ...], **witness: Any) -> Trial:
@@ -44,7 +43,7 @@ def _trial(bank: RationalBank, conclusions: tuple[Measurement, ...], **witness: 
     "growing/equation-2",
     GROWING.at("Section 3.1", "after (2)"),
     num_trials=4,
-    note="one embedding at 0 and prototypes at +-1 have Lq = M = 1, V = 1. " + POSITIVE_CASE,
+    note="one embedding at 0 and prototypes at +-1 have Lq = M = 1, V = 1",
 )
 def loss_is_hard_loss_plus_variance(key: Key) -> Trial:
     """Lq = L_OLS + V exactly, with L_OLS = sum_n min_k |z_n - p_k|^2 and V = sum_nk q_nk |p_k - mu_n|^2."""
@@ -160,7 +159,7 @@ def _together(bank: RationalBank) -> tuple[Measurement, ...]:
     SECTION,
     num_trials=4,
     note="with equal distances they have equal assignments and equal gradients, of V and of Lq in both modes, in "
-    "ascent as in descent: by uniqueness they stay together. " + POSITIVE_CASE,
+    "ascent as in descent: by uniqueness they stay together",
 )
 def coincident_prototypes_are_pushed_apart(key: Key) -> Trial:
     """Whenever two prototypes coincide, the gradient 2 P Sigma_q pushes them apart."""

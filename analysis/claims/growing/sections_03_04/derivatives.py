@@ -101,8 +101,7 @@ def _trace_formula(at: Expansion, share: Exact) -> Fraction:
     "growing/lemma-2",
     GROWING.at("Lemma 2", "(5)"),
     num_trials=4,
-    note="the sign is the opposite, from that of dq/dz in the proof; Lemma 3 has the right one. no control: the "
-    "corrected claim is the positive case",
+    note="the sign is the opposite, from that of dq/dz in the proof; Lemma 3 has the right one",
 )
 def trace_varies_as_printed(key: Key) -> Trial:
     """Under z_n -> z_n + eps alpha_n u the derivative of tr Sigma_q at eps = 0 is

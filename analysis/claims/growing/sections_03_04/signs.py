@@ -40,7 +40,6 @@ from dynsim.papers import GROWING
 LEMMA = GROWING.at("Lemma 4", "(7)")
 THEOREM = GROWING.at("Theorem 1")
 CONVEX = GROWING.at("Theorem 1 (proof)")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
@@ -54,7 +53,7 @@ def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tupl
     num_trials=4,
     note="for centred tokens C_k is the same number -sum_n alpha_n pbar*_n for all k, and negative where tokens "
     "farther out prefer prototypes farther out. Here u is the direction of the largest variance of tokens, too, as in "
-    f"the proof. {POSITIVE_CASE}",
+    "the proof",
 )
 def covariances_are_not_negative(key: Key) -> Trial:
     """For u = v_1(A_res), C_k = sum_n alpha_n (p*_k - pbar*_n) is at least 0 for all k, and positive for some k.
@@ -131,7 +130,7 @@ force_does_not_decrease = certified(
     trial=lambda key: _growing_trial(symmetric_expansion(key)),
     num_trials=4,
     note="two prototypes at +-a u: F_sep = 8 |p_1 - p_2|^2 (sum_n q_n1 q_n2)^2, and every product falls when its token "
-    f"moves out, at every temperature, so that no T is large enough. {LINE} {POSITIVE_CASE}",
+    f"moves out, at every temperature, so that no T is large enough. {LINE}",
 )
 
 
@@ -140,7 +139,7 @@ force_does_not_decrease = certified(
     THEOREM,
     variant="reading",
     num_trials=4,
-    note=f"all q_n1 = q_n2 = 1/2 at the start, where F_sep is largest. {POSITIVE_CASE}",
+    note="all q_n1 = q_n2 = 1/2 at the start, where F_sep is largest",
 )
 def force_of_projected_tokens_does_not_decrease(key: Key) -> Trial:
     """The same. Read: z_n^(K) is the projection of a token on V^(K), without a component along u, and alpha_n is the

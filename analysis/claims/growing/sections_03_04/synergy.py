@@ -27,7 +27,6 @@ from dynsim.systems.growing.transitions import bank_along, grow, prune
 
 ALGORITHM = GROWING.at("Section 3.4", "Algorithm")
 COROLLARY = GROWING.at("Corollary 2")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 STEPS = 60
 
 
@@ -153,7 +152,7 @@ def events_alone_change_the_residual(key: Key) -> Trial:
     COROLLARY,
     num_trials=4,
     note=f"as Theorem 1, whatever the residual; in the Algorithm growth does not act on F_sep at all, see `algorithm`. "
-    f"{LINE} {POSITIVE_CASE}",
+    f"{LINE}",
 )
 def every_expansion_amplifies_the_force(key: Key) -> Trial:
     """Every architectural expansion guided by lambda_max(A_res) > theta_w preserves and amplifies the separation force.
@@ -189,7 +188,7 @@ def _forces(flow: GrowingFlow, x: Growing) -> jax.Array:
     variant="reading",
     num_trials=2,
     note="the equality is exact, since neither prototypes, embeddings nor temperatures of a head depend on other "
-    "heads: the same numbers enter. no control: the corrected claim is the positive case",
+    "heads: the same numbers enter",
 )
 def growth_amplifies_the_force_of_heads(key: Key) -> Trial:
     """The same. Read: in the Algorithm, where z_n = f_theta(x_n) does not depend on heads: the force of the heads that
