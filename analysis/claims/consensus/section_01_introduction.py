@@ -12,7 +12,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Trial, agrees, holds
 from analysis.tokens.consensus import diameter, min_inner_product, misalignment
 from dynsim._core.types import Key
-from dynsim.papers import CONSENSUS
 
 D = 3
 
@@ -57,7 +56,6 @@ def _misalignment_trial(key: Key, signs: bool, opposite: bool) -> Trial:
 
 misalignment_vanishes_at_consensus_only = certified(
     "consensus/equation-25",
-    CONSENSUS.at("Section 7.4", "(25)"),
     statement="E of (25) becomes zero only when all tokens are located at the same configuration.",
     trial=partial(_misalignment_trial, signs=False, opposite=True),
     num_trials=4,
@@ -68,7 +66,6 @@ misalignment_vanishes_at_consensus_only = certified(
 
 @certified(
     "consensus/equation-25/corrected",
-    CONSENSUS.at("Section 7.4", "(25)"),
     control=partial(_misalignment_trial, signs=False, opposite=True),  # With the absolute value, for tokens y and -y.
 )
 def signed_misalignment_vanishes_at_consensus_only(key: Key) -> Trial:

@@ -15,7 +15,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_most
 from dynsim._core.types import Key, Time, Tokens
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.base import FunctionFlow
@@ -99,7 +98,6 @@ def _layer_trial(key: Key, integrator: AbstractIntegrator, factor: float) -> Tri
 
 layer_is_first_order = claim(
     "consensus/equation-6-first-order",
-    CONSENSUS.at("Section 2.3", "(6), (7)"),
     statement="With V = tau V', one layer (6) is within O(tau^2) of the flow of (7) over the time tau, for all tokens.",
     trial=partial(_layer_trial, factor=1.0),
     control=partial(_layer_trial, factor=0.9),  # A layer with 0.9 times the step.
@@ -153,7 +151,6 @@ def _feedforward_trial(key: Key, integrator: AbstractIntegrator, share: float) -
 
 feedforward_adds_a_field = claim(
     "consensus/claim-feedforward-sum",
-    CONSENSUS.at("Section 2.3"),
     statement="""A layer of attention, normalisation, perceptron, normalisation is within O(tau^2) of the flow of Y + W.
 
     Y is (7), W the vector field of the perceptron; both sublayers have skip connections. Sampled: a tanh perceptron of

@@ -17,7 +17,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, 
 from analysis.tokens.energies import consensus_potential, metric_factors, rate_along
 from dynsim._core.types import Key, Scalar, Tokens
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import AbstractSpace, Sphere
 from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
@@ -93,7 +92,6 @@ def _descent_trial(key: Key, integrator: AbstractIntegrator, name: str, space: A
 
 trajectories_reach_the_critical_set = claim(
     "consensus/lemma-3.3",
-    CONSENSUS.at("Lemma 3.3"),
     statement="""Every trajectory of (8) converges to the critical set of V_P.
 
     Read, with the proof: dV_P/dt = -|grad V_P|^2, and grad V_P tends to zero, measured at two times.
@@ -139,7 +137,6 @@ SKEW_SYMMETRIC = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 trajectories_converge_to_an_equilibrium = claim(
     "consensus/theorem-3.2",
-    CONSENSUS.at("Theorem 3.2"),
     statement="""Every trajectory of (8) converges to one equilibrium.
 
     Read: in the second half of the time the state moves little, and less in the last quarter, and the field tends to
@@ -155,7 +152,6 @@ trajectories_converge_to_an_equilibrium = claim(
 
 @certified(
     "consensus/theorem-3.2-lojasiewicz",
-    CONSENSUS.at("Theorem 3.2, proof"),
     num_trials=4,
     note="no control: at an equilibrium the right-hand side is zero for every constant; the corrected inequality, "
     "measured at tokens that approach such a point, is its positive case",
@@ -225,7 +221,6 @@ def _lojasiewicz_trial(key: Key, n: int, ahead: int, printed: bool) -> Trial:
 
 @claim(
     "consensus/theorem-3.2-lojasiewicz/corrected",
-    CONSENSUS.at("Theorem 3.2, proof"),
     control=partial(_lojasiewicz_trial, n=N, ahead=N, printed=True),  # V in place of V - V*, as printed.
     num_trials=12,
 )

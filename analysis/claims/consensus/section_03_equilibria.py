@@ -21,7 +21,6 @@ from analysis.tokens.energies import consensus_potential
 from dynsim._core.types import Key, Scalar, Tokens
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
@@ -96,7 +95,6 @@ def _searched(flow: TokenFlow, key: Key, U: np.ndarray) -> list[Equilibrium]:
 
 @claim(
     "consensus/claim-identity-stable-equilibria",
-    CONSENSUS.at("Section 3.3"),
     num_trials=16,
     note="the case of spheres of two or more dimensions is certified; on the circle it depends on the equilibria "
     "constructed here (regular polygons, antipodal splits), a complete list being unknown; by rotation symmetry no "
@@ -186,7 +184,6 @@ def _hessian_trial(key: Key, exponent: int) -> Trial:
 
 other_equilibria_are_unstable_on_spheres = certified(
     "consensus/claim-identity-stable-equilibria/two-or-more-dimensions",
-    CONSENSUS.at("Section 3.3"),
     statement="""
     For P = I, on spheres of two or more dimensions, no equilibrium other than consensus is asymptotically stable.
 
@@ -203,7 +200,6 @@ other_equilibria_are_unstable_on_spheres = certified(
 
 @certified(
     "consensus/claim-identity-consensus-point",
-    CONSENSUS.at("Section 3.3"),
     num_trials=8,
     note="no control: there are other equilibria in every neighbourhood, whatever the data; the claim on the set is "
     "its positive case",
@@ -271,7 +267,6 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, flow: TokenFlow)
 
 consensus_set_is_asymptotically_stable = claim(
     "consensus/claim-identity-consensus-point/corrected",
-    CONSENSUS.at("Section 3.3"),
     statement="""
     For P = I the set of consensus equilibria is asymptotically stable. Changed: the set instead of each point.
 
@@ -290,7 +285,6 @@ MEMBERS = 59
 
 @certified(
     "consensus/claim-identity-every-initial-position",
-    CONSENSUS.at("Section 1"),
     num_trials=8,
     note="no control: the statement has no hypothesis to drop; almost every initial position is its positive case",
 )
@@ -357,7 +351,6 @@ def _upper_bound(exceptions: int) -> float:
 
 almost_every_start_reaches_consensus = claim(
     "consensus/claim-identity-every-initial-position/corrected",
-    CONSENSUS.at("Section 1"),
     statement="""
     For P = I the tokens converge to a consensus equilibrium from almost every initial position. Added: almost.
 

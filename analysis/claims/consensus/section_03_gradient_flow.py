@@ -25,7 +25,6 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_le
 from analysis.tokens.energies import consensus_potential, consensus_potential_gradient, metric_factors
 from dynsim._core.types import Key
 from dynsim.exact import Exact
-from dynsim.papers import CONSENSUS
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.gradient import GradientFlow
 from dynsim.systems.tokens.flow import TokenFlow, gradient_token_flow
@@ -63,7 +62,7 @@ def _projection_trial(key: Key, n: int, metric_of: str) -> Trial:
     )
 
 
-@certified("consensus/lemma-3.1", CONSENSUS.at("Lemma 3.1", "(9)"), num_trials=8)
+@certified("consensus/lemma-3.1", num_trials=8)
 def projection_is_orthogonal(key: Key) -> Trial:
     """For every P symmetric positive definite, the orthogonal projection for the metric (9) is the tangent map of pi_P.
 
@@ -124,7 +123,7 @@ def _shipped_gradient(P: Exact, values: Exact, energy: float, slopes: np.ndarray
     )
 
 
-@certified("consensus/lemma-3.2", CONSENSUS.at("Lemma 3.2", "(10)"), num_trials=4)
+@certified("consensus/lemma-3.2", num_trials=4)
 def attention_is_a_gradient(key: Key) -> Trial:
     """grad_g V = -X_P on the ambient space for V = -1/2 sum_ij exp(x_i^T P x_j), P symmetric positive definite.
 
@@ -171,7 +170,6 @@ def _restricted_gradient_trial(key: Key, n: int, metric_of: str) -> Trial:
 
 flow_is_a_gradient_flow = claim(
     "consensus/theorem-3.1",
-    CONSENSUS.at("Theorem 3.1"),
     statement="grad_{g_P} V_P = -Y_P on (E_P)^l: dV_P(Z) = -<Y_P, Z>_{g_P} for every tangent Z.",
     trial=lambda key: _restricted_gradient_trial(key, _size(key), "P"),
     control=partial(_restricted_gradient_trial, n=4, metric_of="I"),  # The metric with I in place of P.

@@ -21,7 +21,6 @@ from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_ra
 from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.systems.tokens.flow import TokenFlow
 
 
@@ -53,7 +52,6 @@ def _definition_trial(key: Key, towards_t: bool) -> Trial:
 
 printed_dini_derivative = certified(
     "consensus/definition-4.1",
-    CONSENSUS.at("Definition 4.1"),
     statement="""The upper Dini derivative is limsup_{tau -> t^+} (f(t + tau) - f(t)) / tau.
 
     Where f is differentiable it is the right derivative.
@@ -67,7 +65,6 @@ printed_dini_derivative = certified(
 
 dini_derivative = certified(
     "consensus/definition-4.1/corrected",
-    CONSENSUS.at("Definition 4.1"),
     statement="The upper Dini derivative is limsup_{tau -> 0^+} (f(t + tau) - f(t)) / tau. Changed: the limit of tau.",
     trial=partial(_definition_trial, towards_t=False),
     control=partial(_definition_trial, towards_t=True),  # The limit tau -> t^+.
@@ -133,7 +130,6 @@ def _danskin_trial(key: Key, active_only: bool) -> Trial:
 
 danskin = certified(
     "consensus/equation-12",
-    CONSENSUS.at("Section 4", "(12)"),
     statement="For a family of C^1 functions f_i the upper Dini derivative of max_i f_i is the largest derivative of "
     "an active f_i.",
     trial=partial(_danskin_trial, active_only=True),
@@ -147,7 +143,6 @@ danskin = certified(
 
 @certified(
     "consensus/equation-12/infinite-family",
-    CONSENSUS.at("Section 4", "(12)"),
     variant="reading",
     num_trials=1,
     note="the family is printed without a word on I: read for any I for which the maximum exists at all times; no "
@@ -205,7 +200,6 @@ def _barbalat_trial(key: Key) -> Trial:
 
 dini_derivative_is_uniformly_continuous = certified(
     "consensus/theorem-4.1-barbalat",
-    CONSENSUS.at("Theorem 4.1, proof"),
     statement="""The upper Dini derivative of V of (13) along solutions of (11) is uniformly continuous on [0, oo[.
 
     The solution passes through a state in which two tokens attain the least v^T y with different derivatives.
@@ -268,7 +262,6 @@ def _one_sided_trial(key: Key, integrator: AbstractIntegrator, *, forwards: bool
 
 dini_derivative_tends_to_zero = claim(
     "consensus/theorem-4.1-barbalat/corrected",
-    CONSENSUS.at("Theorem 4.1, proof"),
     statement="""
     The upper Dini derivative D of V along solutions of (11) tends to zero, since V(t - s) - V(t) >= s (-D(t) - w(s))
     for all t >= s, w being a common modulus of continuity of the f_i, and V is bounded from below.
@@ -349,7 +342,6 @@ def _dini_trial(key: Key, *, below: bool = False) -> Trial:
 
 dini_derivative_is_negative = claim(
     "consensus/theorem-4.1-dini-sign",
-    CONSENSUS.at("Theorem 4.1, proof", "(13)"),
     statement="""On the hemisphere V of (13) has a Dini derivative <= 0 along (11), and 0 only at consensus.
 
     Read: off consensus it is at most minus the sum over h and j of alpha_ij v^T y_i (1 - y_i^T W y_j), for one of the
@@ -384,7 +376,6 @@ def _values_at_consensus(key: Key) -> Trial:
 
 @certified(
     "consensus/theorem-4.1-lyapunov",
-    CONSENSUS.at("Theorem 4.1, proof", "(13)"),
     num_trials=8,
     note="a strict Lyapunov function for a set is constant and minimal on the set; no control: the weaker reading is "
     "its positive case",
@@ -398,7 +389,6 @@ def potential_is_a_strict_lyapunov_function(key: Key) -> Trial:
 
 potential_decreases_off_the_set = claim(
     "consensus/theorem-4.1-lyapunov/weak",
-    CONSENSUS.at("Theorem 4.1, proof", "(13)"),
     statement="Read: V decreases strictly along every trajectory off the consensus set; "
     "it need not be constant on the set.",
     trial=_dini_trial,

@@ -31,7 +31,6 @@ from analysis.tokens.energies import alignment_potential
 from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
@@ -110,7 +109,7 @@ def _second_rate(path: Trajectory, P: Heads) -> Measurement:
     return equal("rate of token 2 near consensus", rate, RATE, tolerance=slack + 100 * SOLVER)
 
 
-@claim("consensus/theorem-5.1-stability", CONSENSUS.at("Theorem 5.1", "(15)"), num_trials=8)
+@claim("consensus/theorem-5.1-stability", num_trials=8)
 def consensus_set_is_stable(key: Key, integrator: AbstractIntegrator) -> Trial:
     """If sup |P_h(t)| < b for some b, the consensus set is asymptotically stable for (15), with limit (y_1, ..., y_1).
 
@@ -167,7 +166,7 @@ def _two_tokens_trial(key: Key, integrator: AbstractIntegrator, gap: float) -> T
     )
 
 
-@claim("consensus/theorem-5.1-domain/two-tokens", CONSENSUS.at("Theorem 5.1"), variant="special case", num_trials=8)
+@claim("consensus/theorem-5.1-domain/two-tokens", variant="special case", num_trials=8)
 def domain_for_two_tokens(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For l = 2 the domain of attraction contains every initial point with y_2 != -y_1; the limit is y_1."""
     return _two_tokens_trial(key, integrator, float(10.0 ** -jax.random.uniform(key, (), minval=0.0, maxval=4.0)))
@@ -207,7 +206,6 @@ def _arc_trial(key: Key, num_tokens: int) -> Trial:
 
 @certified(
     "consensus/theorem-5.1-domain",
-    CONSENSUS.at("Theorem 5.1"),
     num_trials=4,
     note="refuted for l >= 3, P = 0, one head, on the circle, by the signs of rational sines and the connectedness of "
     "an arc; no control: for two tokens, and on the arc of y_2 alone, the same function finds no exception (tested)",
@@ -277,7 +275,7 @@ def _conull_trial(key: Key, integrator: AbstractIntegrator, starts: jax.Array, *
     )
 
 
-@claim("consensus/theorem-5.1-conull", CONSENSUS.at("Table 1"), num_trials=4)
+@claim("consensus/theorem-5.1-conull", num_trials=4)
 def domain_is_conull(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The domain of attraction of the consensus set for (15) has a complement of measure zero.
 
@@ -334,7 +332,7 @@ def _hard_trial(key: Key, integrator: AbstractIntegrator, starts: jax.Array, *, 
     )
 
 
-@claim("consensus/theorem-5.1-domain/corrected", CONSENSUS.at("Theorem 5.1"), num_trials=8)
+@claim("consensus/theorem-5.1-domain/corrected", num_trials=8)
 def domain_contains_almost_every_start(key: Key, integrator: AbstractIntegrator) -> Trial:
     """The domain of attraction contains almost every initial point with y_j != -y_1, j >= 2. Added: almost every.
 
@@ -419,7 +417,6 @@ def decrease_trial(key: Key, edge: Fraction, at_edge: Fraction | None = None) ->
 
 @certified(
     "consensus/theorem-5.1-iss",
-    CONSENSUS.at("Theorem 5.1, proof", "(17), (19)"),
     num_trials=4,
     note="an ISS-Lyapunov function on (-1, 1] must decrease at e = 0 by a class-K function of 1 - a; no control: "
     "the corrected claim measures the same decrease and passes",
@@ -463,7 +460,6 @@ def dissipation_trial(key: Key, factor: int) -> Trial:
 
 potential_is_an_iss_function_on_compacts = certified(
     "consensus/theorem-5.1-iss/corrected",
-    CONSENSUS.at("Theorem 5.1, proof", "(17), (19)"),
     statement="V is an ISS-Lyapunov function on [-1 + delta, 1] for every delta in (0, 2): it decreases at least at "
     "the rate A delta^2 (1 - a)^2 - 2 sum_j alpha_j |e_j|, A being the sum of the weights. Changed: the interval.",
     trial=partial(dissipation_trial, factor=1),

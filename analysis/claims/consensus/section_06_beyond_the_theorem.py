@@ -24,7 +24,6 @@ from analysis.tokens.consensus import diameter, distance_to_point
 from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.flow import TokenFlow
@@ -86,7 +85,6 @@ def _opposite_trial(key: Key) -> Trial:
 
 tokens_converge_whatever_the_value = certified(
     "consensus/claim-value-matrix-consensus",
-    CONSENSUS.at("Abstract, Section 1"),
     statement="""All tokens converge to each other, also outside the hemispheres of Theorem 6.1 for its value matrices.
 
     Read: from almost every initial condition, for U symmetric with a simple positive top eigenvalue. Evaluated for an
@@ -130,7 +128,6 @@ def _signs_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
 
 tokens_converge_for_the_identity = claim(
     "consensus/claim-value-matrix-consensus/identity",
-    CONSENSUS.at("Abstract, Section 1"),
     statement="""For U = I and causal attention all tokens converge to each other from almost every initial condition.
 
     Added: U = I.
@@ -212,7 +209,6 @@ def _barrier_trial(key: Key) -> Trial:
 
 theorem_for_the_sum_of_the_values = certified(
     "consensus/claim-multihead-value",
-    CONSENSUS.at("Section 1"),
     statement="""Theorem 6.1 holds for several heads.
 
     Read: if all U_h are symmetric and the top eigenvalue of their sum is simple and positive, of v, then every solution
@@ -292,7 +288,6 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
 
 heads_with_a_common_eigenvector = claim(
     "consensus/claim-multihead-value/common-eigenvector",
-    CONSENSUS.at("Section 1"),
     statement="""If all U_h are symmetric and have simple positive top eigenvalues lambda_h with a common eigenvector v,
     (v, ..., v) is asymptotically stable, and every solution with initial values v^T y_i > 0 for all i converges to it.
     Added: v is the top eigenvector of every U_h.

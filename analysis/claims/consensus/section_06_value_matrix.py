@@ -25,7 +25,6 @@ from analysis.tokens.consensus import distance_to_point
 from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
@@ -119,7 +118,6 @@ def convergence_trial(
 
 tokens_reach_the_top_eigenvector = claim(
     "consensus/theorem-6.1",
-    CONSENSUS.at("Theorem 6.1", "(21)"),
     statement="""
     Let U be symmetric with simple top eigenvalue lambda > 0, eigenvector v, and sup |P(t)| < b: every solution of
     (21) with initial values v^T y_i > 0 for all i converges to (v, ..., v).
@@ -186,7 +184,6 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
 
 top_eigenvector_is_stable = claim(
     "consensus/theorem-6.1/stability",
-    CONSENSUS.at("Theorem 6.1", "(21)"),
     statement="""Under the hypotheses of Theorem 6.1, (v, ..., v) is an asymptotically stable equilibrium.
 
     Read: solutions that start near it stay within the multiple of their initial distance that the linearisation gives
@@ -236,7 +233,6 @@ def _equilibria_trial(key: Key, lowest: int) -> Trial:
 
 ends_are_the_only_equilibria = certified(
     "consensus/theorem-6.1-equilibria",
-    CONSENSUS.at("Theorem 6.1, proof", "(23)"),
     statement="For e = 0 and lambda > 0 the only equilibria of (23) in [-1, 1] are b_i = 1 and b_i = -1.",
     trial=partial(_equilibria_trial, lowest=-1),
     num_trials=8,
@@ -247,7 +243,6 @@ ends_are_the_only_equilibria = certified(
 
 top_is_the_only_equilibrium_in_the_hemisphere = certified(
     "consensus/theorem-6.1-equilibria/corrected",
-    CONSENSUS.at("Theorem 6.1, proof", "(23)"),
     statement="For e = 0 and lambda > 0 the only equilibrium of (23) in [0, 1] is b_i = 1. Changed: the interval.",
     trial=partial(_equilibria_trial, lowest=0),
     control=partial(_equilibria_trial, lowest=-1),  # The interval extended below 0, down to -1.

@@ -18,7 +18,6 @@ from analysis.tokens.energies import consensus_potential, hemisphere_lyapunov
 from dynsim._core.orientation import oriented
 from dynsim._core.types import Key, Tokens
 from dynsim.integrators import AbstractIntegrator, InSpan
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import AbstractSpace, Sphere
 from dynsim.systems.schedules import ScaledIdentity
@@ -93,7 +92,6 @@ def _gradient_trial(key: Key, integrator: AbstractIntegrator, space: AbstractSpa
 
 published_gradient_run = claim(
     "consensus/experiment-7.1",
-    CONSENSUS.at("Section 7.1, Figure 1"),
     statement="The printed P is symmetric positive definite; ten random tokens reach consensus under (8), "
     "and V_P decreases.",
     trial=partial(_gradient_trial, space=None),
@@ -138,7 +136,6 @@ def _hemisphere_trial(key: Key, integrator: AbstractIntegrator, second: float) -
 
 published_hemisphere_run = claim(
     "consensus/experiment-7.2",
-    CONSENSUS.at("Section 7.2, Figures 2 and 3"),
     statement="With the printed P_1(t), P_2(t), ten tokens that start in the hemisphere of v remain there and reach "
     "consensus, and V of (13) decreases.",
     trial=partial(_hemisphere_trial, second=1.0),
@@ -191,7 +188,7 @@ def _symmetric_trial(key: Key, integrator: AbstractIntegrator, changed: float) -
     )
 
 
-@claim("consensus/experiment-7.3", CONSENSUS.at("Section 7.3, Figure 4"), num_trials=8)
+@claim("consensus/experiment-7.3", num_trials=8)
 def published_symmetric_run(key: Key, integrator: AbstractIntegrator) -> Trial:
     """With the printed U and P(t), ten tokens in the hemisphere of the top eigenvector v converge to (v, ..., v), while
     V_2 = 1 - y_2^T v may increase: it does for the initial tokens constructed here. V_1 = 1 - y_1^T v does not.
@@ -257,7 +254,6 @@ def _ensemble_trial(key: Key, integrator: AbstractIntegrator, mask: AbstractMask
 
 published_ensemble_run = claim(
     "consensus/experiment-7.4",
-    CONSENSUS.at("Section 7.4, Figure 5"),
     statement="50 tokens in R^500, two heads, random P_h(t): E of (25) converges to zero along all trajectories of "
     "(15).",
     trial=partial(_ensemble_trial, mask=None),

@@ -7,7 +7,6 @@ from analysis.experiments.consensus.simulations import PASSES, SORTING
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most, equal
 from dynsim._core.types import Key
-from dynsim.papers import CONSENSUS
 
 SINGLE = 1e-3  # error of E in float32 after thousands of layers
 
@@ -51,7 +50,6 @@ GPT_2_XL = "gpt2-xl.safetensors"
 
 @claim(
     "consensus/experiment-7.5",
-    CONSENSUS.at("Section 7.5, Figure 6"),
     num_trials=1,
     decided_by=f"dynsim experiment consensus/7.5 --size paper, with its network replaced by {GPT_2_XL}",
     note="Figure 6 shows GPT-2 XL, and its weights, which are not among the data files, are what would decide it; "
@@ -69,7 +67,6 @@ def passes_through_gpt_2_xl(key: Key) -> Trial:
 
 @claim(
     "consensus/experiment-7.5/story-generator",
-    CONSENSUS.at("Section 7.5, Figure 6"),
     variant="reading",
     num_trials=1,
     note="on a network with 5 layers, 8 heads and 260,000 weights, feed-forward sublayers included, E neither "
@@ -85,7 +82,6 @@ def passes_through_a_story_generator(key: Key) -> Trial:
 
 @claim(
     "consensus/experiment-7.5/sorting-network",
-    CONSENSUS.at("Section 7.5, Figure 6"),
     variant="reading",
     num_trials=1,
     note="on a second network, with 3 layers, 3 heads and 85,728 weights, trained to sort six letters, feed-forward "
@@ -102,7 +98,6 @@ def passes_through_a_sorting_network(key: Key) -> Trial:
 
 passes_through_trained_attention = claim(
     "consensus/experiment-7.5/attention-only",
-    CONSENSUS.at("Section 7.5, Figure 7"),
     statement="""
     Without feed-forward sublayers repeated passes through the trained network decrease E, towards consensus.
 

@@ -23,7 +23,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
-from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, FIGURE_2
 
 
@@ -35,7 +34,6 @@ def _projections(body: Polytope, A: Exact) -> list[np.ndarray]:
 
 @certified(
     "hardmax/claim-s-all-projections",
-    HARDMAX.at("Section 1.1"),
     num_trials=1,
     note="read: every projection of the origin onto a face belongs to S; the witness is a triangle of leaders that "
     "does not contain the origin, whose point nearest to the origin is the midpoint of an edge",
@@ -82,7 +80,6 @@ def _supporting(key: Key, *, required: bool) -> Measures:
 
 @certified(
     "hardmax/claim-s-all-projections/corrected",
-    HARDMAX.at("Section 1.1"),
     num_trials=8,
     note="added: the hyperplane through the projection p with normal A p supports K, with K and the origin on the "
     "same side; a vertex is the projection onto itself as a face. One case of each trial has projections that the "
@@ -115,7 +112,6 @@ def _others(run: CertifiedRun) -> Exact:
 
 @certified(
     "hardmax/claim-figure-2-rows",
-    HARDMAX.at("Section 1.1, Figure 2"),
     num_trials=1,
     note="the paper prints no coordinates, but S of (4.1) is a function of K alone, so that two rows with the same "
     "K have the same S: here both contain the midpoints of all edges and the origin; "
@@ -171,7 +167,6 @@ def _attained_trial(key: Key, *, on_axes: bool) -> Trial:
 
 rows_differ_in_limits = certified(
     "hardmax/claim-figure-2-rows/attained",
-    HARDMAX.at("Section 1.1, Figure 2"),
     statement="With the same leaders and the same K, the limits of the tokens are the four leaders in one row, and "
     "two further points in the other, which are projections of the origin onto faces of K.",
     trial=partial(_attained_trial, on_axes=True),

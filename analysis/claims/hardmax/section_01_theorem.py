@@ -26,7 +26,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.exact import rationals
-from dynsim.papers import HARDMAX
 
 
 def _all_limits_in(S: Callable[[CertifiedRun], set[tuple]]) -> Measures:
@@ -46,7 +45,6 @@ def _on_boundary(body: Polytope, point: tuple) -> bool:
 
 @certified(
     "hardmax/theorem-1.1-i",
-    HARDMAX.at("Theorem 1.1 (i)"),
     # Only the vertices of K in place of S, on tokens with ties.
     control=lambda key: certified_trial({"polygon": polygon(key)}, _all_limits_in(lambda run: run.vertices)),
     num_trials=16,
@@ -97,7 +95,6 @@ def leader_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
 
 leaders_reach_distinct_vertices = certified(
     "hardmax/theorem-1.1-ii",
-    HARDMAX.at("Theorem 1.1 (ii)"),
     statement="""
     Every leader reaches a distinct vertex of K in finitely many layers, and K has as many vertices as leaders.
 
@@ -136,7 +133,6 @@ def _nearest_in_its_face(body: Polytope, point: tuple, A: Exact) -> tuple[bool, 
 
 @certified(
     "hardmax/theorem-1.1-iii",
-    HARDMAX.at("Theorem 1.1 (iii)"),
     # The projection in the Euclidean norm in place of the norm of A.
     control=lambda key: certified_trial(
         {"polygon": skewed(polygon, key)}, lambda run: projection_measures(run, identity(2))
@@ -164,7 +160,7 @@ def _remark_measures(run: CertifiedRun) -> tuple[Measurement, ...]:
     )
 
 
-@certified("hardmax/remark-1.2", HARDMAX.at("Remark 1.2"), num_trials=12, note=CERTIFIED)
+@certified("hardmax/remark-1.2", num_trials=12, note=CERTIFIED)
 def vertices_are_limits_of_leaders(key: Key) -> Trial:
     """S contains the vertices of K, which are exactly the limits of the leaders, attained in finitely many layers.
 

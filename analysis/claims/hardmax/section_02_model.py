@@ -14,7 +14,6 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
-from dynsim.papers import HARDMAX
 from dynsim.simulation.hardmax import iterate_hardmax
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap, MultiHeadMap
@@ -141,7 +140,7 @@ def _least_gap(x: Exact, A: Exact) -> float:
     return min(gaps)
 
 
-@certified("hardmax/equation-2.5", HARDMAX.at("Section 2.2", "(2.2)-(2.5)"), num_trials=16)
+@certified("hardmax/equation-2.5", num_trials=16)
 def layer_is_normalised_attention(key: Key) -> Trial:
     """For A symmetric positive definite, V = alpha I, alpha > 0 and any tokens, the attention sublayer (2.2), (2.3)
     followed by the normalisation (2.4) is (2.5) in both its forms, which is (1.1).
@@ -210,7 +209,6 @@ def _fixed_trial(given: ClusteringCase, metric: Exact | None = None, *, with_out
 
 @certified(
     "hardmax/claim-sphere-fixed",
-    HARDMAX.at("Section 2.3"),
     num_trials=16,
     note="stated for any positive definite A, before Section 3 fixes A = I: on the Euclidean unit sphere the score "
     "<A z_i, z_j> may be larger for another token than for z_i itself; no control: both repairs are measured by the "
@@ -231,7 +229,6 @@ def unit_tokens_stay(key: Key) -> Trial:
 
 unit_tokens_stay_for_the_identity = certified(
     "hardmax/claim-sphere-fixed/identity",
-    HARDMAX.at("Section 2.3"),
     statement="For A = I, alpha > 0 and tokens on the unit sphere all tokens remain fixed. Added: A = I.",
     trial=lambda key: _fixed_trial(_on_sphere(key).with_identity),
     # A token outside the sphere besides those on it, near the first one.
@@ -243,7 +240,6 @@ unit_tokens_stay_for_the_identity = certified(
 
 tokens_of_the_ellipsoid_stay = certified(
     "hardmax/claim-sphere-fixed/ellipsoid",
-    HARDMAX.at("Section 2.3"),
     statement="For every symmetric positive definite A and alpha > 0, tokens with <A z, z> = 1 remain fixed if the "
     "projection to that ellipsoid replaces (2.4). Changed: the sphere is that of the norm of A.",
     trial=lambda key: _fixed_trial(_on_ellipsoid(key)),

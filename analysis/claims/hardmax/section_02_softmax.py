@@ -15,7 +15,6 @@ from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
-from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import SoftmaxMap
 
 
@@ -97,7 +96,6 @@ def _soft_layer(given: ClusteringCase, A: Exact, m: float, weights: np.ndarray) 
 
 softmax_tends_to_hardmax = certified(
     "hardmax/claim-softmax-limit",
-    HARDMAX.at("Section 2.3", "(2.6)"),
     statement="""
     For all tokens Z and every A, the weights (2.6) tend to (2.3) as tau -> 0: to 1 / |C_i| on each maximiser.
 
@@ -143,7 +141,6 @@ def _uniform_trial(key: Key, separated: bool) -> Trial:
 
 @certified(
     "hardmax/claim-softmax-limit/uniform",
-    HARDMAX.at("Section 2.3", "(2.6)"),
     variant="reading",
     num_trials=4,
     note="at every temperature some tokens of a compact set are nearly tied; no control: tokens with a fixed gap are "
@@ -158,7 +155,6 @@ def softmax_tends_to_hardmax_uniformly(key: Key) -> Trial:
 
 softmax_tends_to_hardmax_off_ties = certified(
     "hardmax/claim-softmax-limit/gap",
-    HARDMAX.at("Section 2.3", "(2.6)"),
     statement="""
     The limit is uniform over tokens in a compact set for which the gap between the two largest scores is bounded
     below.

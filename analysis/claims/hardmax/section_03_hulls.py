@@ -31,7 +31,6 @@ from analysis.hardmax.polytopes import MAX_HULL, contains, nested, outside, poly
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
-from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, MultiHeadMap
 
 SIDES = (0.5e-9, 2e-9)
@@ -113,7 +112,6 @@ def _hull_trial(key: Key, given: ClusteringCase, *, normalised: bool = True) -> 
 
 hulls_shrink = certified(
     "hardmax/lemma-3.3",
-    HARDMAX.at("Lemma 3.3"),
     statement="For every layer k the convex hull of Z^{k+1} is a subset of the convex hull of Z^k.",
     trial=lambda key: _hull_trial(key, sometimes_zero(key)),
     control=lambda key: _hull_trial(key, case(key), normalised=False),  # Without the normalisation (2.4).
@@ -142,7 +140,6 @@ def _ball_trial(given: ClusteringCase, *, normalised: bool = True) -> Trial:
 
 tokens_stay_in_hull_and_ball = certified(
     "hardmax/corollary-3.3.1",
-    HARDMAX.at("Corollary 3.3.1"),
     statement="Every token stays in the convex hull of Z^0 and in the closed ball about the origin of radius max_l "
     "|z_l^0|.",
     trial=lambda key: _ball_trial(sometimes_zero(key)),
@@ -177,7 +174,6 @@ def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
 
 @certified(
     "hardmax/lemma-3.4",
-    HARDMAX.at("Lemma 3.4"),
     # The initial tokens in place of the limits.
     control=lambda key: certified_trial(
         {"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens)
@@ -216,7 +212,7 @@ def _variables_trial(given: ClusteringCase, *, transposed: bool = False) -> Tria
     )
 
 
-@certified("hardmax/claim-change-of-variables", HARDMAX.at("Section 3"), num_trials=16)
+@certified("hardmax/claim-change-of-variables", num_trials=16)
 def factor_turns_attention_into_identity(key: Key) -> Trial:
     """For A = B^T B with B invertible, alpha > 0 and any tokens, z~_i = B z_i evolve by (1.1) with A replaced by I.
 
@@ -271,7 +267,6 @@ def _distinct_trial(given: ClusteringCase, map: ExactHardmaxMap) -> Trial:
 
 @certified(
     "hardmax/lemma-3.1",
-    HARDMAX.at("Lemma 3.1"),
     num_trials=32,
     note="measured for general A too, and with a zero token, which the lemma does not need to exclude; the proof gives "
     "the bound |z_i' - z_j'|_A >= |z_i - z_j|_A / (1 + alpha) for each layer, which is measured as well",
@@ -319,7 +314,6 @@ def _norms_trial(given: ClusteringCase, *, euclidean: bool = False) -> Trial:
 
 norms_do_not_fall = certified(
     "hardmax/lemma-3.2",
-    HARDMAX.at("Lemma 3.2"),
     statement="For A = I, alpha > 0, every token and all layers l >= k, |z_i^l| >= |z_i^k|.",
     trial=lambda key: _norms_trial(sometimes_zero(key).with_identity),
     control=lambda key: _norms_trial(_inwards(key), euclidean=True),  # The Euclidean norm with an A other than I.
@@ -330,7 +324,6 @@ norms_do_not_fall = certified(
 
 attention_norms_do_not_fall = certified(
     "hardmax/lemma-3.2/attention-norm",
-    HARDMAX.at("Lemma 3.2"),
     statement="Read for general A: no token's A-norm decreases, for every symmetric positive definite A and alpha > 0.",
     trial=lambda key: _norms_trial(sometimes_zero(key)),
     control=lambda key: _norms_trial(_inwards(key), euclidean=True),  # The norm of A^2 in place of that of A.
@@ -352,7 +345,6 @@ def _inwards(key: Key) -> ClusteringCase:
 
 @certified(
     "hardmax/lemma-3.2/general-attention",
-    HARDMAX.at("Lemma 3.2"),
     variant="reading",
     num_trials=8,
     note="for general A the Euclidean norm may decrease, the A-norm may not; no control: the other claims are measured "

@@ -33,7 +33,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, SOLVER, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
-from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 
 
@@ -106,7 +105,6 @@ def _solutions(run: CertifiedRun, metric: Exact | None) -> bool:
 
 @certified(
     "hardmax/lemma-4.1-finite",
-    HARDMAX.at("Lemma 4.1", "(4.1)"),
     num_trials=12,
     note="S in the metric of A, on limit polytopes; at most one point for each face, and the points are those of an "
     "enumeration over simplices of vertices, which uses no faces",
@@ -143,7 +141,6 @@ def _boundary_measures(without_origin: bool) -> Measures:
 
 @certified(
     "hardmax/lemma-4.1-boundary",
-    HARDMAX.at("Lemma 4.1"),
     num_trials=1,
     note="the origin belongs to S as soon as it lies in K; the proof maximises the linear function <z, x>, which for x "
     "= 0 is constant",
@@ -157,7 +154,6 @@ def candidates_lie_on_the_boundary(key: Key) -> Trial:
 
 @certified(
     "hardmax/lemma-4.1-boundary/corrected",
-    HARDMAX.at("Lemma 4.1"),
     # The origin included, for polygons that contain it.
     control=lambda key: certified_trial({"polygon": polygon(key)}, _boundary_measures(without_origin=False)),
     num_trials=16,
@@ -174,7 +170,6 @@ def other_candidates_lie_on_the_boundary(key: Key) -> Trial:
 
 norms_grow_away_from_candidates = claim(
     "hardmax/lemma-4.2",
-    HARDMAX.at("Lemma 4.2", "(4.8)"),
     statement="For every delta > 0 there are a layer k_delta and a constant c > 0, depending only on delta, K and "
     "alpha, such that for k >= k_delta the squared norm of every token farther than delta from S grows by at least c "
     "in layer k.",
@@ -239,7 +234,7 @@ def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, 
     )
 
 
-@certified("hardmax/proposition-4.3", HARDMAX.at("Proposition 4.3"), num_trials=12, note=CERTIFIED)
+@certified("hardmax/proposition-4.3", num_trials=12, note=CERTIFIED)
 def candidates_attract(key: Key) -> Trial:
     """Every token converges to S: its distance to S tends to zero."""
     return certified_trial(with_late_leaders(key, "waiting followers"), _attracting_measures(vertices_only=False))
@@ -262,7 +257,6 @@ def _vertex_measures(run: CertifiedRun, points: Exact | None = None) -> tuple[Me
 
 @certified(
     "hardmax/lemma-4.4-vertices",
-    HARDMAX.at("Lemma 4.4"),
     num_trials=16,
     note=f"{CERTIFIED}; true of limit polytopes, not of every polytope: see the control",
 )
@@ -280,7 +274,6 @@ def vertices_are_candidates(key: Key) -> Trial:
 
 @certified(
     "hardmax/lemma-4.4-projections",
-    HARDMAX.at("Lemma 4.4"),
     num_trials=12,
     note=f"{CERTIFIED}; A = I, as in Section 4; K counts as a face of itself, since otherwise the origin, when it is "
     f"interior to K, is a counterexample",

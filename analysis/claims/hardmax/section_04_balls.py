@@ -23,7 +23,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from analysis.tokens.clusters import clusters
 from dynsim._core.types import Key
-from dynsim.papers import HARDMAX
 
 INTERVAL = 30  # layers between comparisons of distances, after the follower sets are certified to be final
 
@@ -81,7 +80,6 @@ def _least_difference(key: Key, s0: Exact, s: Exact, radius: Fraction) -> Fracti
 
 @certified(
     "hardmax/lemma-4.5",
-    HARDMAX.at("Lemma 4.5", "(4.26)"),
     num_trials=8,
     note="A = I; S' consists of all points of S that meet the hypothesis; for s_0 = 0 there are none; delta is "
     "computed from S, as in the proof; what the lemma is used for, that no token near s_0 follows one near S', is "
@@ -160,7 +158,6 @@ def _clusters_are_chains(x: np.ndarray) -> Measurement:
 
 tokens_stay_in_one_ball = certified(
     "hardmax/proposition-4.6",
-    HARDMAX.at("Proposition 4.6"),
     statement="""
     For some delta > 0 the balls B_delta(s), s in S, are disjoint, and every token stays in one of them from some
     layer on.

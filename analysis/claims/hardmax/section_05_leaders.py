@@ -15,7 +15,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rationals
-from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
@@ -61,7 +60,7 @@ def _hypotheses_are_told(given: ClusteringCase) -> bool:
     return all({name for name, met in vars(hypotheses(map, x)).items() if not met} == fail for map, fail in tries)
 
 
-@certified("hardmax/theorem-1.1-leaders-exist", HARDMAX.at("Theorem 1.1"), num_trials=32)
+@certified("hardmax/theorem-1.1-leaders-exist", num_trials=32)
 def some_token_is_a_leader(key: Key) -> Trial:
     """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0 there is a leader: a token with
     C_i = {i} at some layer. The tokens of largest A-norm are leaders at layer 0.
@@ -89,7 +88,6 @@ def _index_trial(given: ClusteringCase, *, doubled: bool = False) -> Trial:
 
 leaders_exist = certified(
     "hardmax/lemma-5.1-i",
-    HARDMAX.at("Lemma 5.1 (i)"),
     statement="For distinct nonzero initial tokens, A = I and alpha > 0, the set of leaders is not empty.",
     trial=lambda key: _index_trial(case(key).with_identity),
     control=lambda key: _index_trial(case(key).with_identity, doubled=True),  # Every token repeated.
@@ -145,7 +143,7 @@ def _same_for_equals(given: ClusteringCase, layers: np.ndarray) -> bool:
     )
 
 
-@certified("hardmax/lemma-5.1-i/by-value", HARDMAX.at("Lemma 5.1 (i)"), variant="reading", num_trials=16)
+@certified("hardmax/lemma-5.1-i/by-value", variant="reading", num_trials=16)
 def leading_values_exist(key: Key) -> Trial:
     """Read for tokens that may be equal: at some layer there is a token that follows only tokens equal to itself.
 
@@ -214,7 +212,6 @@ def _stay_for_any_matrix(given: ClusteringCase, *, alone: bool) -> Measurement:
 
 @certified(
     "hardmax/lemma-5.1-ii",
-    HARDMAX.at("Lemma 5.1 (ii)"),
     num_trials=32,
     note="needs neither distinct tokens nor a definite or symmetric A, which is measured too; on leaders at layer 0 "
     "and on later ones",
@@ -260,7 +257,7 @@ def _example_trial(alpha: Fraction) -> Trial:
     )
 
 
-@certified("hardmax/example-5.2", HARDMAX.at("Example 5.2", "(5.4), (5.5)"), num_trials=1)
+@certified("hardmax/example-5.2", num_trials=1)
 def example_has_a_late_leader(key: Key) -> Trial:
     """For A = I and alpha = 1/2, z_1 = (-1, 1), z_2 = (0, 3), z_3 = (12, 4) have C_1 = {2} and C_2 = C_3 = {3}; one
     layer later they are (-2/3, 5/3), (4, 10/3), (12, 4), with C_1 = {1} and C_2 = C_3 = {3}.

@@ -20,7 +20,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational
-from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA
 
 
@@ -58,7 +57,7 @@ def _are_leaders(run: CertifiedRun, tokens: list[int]) -> Measurement:
     return holds("every such token is a leader", all(run.certificate.leader_layers[i] >= 0 for i in tokens))
 
 
-@certified("hardmax/proposition-5.3-only-if", HARDMAX.at("Proposition 5.3"), num_trials=12, note=CERTIFIED)
+@certified("hardmax/proposition-5.3-only-if", num_trials=12, note=CERTIFIED)
 def limits_of_leaders_are_vertices(key: Key) -> Trial:
     """If a token is a leader, its limit is a vertex of K. In each trial one leader appears after layer 0."""
     return certified_trial(with_late_leaders(key), _only_if)
@@ -73,7 +72,6 @@ def limits_of_leaders_are_vertices(key: Key) -> Trial:
 
 @certified(
     "hardmax/proposition-5.3-if",
-    HARDMAX.at("Proposition 5.3"),
     num_trials=1,
     note="two tokens on a line: the inner one follows the outer one at every layer and converges to it, but is never a "
     "leader; the proof shows that a vertex is the limit of some leader, not that every token that converges to it is "
@@ -91,7 +89,6 @@ def tokens_that_tend_to_vertices_are_leaders(key: Key) -> Trial:
 
 tokens_that_attain_vertices_are_leaders = certified(
     "hardmax/proposition-5.3-if/corrected",
-    HARDMAX.at("Proposition 5.3"),
     statement="""If a token attains a vertex of K in finitely many layers, the token is a leader.
 
     In each trial one leader appears after layer 0.
@@ -105,7 +102,7 @@ tokens_that_attain_vertices_are_leaders = certified(
 )
 
 
-@certified("hardmax/lemma-5.4", HARDMAX.at("Lemma 5.4"), num_trials=12, note=CERTIFIED)
+@certified("hardmax/lemma-5.4", num_trials=12, note=CERTIFIED)
 def leaders_attain_vertices(key: Key) -> Trial:
     """If a token is a leader, it attains a vertex of K in finitely many layers: at the layer where C_i = {i}.
 
@@ -125,7 +122,7 @@ def leaders_attain_vertices(key: Key) -> Trial:
     return certified_trial(with_late_leaders(key), attain)
 
 
-@certified("hardmax/lemma-5.5", HARDMAX.at("Lemma 5.5"), num_trials=12, note=CERTIFIED)
+@certified("hardmax/lemma-5.5", num_trials=12, note=CERTIFIED)
 def every_vertex_is_a_leader(key: Key) -> Trial:
     """If v is a vertex of K, there are a leader z_i and a layer k with v = z_i^k.
 

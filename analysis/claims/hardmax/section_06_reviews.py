@@ -35,7 +35,6 @@ from dynsim.networks.sentiment.classifier import (
 )
 from dynsim.networks.sentiment.forward_pass import ForwardPass, further_layers
 from dynsim.networks.sentiment.reviews import Encoded, read_reviews
-from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.hypotheses import hypotheses
 
 CLOSE = 0.05  # "sufficient to approximate": a distance of at most this fraction of the largest token norm
@@ -76,7 +75,6 @@ def _review(key: Key) -> Review:
 
 @claim(
     "hardmax/claim-theory-applies-to-reviews",
-    HARDMAX.at("Section 6"),
     num_trials=4,
     note="exact: equal rows of E are equal tokens. Reviews repeat words and are padded with one word, so that tokens "
     "are not distinct; no control: the corrected claim, on the same reviews, is the positive case",
@@ -108,7 +106,6 @@ def _counts(tokens: np.ndarray) -> np.ndarray:
 
 theorem_holds_for_values = certified(
     "hardmax/claim-theory-applies-to-reviews/corrected",
-    HARDMAX.at("Section 6"),
     statement="""
     For the tokens of a review, equal tokens taken as one with its multiplicity, (i) and (ii) of Theorem 1.1 hold.
 
@@ -168,7 +165,6 @@ def _same_leaders(review: Review, end: Certificate) -> bool:
 
 eight_layers_are_enough = claim(
     "hardmax/claim-eight-layers",
-    HARDMAX.at("Section 6.3, Figure 9"),
     statement="Eight layers approximate the limit, in which all tokens are clustered at leaders.",
     trial=lambda key: _depth_trial(key, 8),
     control=lambda key: _depth_trial(key, 1),  # A single layer.
@@ -256,7 +252,6 @@ def _both_layers_trial(key: Key, temperature: float) -> Trial:
 
 both_layers_give_the_published_classifier_the_same_loss = claim(
     "hardmax/claim-training-loss/published",
-    HARDMAX.at("Section 6.2, Figure 8"),
     statement="For the published classifier the losses (6.1) with the softmax layer (tau = 0.001) and with the "
     "hardmax layer almost coincide.",
     trial=partial(_both_layers_trial, temperature=1e-3),
@@ -329,7 +324,6 @@ def _shipped_logit(
 
 identity_restricts_nothing = certified(
     "hardmax/claim-identity-no-restriction",
-    HARDMAX.at("Section 6.2"),
     statement="For every symmetric positive definite A = B^T B, encoder E, alpha > 0 and decoder w, v, the encoder E' "
     "= E B^T and the decoder w' = B^{-T} w, v give with A = I every review the same output at every depth.",
     trial=partial(_review_trial, decoder=True),

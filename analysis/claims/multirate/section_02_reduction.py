@@ -22,7 +22,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import MULTIRATE
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow import examples
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow, rates
@@ -195,7 +194,6 @@ def _reduction_trial(key: Key, integrator: AbstractIntegrator, *, factor: float)
 
 reduced_slow_variable_is_near = claim(
     "multirate/claim-qss-reduction",
-    MULTIRATE.at("Section 2.1"),
     statement="""
     On a fixed time interval the solution of the reduced flow y' = g(phi(y), y) differs from the slow variable of the
     full system by O(epsilon).
@@ -312,7 +310,6 @@ def _examples_trial(key: Key, points: dict[str, Callable[[float], Point]]) -> Tr
 
 reduced_flows_of_the_examples = claim(
     "multirate/claim-qss-reduction/examples",
-    MULTIRATE.at("Section 2.1"),
     statement="On the attracting branches of the shipped examples x = phi(y) is the quasi-steady state, which "
     "attracts, and the reduced flow is y' = g(phi(y), y) with x' = D phi(y) g.",
     trial=partial(_examples_trial, points=ATTRACTING),

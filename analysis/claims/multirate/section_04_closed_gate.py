@@ -24,7 +24,6 @@ from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.networks.multirate.network import MultirateNetwork, frozen, with_gates
 from dynsim.networks.multirate.training import byte_loss
-from dynsim.papers import MULTIRATE
 
 DIFFERENCE = 1e-4  # step of the central difference in a gate
 SLOPE_ERROR = 1e-6  # of the central difference: its square times a third derivative of the loss, below 100
@@ -82,7 +81,6 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 
 closed_gate_is_the_frozen_network = claim(
     "multirate/proposition-23",
-    MULTIRATE.at("Proposition 23"),
     statement="At alpha = 0 the coupled network is numerically identical to the frozen one, whatever its slow path; a "
     "network before training has alpha = 0 in all rounds.",
     trial=partial(_gate_trial, gate=0.0),
@@ -136,7 +134,6 @@ def _slope_trial(key: Key, gate: float) -> Trial:
 
 gate_has_a_slope_and_the_slow_path_none = claim(
     "multirate/proposition-23/first-step",
-    MULTIRATE.at("Section 4.3, Section 10"),
     statement="Read: at alpha = 0 the loss has a nonzero derivative in the alpha of each round, and does not depend "
     "on the slow path; the gate of the frozen network has no derivative.",
     trial=partial(_slope_trial, gate=0.0),

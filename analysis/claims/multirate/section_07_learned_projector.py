@@ -20,7 +20,6 @@ from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
 from dynsim.errors import UnavailableError
 from dynsim.networks.training import train
-from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationMap, step_bound
 from dynsim.systems.master_equation.generators import generator_from_rates, random_generator
 
@@ -166,7 +165,6 @@ PARAMETERS = (
 
 network_predicts_the_stationary_distribution = claim(
     "multirate/remark-31-projector",
-    MULTIRATE.at("Remark 31"),
     statement="A small MLP trained on random generators predicts p_st of unseen ones of the same kind without "
     "iterating.",
     trial=lambda key: _projector_trial(exponential_rates(key), STEPS),
@@ -179,7 +177,6 @@ network_predicts_the_stationary_distribution = claim(
 
 @claim(
     "multirate/remark-31-projector/other-generators",
-    MULTIRATE.at("Remark 31"),
     variant="reading",
     num_trials=2,
     note=f"{PARAMETERS}The stationary distribution of c Q is that of Q, but the network has not learned this "
@@ -217,7 +214,6 @@ def _iteration_trial(Q: np.ndarray, share: float, hypotheses: tuple[Measurement,
 
 @claim(
     "multirate/remark-31",
-    MULTIRATE.at("Remark 31"),
     num_trials=16,
     note="the paper's size and errors are missing; on dense random generators of eight states, compared with "
     "elimination without subtraction (GTH). For nearly decomposable chains the factor is close to one",
@@ -243,7 +239,6 @@ Predictions = Float[np.ndarray, "batch k"]
 
 variational = rule(
     "multirate/corollary-29",
-    MULTIRATE.at("Corollary 29"),
     Verdict.ILL_POSED,
     "`a variational approximation` specifies no functional, no family over which it is minimised, and no error; a "
     "network trained to predict p_st in any sense is one in that sense. For the relative entropy see `divergence`; the "
@@ -328,7 +323,6 @@ def _minimum_trial(key: Key, factor: float) -> Trial:
 
 network_minimises_the_divergence = claim(
     "multirate/corollary-29/divergence",
-    MULTIRATE.at("Corollary 29"),
     statement="Read: an MLP trained to minimise the mean relative entropy D(p_st || q) over its family is, on unseen "
     "generators of the same kind, at a minimum: its mean is below that of every constant distribution, and stationary "
     "under shifts of a logit and under a factor of all logits. D bounds the error, in total variation at most (D / "
@@ -346,7 +340,6 @@ network_minimises_the_divergence = claim(
 
 @claim(
     "multirate/corollary-29/returns",
-    MULTIRATE.at("Corollary 29"),
     variant="reading",
     num_trials=2,
     note=f"{PARAMETERS}The error is some percent on most generators; no control: the total variation is bounded by the "

@@ -29,7 +29,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.checks import check_generator, check_transition
 from dynsim.systems.master_equation.flow import MasterEquationMap, step_bound
 from dynsim.systems.master_equation.generators import attention_generator
@@ -128,7 +127,6 @@ def _step_measurements(A: Exact, B: Exact, p: Exact) -> tuple[Measurement, ...]:
 
 attention_is_a_transition = certified(
     "multirate/claim-attention-transition",
-    MULTIRATE.at("Section 8"),
     statement="Self-attention applies a row-stochastic A, one step of a discrete-time Markov chain: distributions "
     "over tokens evolve by p -> p A, and values by x -> A x, their conditional expectation after the step. Layers "
     "compose by the Chapman-Kolmogorov equation. A is not the generator of a master equation, A^T - I is one.",
@@ -192,7 +190,6 @@ def _computed_measurements(A: Exact, law: Exact, mask: AbstractMask) -> tuple[Me
 
 @certified(
     "multirate/claim-causal-irreducible",
-    MULTIRATE.at("Section 1, Section 8 with Theorem 28 (ii)"),
     num_trials=8,
     note="from the first token no later one is accessible: the first row of a causal A is (1, 0, ..., 0); no control: "
     "full attention is measured by the same function",
@@ -205,7 +202,6 @@ def causal_chain_is_irreducible(key: Key) -> Trial:
 
 @certified(
     "multirate/claim-causal-irreducible/full",
-    MULTIRATE.at("Section 1, Section 8 with Theorem 28 (ii)"),
     # Causal attention.
     control=lambda key: _chain_trial(attention(key, causal=True), (is_attention(attention(key)),), Causal()),
     variant="corrected",
@@ -221,7 +217,6 @@ def full_chain_is_irreducible(key: Key) -> Trial:
 
 @certified(
     "multirate/claim-causal-irreducible/law",
-    MULTIRATE.at("Section 1, Section 8 with Theorem 28 (ii)"),
     variant="reading",
     num_trials=16,
     note="for the chain p -> p A of distributions over tokens: all mass converges to the first token, and all values "
@@ -307,7 +302,6 @@ def _joint_measurements(A: Exact, law: Exact, p: Exact) -> tuple[Measurement, ..
 
 @certified(
     "multirate/remark-32",
-    MULTIRATE.at("Remark 32"),
     num_trials=8,
     note="(1) rests on claim-qss-equals-stationary and fails as that does: the summary leaves out irreducibility and "
     "mass one, which Theorem 28 has, and with p_st all its multiples are equilibria; (2) rests on "
@@ -325,7 +319,6 @@ def both_correspondences_hold(key: Key) -> Trial:
 
 @certified(
     "multirate/remark-32/irreducible",
-    MULTIRATE.at("Remark 32"),
     variant="corrected",
     num_trials=16,
     note="rests on theorem-28-ii, theorem-28-iii-euler and claim-attention-transition; new is the link between (1) and "

@@ -30,7 +30,6 @@ from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.equilibrium import AbstractFixedPointMethod, FixedPointIteration
 from dynsim.networks.multirate.layers import GroupedLayer
 from dynsim.networks.multirate.network import MultirateNetwork, Round
-from dynsim.papers import MULTIRATE
 
 PASSES = 12
 MANY = 250  # passes after which an error is below rounding, 0.87^250 < 1e-15
@@ -96,7 +95,6 @@ def _largest(x: object) -> float:
 
 @certified(
     "multirate/claim-residual-distance",
-    MULTIRATE.at("Section 11.1"),
     num_trials=2,
     note="read: of two states the one with the smaller residual |Post(x) - x| is closer to the fixed point. It fails "
     "for a contraction that is slow in one direction, where the residual is small and the distance large: with RMSNorm "
@@ -174,7 +172,6 @@ def _bounds_trial(key: Key, share: float) -> Trial:
 
 residual_bounds_the_distance = claim(
     "multirate/claim-residual-distance/corrected",
-    MULTIRATE.at("Section 11.1"),
     statement="If Post has Lipschitz constant L < 1, the distance to the fixed point is between |Post(x) - x| / (1 + "
     "L) and |Post(x) - x| / (1 - L).",
     trial=partial(_bounds_trial, share=1.0),
@@ -227,7 +224,6 @@ def _passes_trial(G: AbsoluteValueMap, told: Fraction, x: Exact) -> Trial:
 
 @certified(
     "multirate/claim-truncated-iteration",
-    MULTIRATE.at("Section 11.2"),
     num_trials=12,
     note="Banach's fixed-point theorem: L^M tends to 0 for any L < 1. The network's iteration, on maps with rational "
     "coefficients; for its layers see `network`, for the hypothesis claim-rmsnorm-contraction",
@@ -286,7 +282,6 @@ def _limit_trial(given: ContractingRound, *, moving: bool = False) -> Trial:
 
 @claim(
     "multirate/claim-truncated-iteration/network",
-    MULTIRATE.at("Section 11.2"),
     # The injection computed anew in each pass.
     control=lambda key: _limit_trial(contracting_round(key, "three tokens", distance=0.5), moving=True),
     variant="special case",
@@ -340,7 +335,6 @@ def contraction_trial(post: numpy_forward_pass.Field, x: np.ndarray, **witness: 
 
 @claim(
     "multirate/claim-rmsnorm-contraction",
-    MULTIRATE.at("Section 11.2"),
     num_trials=6,
     note="pre-norm layers with small and large random weights; for trained ones see `trained`. It fails for any "
     "weights and any norm: RMSNorm bounds Post(x) - x, so that distances of far pairs are preserved to leading order. "

@@ -29,7 +29,6 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_
 from dynsim._core.types import Key, Scalar
 from dynsim.networks.multirate.network import MultirateNetwork, Round
 from dynsim.networks.multirate.training import byte_loss, loss_with_residual, text_loss
-from dynsim.papers import MULTIRATE
 
 WINDOWS = 9  # of symbols, more than `text_loss` takes at a time
 RESIDUAL_WEIGHT = 0.5
@@ -153,7 +152,6 @@ def _specification_trial(key: Key, others: Sequence[NetworkCase], shift: int) ->
 
 network_is_the_specification = claim(
     "multirate/proposition-9",
-    MULTIRATE.at("Proposition 9", "(10)-(18)"),
     statement="For all symbols, (10) to (18) define logits of the next symbol at every token, "
     "and the network computes them.",
     trial=lambda key: _specification_trial(key, drawn_cases(key, 2), 1),
@@ -193,7 +191,6 @@ def _sum_trial(given: StagedPass, expected: Sequence[np.ndarray]) -> Trial:
 
 @claim(
     "multirate/claim-euler-step",
-    MULTIRATE.at("Section 2.2", "(2)"),
     num_trials=4,
     note="read: F = Post - id does not depend on the slow context, which enters only in the second term, as the text "
     "says. By (15) and (16) Post acts on x + alpha proj(c): the sum lacks F(x + alpha proj(c)) - F(x), of first order "
@@ -236,7 +233,6 @@ def _written_missing(r: Round, at: RoundStates) -> np.ndarray:
 
 @claim(
     "multirate/claim-euler-step/corrected",
-    MULTIRATE.at("Section 2.2", "(2)"),
     num_trials=8,
     note="changed: one Euler step becomes a sequence of Euler steps, the injection first: a splitting of the field",
 )

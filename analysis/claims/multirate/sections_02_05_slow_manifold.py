@@ -21,7 +21,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import MULTIRATE
 
 
 def _flow_errors(key: Key, given: PolynomialSystem) -> tuple[Measurement, ...]:
@@ -34,7 +33,6 @@ def _flow_errors(key: Key, given: PolynomialSystem) -> tuple[Measurement, ...]:
 
 @certified(
     "multirate/remark-25-hyperbolicity",
-    MULTIRATE.at("Remark 25"),
     num_trials=2,
     note="Fenichel's theorem requires that no transverse eigenvalue has real part zero: critical manifolds of saddle "
     "type and repelling ones persist too. Contraction is needed for attraction, not for existence",
@@ -72,7 +70,6 @@ def _persistence_trial(key: Key, A: Exact, hypothesis: Measurement, given: Polyn
 
 @certified(
     "multirate/remark-25-hyperbolicity/corrected",
-    MULTIRATE.at("Remark 25"),
     num_trials=12,
     note="changed: contractive becomes hyperbolic, attracting or not; measured where the slow manifold is the graph of "
     "a polynomial, or of a Fourier series at ratios of time scales at which a centre would be resonant, with the bound "
@@ -99,7 +96,6 @@ def persistence_needs_hyperbolicity(key: Key) -> Trial:
 
 @certified(
     "multirate/remark-25-necessary",
-    MULTIRATE.at("Remark 25"),
     num_trials=2,
     note="linear fast dynamics with transverse contraction and unbounded states; what the reduction needs is the "
     "contraction, which norm constraints do not give (remark-25-norm-constraints). No correction keeps the conclusion; "

@@ -32,7 +32,6 @@ from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, 
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
-from dynsim.papers import MULTIRATE
 
 LONGEST = 12  # largest block size
 MULTIPLE = math.lcm(*range(1, LONGEST + 1))
@@ -135,7 +134,6 @@ def _changed_last(x: np.ndarray) -> np.ndarray:
 
 @certified(
     "multirate/definition-3",
-    MULTIRATE.at("Definition 3", "(4)"),
     num_trials=16,
     note="with the remark below Definition 6: a partial last block is averaged over its own tokens. A block mean "
     "depends on all tokens of the block: causality of the network is due to the upsampling",
@@ -188,7 +186,6 @@ def _filter_trial(key: Key, narrower: int) -> Trial:
 
 block_means_are_a_low_pass_filter = claim(
     "multirate/definition-3/low-pass",
-    MULTIRATE.at("Section 3.2, below Definition 3"),
     statement="Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency "
     "0, half-power point between 0.4 / P and 0.5 / P.",
     trial=partial(_filter_trial, narrower=0),
@@ -227,7 +224,6 @@ def _upsample_trial(*contexts: tuple[Blocks, np.ndarray]) -> Trial:
 
 tokens_get_the_block_before_theirs = certified(
     "multirate/definition-6",
-    MULTIRATE.at("Definition 6", "(7)"),
     statement="Token i gets the slow state of block floor(i / P) - 1, entirely in its past, "
     "or zero in the first block.",
     trial=lambda key: _context_trial(key, _upsample_previous),
@@ -275,7 +271,6 @@ def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
 
 own_block_would_leak = certified(
     "multirate/definition-6-shift",
-    MULTIRATE.at("Definition 6, Section 4.1"),
     statement="If token i read block floor(i / P), the last token of a block would affect all P - 1 earlier tokens of "
     "it.",
     trial=lambda key: _shift_trial(blocks(key, least=2), _upsample_own),
@@ -289,7 +284,6 @@ own_block_would_leak = certified(
 
 @certified(
     "multirate/proposition-22/arrival",
-    MULTIRATE.at("Proposition 22"),
     variant="reading",
     num_trials=4,
     note="the pooled token of the partial last block is a running mean; no token reads it, so that with a causal slow "
@@ -340,7 +334,6 @@ def _logits_trial(key: Key, leaking: bool) -> Trial:
 
 own_block_would_leak_into_logits = claim(
     "multirate/definition-6-shift/logits",
-    MULTIRATE.at("Definition 6, Section 4.1"),
     statement="Read: in the whole network. If tokens read block floor(i / P), the last symbol of a block affects the "
     "logits of all earlier symbols of the block.",
     trial=partial(_logits_trial, leaking=True),
@@ -409,7 +402,6 @@ def _means_before(x: np.ndarray, width: int) -> np.ndarray:
 
 slow_variable_changes_once_per_block = claim(
     "multirate/proposition-22",
-    MULTIRATE.at("Proposition 22"),
     statement="""
     The slow variable changes at most once every P tokens, and slow attention has at most ceil(N / P) positions.
 

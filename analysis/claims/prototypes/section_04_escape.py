@@ -17,7 +17,6 @@ from analysis.prototypes.certificates import bounding_radius
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import separation
@@ -25,10 +24,6 @@ from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature
-
-FACT = PROTOTYPES.at("Fact 1")
-THEOREM_2 = PROTOTYPES.at("Theorem 2")
-THEOREM_3 = PROTOTYPES.at("Theorem 3")
 
 
 def _escape_trial(key: Key, at: Escape, temperature: AbstractTemperature | None = None) -> Trial:
@@ -56,7 +51,6 @@ def _mode(key: Key) -> str:
 
 frozen_encoder_flow_converges = certified(
     "prototypes/fact-1",
-    FACT,
     statement="""
     For lambda > 2 eta_P C(K, 2) the flow P' = -eta_P grad_P of the loss with the barrier has a global Lyapunov
     function and converges to the set of its critical points with distinct prototypes.
@@ -73,7 +67,6 @@ frozen_encoder_flow_converges = certified(
 
 coupled_flow_converges = certified(
     "prototypes/theorem-2-convergence",
-    THEOREM_2,
     statement="""
     For lambda > 2 eta_P C(K, 2) the flow of encoder and prototypes with the barrier converges to the set of its
     critical points with distinct prototypes, for any ratio of rates.
@@ -89,7 +82,6 @@ coupled_flow_converges = certified(
 
 @certified(
     "prototypes/theorem-3-convergence",
-    THEOREM_3,
     num_trials=4,
     note="the region of the escape at the first temperature is one at every lower temperature; both modes",
 )
@@ -111,7 +103,6 @@ CURVED = 0.02  # of the slope of r^4: the squares of the other distances, of ord
 
 @claim(
     "prototypes/theorem-2-convergence/growth",
-    THEOREM_2,
     num_trials=2,
     note="five embeddings and three prototypes in the plane, frozen encoder, mode full: r^4 = 8 lambda eta_P (K - 1) t "
     "over a decade",
@@ -231,7 +222,6 @@ def _far(key: Key) -> float:
 
 frozen_encoder_flow_with_a_ridge_converges = claim(
     "prototypes/fact-1/corrected",
-    FACT,
     statement="With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of the prototypes that starts "
     "with distinct prototypes converges to a critical point with distinct prototypes; W decreases, S >= lambda / W(0).",
     trial=lambda key, integrator: _ridge_trial(*plane_bank(key, far=_far(key), ridge=0.3), integrator),
@@ -245,7 +235,6 @@ frozen_encoder_flow_with_a_ridge_converges = claim(
 
 coupled_flow_with_a_ridge_converges = claim(
     "prototypes/theorem-2-convergence/corrected",
-    THEOREM_2,
     statement="With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of a linear encoder and distinct "
     "prototypes converges to a critical point with distinct prototypes, at any ratio of rates.",
     trial=lambda key, integrator: _ridge_trial(*line_bank(key, far=_far(key), ridge=0.3), integrator),
@@ -259,7 +248,6 @@ coupled_flow_with_a_ridge_converges = claim(
 
 @claim(
     "prototypes/theorem-3-convergence/corrected",
-    THEOREM_3,
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _ridge_trial(*line_bank(key, far=9.0, ridge=0.0, annealed=True), integrator),
     num_trials=2,

@@ -19,7 +19,6 @@ from analysis.prototypes.lyapunov import lyapunov_candidates, measures, rate_alo
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import map_stats, simulate
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import separation
@@ -27,8 +26,6 @@ from dynsim.systems.prototypes.encoders import FreeEmbeddings, MLPEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature
-
-THEOREM = PROTOTYPES.at("Theorem 2")
 
 
 def random_system(key: Key, mode: str, temperature: AbstractTemperature | None = None) -> tuple[CoupledFlow, Coupled]:
@@ -95,7 +92,6 @@ def _decrease_trial(key: Key, flow: CoupledFlow, x: Coupled) -> Trial:
 
 free_energy_decreases = claim(
     "prototypes/theorem-2-decrease",
-    THEOREM,
     statement="""W = L_q + (lambda / 2) sum |p_j - p_k|^-2 is non-increasing along the flow of encoder and prototypes.
 
     dW/dt = -eta_theta |grad_theta L_q|^2 - eta_P |grad_P W|^2.
@@ -116,7 +112,6 @@ def exponential(x: Fraction) -> Enclosure:
 
 @certified(
     "prototypes/theorem-2-decrease/frozen",
-    THEOREM,
     variant="reading",
     num_trials=2,
     note="read: with the stop-gradient of Section 2.2, mode frozen; there F + barrier decreases (claims `corrected` of "
@@ -188,7 +183,6 @@ def _separation_trial(
 
 @claim(
     "prototypes/theorem-2-no-collapse",
-    THEOREM,
     num_trials=4,
     note="for every lambda > 0, without the condition on it, and in both modes, with W(0) raised by N T log K in the "
     "mode frozen; the barrier is infinite there, and the decomposition of the loss has no part in it. S = 0 means that "
@@ -215,7 +209,6 @@ def no_limit_point_is_collapsed(key: Key, integrator: AbstractIntegrator) -> Tri
 
 @certified(
     "prototypes/theorem-2-coercive",
-    THEOREM,
     num_trials=2,
     note="for every lambda: the barrier tends to zero at large distances, as do the assignments of a far prototype, in "
     "both modes; lambda plays no part",
@@ -278,7 +271,6 @@ def _coercive_trial(key: Key, ridge: float) -> Trial:
 
 ridge_makes_sublevel_sets_compact = claim(
     "prototypes/theorem-2-coercive/corrected",
-    THEOREM,
     statement="With a ridge the sublevel sets of W are compact: on {W <= w}, |P|^2 <= 2 w / rho, S >= lambda / w, and "
     "|z_n| <= max |p_k| + sqrt(w).",
     trial=partial(_coercive_trial, ridge=0.5),

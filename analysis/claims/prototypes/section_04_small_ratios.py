@@ -20,15 +20,12 @@ from analysis.prototypes.slow_manifold import effective_loss_hessian
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.fast_slow.flow import FastSlow
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
-
-THEOREM = PROTOTYPES.at("Theorem 1")
 
 
 def spreading(at: LatticePoint) -> Fraction:
@@ -72,7 +69,6 @@ def _two_embeddings(
 
 @certified(
     "prototypes/theorem-1",
-    THEOREM,
     num_trials=4,
     note="both modes: with free embeddings, translations of embeddings and prototypes map equilibria to equilibria, so "
     "that none is asymptotically stable at any ratio; in the mode frozen none has distinct prototypes, for any encoder "
@@ -183,7 +179,6 @@ def speed(at: Minimum) -> float:
 
 @claim(
     "prototypes/theorem-1/corrected",
-    THEOREM,
     num_trials=6,
     note="added: the effective loss has a nondegenerate minimum with a positive definite fast Hessian and distinct "
     "prototypes, which (i)-(iv) do not give; condition (iv) and small eps are then not needed. Mode full; "
@@ -208,7 +203,6 @@ def nondegenerate_minimum_is_stable(key: Key, integrator: AbstractIntegrator) ->
 
 @certified(
     "prototypes/remark-2",
-    PROTOTYPES.at("Remark 2"),
     num_trials=4,
     note="in the mode frozen, for L_q alone and an encoder linear in its parameters, |theta|^2 / eta_theta + |P|^2 / "
     "eta_P decreases at the rate 4 L_q: every trajectory ends with all prototypes at one point, at these ratios as at "
@@ -239,7 +233,6 @@ def ratios_of_a_tenth_are_reliably_stable(key: Key) -> Trial:
 
 @claim(
     "prototypes/remark-2/full",
-    PROTOTYPES.at("Remark 2"),
     variant="reading",
     num_trials=4,
     note="read: in the mode full, in which a loss of tight clusters has separate minima at low temperatures; above the "
@@ -288,7 +281,6 @@ def _regime_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hypothe
 
 @claim(
     "prototypes/remark-2/corrected",
-    PROTOTYPES.at("Remark 2"),
     num_trials=4,
     note="added: the effective loss has a nondegenerate minimum with distinct prototypes, and the start is near it; "
     "ratios outside [.01, .1] then do as well. Mode full",
@@ -313,9 +305,6 @@ def ratios_of_a_tenth_are_stable_at_a_minimum(key: Key, integrator: AbstractInte
         Minimum(at.flow, at.state._replace(prototypes=middle)),
         holds("the prototypes are distinct", float(separation(middle)) > 0),
     )
-
-
-SECTION = PROTOTYPES.at("Section 4.2")
 
 
 class Velocities(NamedTuple):
@@ -345,7 +334,6 @@ def moving(at: LatticePoint) -> Measurement:
 
 @certified(
     "prototypes/claim-rescaling",
-    SECTION,
     num_trials=4,
     note="in tau = t / eps both derivatives are eps times those in t, so that eps dtheta/dtau = -eps^2 eta_theta "
     "grad_theta; no rescaling of time makes the encoder the fast variable; mode frozen",
@@ -392,7 +380,6 @@ def _rescaled_trial(key: Key, exponent: int) -> Trial:
 
 @claim(
     "prototypes/claim-rescaling/corrected",
-    SECTION,
     num_trials=6,
     note="changed: the variable with eps, which is the prototypes, and the time s = eta_theta t",
 )

@@ -21,7 +21,6 @@ from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.keys import numpy_rng
 from dynsim.networks.prototypes.quantisers import AbstractQuantiser, HardQuantiser, SoftQuantiser, usage
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -71,7 +70,6 @@ def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str, *, refut
 
 @certified(
     "prototypes/proposition-4-sigma",
-    PROTOTYPES.at("Proposition 4 (proof)"),
     num_trials=6,
     note="for any assignments, such as the limits T -> 0, of which the proof speaks; at T > 0 and K >= 2 Sigma_q is "
     "never zero in exact arithmetic, and is in floating point once assignments underflow",
@@ -83,7 +81,7 @@ def covariance_vanishes_for_one_prototype_alone(key: Key) -> Trial:
     return _degenerate_trial(q, "different", alike, "all tokens go to one prototype", refuted=True)
 
 
-@certified("prototypes/proposition-4-sigma/corrected", PROTOTYPES.at("Proposition 4 (proof)"), num_trials=12)
+@certified("prototypes/proposition-4-sigma/corrected", num_trials=12)
 def covariance_vanishes_for_hard_assignments(key: Key) -> Trial:
     """Sigma_q = 0 only if each token is assigned to a single prototype. Changed: each to its own. Then it is zero."""
     kind = str(numpy_rng(key, "kind").choice(["one", "different", "one soft row", "soft"]))
@@ -123,7 +121,6 @@ def _gap_weight(bank: RationalBank) -> Fraction:
 
 @certified(
     "prototypes/proposition-4-utilisation",
-    PROTOTYPES.at("Proposition 4"),
     num_trials=4,
     note="used means a mean assignment above .01, as in Table 5. A prototype far from all embeddings, or more than 100 "
     "prototypes, of which at most 99 can be used; the proof's q_nk > 0 holds for every prototype anywhere, and says "
@@ -139,7 +136,7 @@ def all_prototypes_are_used(key: Key) -> Trial:
     return _used_trial(bank._replace(p=bank.spacing * grid, name="121 prototypes"), Fraction(1), Fraction(0))
 
 
-@certified("prototypes/proposition-4-utilisation/corrected", PROTOTYPES.at("Proposition 4"), num_trials=8)
+@certified("prototypes/proposition-4-utilisation/corrected", num_trials=8)
 def prototypes_of_hot_banks_are_used(key: Key) -> Trial:
     """The whole codebook is used. Added: e^(-D/T) > K/100, D being the largest of |z_n - p_k|^2 - min_j |z_n - p_j|^2.
 
@@ -223,7 +220,6 @@ def _frozen_hessian(bank: RationalBank, barrier: Fraction, cold: Fraction) -> Ex
 
 @certified(
     "prototypes/proposition-4-centroid",
-    PROTOTYPES.at("Proposition 4"),
     num_trials=4,
     note="mode frozen, with the barrier of Fact 1 and its condition on lambda; the equilibrium attracts all prototypes "
     "near it in the plane, by the signs of the pivots of its Hessian at both ends of an enclosure of log b, to which "
@@ -291,7 +287,6 @@ def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
 
 at_most_one_prototype_is_at_the_centroid = claim(
     "prototypes/proposition-4-centroid/corrected",
-    PROTOTYPES.at("Proposition 4"),
     statement="""At most one prototype can get to the centroid: two within sqrt(lambda / W(0)) of each other never are.
 
     Changed: at most one instead of none; any lambda > 0. For W does not increase, and W > W(0) there.
@@ -308,7 +303,6 @@ M = 3  # dimension of the embeddings
 
 formula_of_dead_codes = rule(
     "prototypes/remark-3-formula",
-    PROTOTYPES.at("Remark 3"),
     Verdict.ILL_POSED,
     "the 'risk' of dead codes is not defined, and a formula with K alone can be no measured share: it depends on the "
     "embeddings and on the step. Readings: the largest possible share, and the share",
@@ -358,7 +352,6 @@ def _dead_trial(key: Key, kind: Any, *, near: int) -> Trial:
 
 @certified(
     "prototypes/remark-3-formula/largest",
-    PROTOTYPES.at("Remark 3"),
     # Soft assignments in place of the straight-through estimator.
     control=partial(_dead_trial, kind=SoftQuantiser, near=1),
     variant="reading",
@@ -375,7 +368,6 @@ def largest_share_of_dead_codes(key: Key) -> Trial:
 
 share_of_dead_codes = certified(
     "prototypes/remark-3-formula/share",
-    PROTOTYPES.at("Remark 3"),
     statement="Read: with a straight-through estimator floor(100 (1 - 1/K)) percent of K codes are dead.",
     trial=partial(_dead_trial, kind=HardQuantiser, near=64),
     variant="reading",

@@ -24,7 +24,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.assignments import Embeddings, Prototypes, Weights
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -76,7 +75,6 @@ def _trial(
 
 variance_gradient_is_not_zero = certified(
     "prototypes/claim-gradient-nonzero",
-    PROTOTYPES.at("Section 8.3"),
     statement="For distinct prototypes, at least two, 2 P Sigma_q is not zero.",
     trial=lambda key: _nonzero_trial(_some_bank(key), one_hot=False),
     control=lambda key: _nonzero_trial(random_bank(key), one_hot=True),  # The assignments of temperature zero.
@@ -106,7 +104,6 @@ def _nonzero_trial(bank: RationalBank, *, one_hot: bool) -> Trial:
 
 @certified(
     "prototypes/remark-3-gradient",
-    PROTOTYPES.at("Remark 3"),
     num_trials=4,
     note="with any eta_P > 0: a gradient contains no learning rate, and with 1 for eta_P it counts the pull to the "
     "embeddings twice. In the mode full the difference is rational, and its terms times log b irrational",
@@ -138,7 +135,6 @@ def _split_trial(bank: RationalBank, pulled: Exact) -> Trial:
 
 @certified(
     "prototypes/remark-3-gradient/corrected",
-    PROTOTYPES.at("Remark 3"),
     num_trials=12,
     note="mode frozen; in the mode full q_nk becomes q_nk (1 - (d_nk - <d>_n)/T), as measured on what ships",
 )
@@ -177,7 +173,6 @@ def _count_trial(bank: RationalBank, least: int) -> Trial:
 
 @certified(
     "prototypes/remark-3-nonzero",
-    PROTOTYPES.at("Remark 3"),
     num_trials=4,
     note="by symmetry; so does the whole gradient of that prototype vanish, in both modes, where its embeddings are "
     "symmetric",
@@ -190,7 +185,6 @@ def every_prototype_has_a_force(key: Key) -> Trial:
 
 @certified(
     "prototypes/remark-3-nonzero/corrected",
-    PROTOTYPES.at("Remark 3"),
     control=lambda key: _count_trial(_centred_bank(key), 3),  # Three instead of two.
     num_trials=18,
     note="in exact arithmetic; the rows of Sigma_q P sum to zero, and two is sharp",
@@ -247,7 +241,6 @@ def _continuity_trial(key: Key, slope, what: str) -> Trial:
 
 @certified(
     "prototypes/proposition-4-soft",
-    PROTOTYPES.at("Proposition 4"),
     num_trials=4,
     note="L_OLS is min_k, a hard minimum, whose gradient 2 (z - p_k) jumps by 2 |p_1 - p_2| where two prototypes are "
     "nearest",
@@ -270,7 +263,6 @@ def hard_loss_has_a_continuous_gradient(key: Key) -> Trial:
 
 @claim(
     "prototypes/proposition-4-soft/corrected",
-    PROTOTYPES.at("Proposition 4"),
     control=partial(_continuity_trial, slope=_hard_slope, what="R"),  # The hard minimum.
     num_trials=8,
     note="mode full; in the mode frozen its gradient is 2 (z_n - mu_n), continuous as well",
@@ -326,7 +318,6 @@ def _smoothness_trial(key: Key, bank: RationalBank, v: Exact, assigned) -> Trial
 
 @claim(
     "prototypes/proposition-4-smooth",
-    PROTOTYPES.at("Proposition 4 (proof)"),
     num_trials=12,
     note="the derivatives are those of the closed forms, at ties and for prototypes that coincide too; at T > 0",
 )

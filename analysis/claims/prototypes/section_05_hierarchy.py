@@ -12,7 +12,6 @@ from analysis.claims.rational_instances import Exact
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.hierarchy import TwoLevel, TwoLevelFlow
 
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
@@ -39,7 +38,7 @@ def _levels_that_ship(given: TwoBanks) -> tuple[Measurement, ...]:
     )
 
 
-@certified("prototypes/proposition-5-decomposition", PROTOTYPES.at("Proposition 5", "(17)"), num_trials=4)
+@certified("prototypes/proposition-5-decomposition", num_trials=4)
 def decomposition_holds_at_every_level(key: Key) -> Trial:
     """At each level Lq = M + V with V >= 0, M being the sum of the least squared distances of the level."""
     given = random_two_banks(key)
@@ -125,7 +124,6 @@ def _levels_trial(key: Key, *, forgotten: bool) -> Trial:
 
 corrected_decomposition_holds_at_every_level = claim(
     "prototypes/proposition-5-decomposition/corrected",
-    PROTOTYPES.at("Proposition 5", "(17)"),
     statement="At each level Lq = R + V with V >= 0. Changed: R = sum_n |z_n - mu_n|^2 of the level in place of L_OLS.",
     trial=partial(_levels_trial, forgotten=False),
     # The embeddings in place of the soft centroids as inputs of level 2.
@@ -165,7 +163,6 @@ def _independence_trial(given: TwoBanks, other: TwoBanks, conclusions: tuple[Mea
 
 @certified(
     "prototypes/proposition-5-independence",
-    PROTOTYPES.at("Proposition 5 (proof)"),
     num_trials=4,
     note="Sigma_q of level 2 is that of its inputs, which are made of the prototypes of level 1",
 )
@@ -184,7 +181,6 @@ def _same_inputs_trial(key: Key, across: int) -> Trial:
 
 @certified(
     "prototypes/proposition-5-independence/corrected",
-    PROTOTYPES.at("Proposition 5 (proof)"),
     control=partial(_same_inputs_trial, across=1),  # Prototypes of level 1 whose soft centroids move.
     num_trials=6,
 )
@@ -225,7 +221,6 @@ def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[M
 
 @certified(
     "prototypes/claim-no-interference",
-    PROTOTYPES.at("Section 5.2; Section 8.4"),
     num_trials=4,
     note="mode frozen, inputs not detached: the loss of level 2 moves P1 through them. The second half fails with "
     "any constant in place of 1e-6, detached or not: the gradients of V are of the size of the distances of the "
@@ -249,7 +244,6 @@ def levels_do_not_interfere(key: Key) -> Trial:
 
 @certified(
     "prototypes/claim-no-interference/corrected",
-    PROTOTYPES.at("Section 5.2; Section 8.4"),
     # Inputs through which the loss of level 2 is differentiated.
     control=lambda key: _interference_trial(random_two_banks(key), detached=False),
     num_trials=6,

@@ -28,7 +28,6 @@ from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import Prototypes, separation, squared_distances
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
@@ -57,7 +56,6 @@ def _spectrum(flow: PrototypeFlow) -> tuple[np.ndarray, tuple[Measurement, ...]]
 
 collapse_is_a_saddle = certified(
     "prototypes/claim-collapse-saddle",
-    PROTOTYPES.at("Section 2.2"),
     statement="""
     For embeddings that do not coincide, collapse (all prototypes at their mean) is an unstable saddle of Lq in P.
 
@@ -116,7 +114,6 @@ def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
 
 @claim(
     "prototypes/claim-collapse-saddle/corrected",
-    PROTOTYPES.at("Section 2.2"),
     # Frozen assignments below the critical temperature of the mode full.
     control=partial(_saddle_trial, gradient="frozen", factor=4.0),
     num_trials=8,
@@ -185,7 +182,6 @@ def _at_start(flow: CoupledFlow) -> tuple[Measurement, ...]:
 
 prototypes_do_not_converge_to_one_point = claim(
     "prototypes/claim-anti-collapse",
-    PROTOTYPES.at("abstract"),
     statement="""Prototypes that start apart and descend Lq cannot all converge to one point, since Lq contains V.
 
     Here with a slow encoder, eps = 1/1000, whose embeddings do not collapse in that time.
@@ -226,7 +222,6 @@ def _barrier_trial(key: Key, integrator: AbstractIntegrator, *, present: bool) -
 
 prototypes_with_a_barrier_do_not_converge_to_one_point = claim(
     "prototypes/claim-anti-collapse/corrected",
-    PROTOTYPES.at("abstract"),
     statement="""Prototypes that start apart cannot all converge to one point. Added: the barrier (15), lambda > 0.
 
     At all times S(P) >= lambda / (W(0) - w), W being the potential of the mode, and w a lower bound of the part
@@ -252,7 +247,6 @@ def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: 
 
 prototypes_leave_collapse_below_the_critical_temperature = claim(
     "prototypes/claim-anti-collapse/below-critical",
-    PROTOTYPES.at("abstract"),
     statement="""Almost no prototypes that start apart near collapse converge to one point.
 
     Added: T < a lambda_max(C), with a = 4 in the mode full and 2 in the mode frozen.
@@ -306,7 +300,6 @@ def _pitchfork_trial(key: Key, mode: str, factor: float) -> Trial:
 
 @claim(
     "prototypes/claim-collapse-saddle/at-its-onset",
-    PROTOTYPES.at("Section 2.2"),
     variant="special case",
     num_trials=4,
     note="two prototypes and a simple largest variance; at the critical temperature itself collapse is still "

@@ -26,7 +26,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 
 
 def _trial(
@@ -37,7 +36,6 @@ def _trial(
 
 @certified(
     "prototypes/equation-3",
-    PROTOTYPES.at("Section 2.2", "(3)"),
     num_trials=4,
     note="V alone is no matter of the gradient's mode; M + V can be below and above Lq, and Lq - M - V = R - M",
 )
@@ -48,7 +46,7 @@ def loss_is_hard_loss_plus_variance(key: Key) -> Trial:
     return _trial(bank, (holds("Lq = M + V", Lq == M + V),), computed(bank), Lq=Lq, M=M, V=V)
 
 
-@certified("prototypes/equation-3/corrected", PROTOTYPES.at("Section 2.2", "(3)"), num_trials=22)
+@certified("prototypes/equation-3/corrected", num_trials=22)
 def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """Lq = R + V for all embeddings, prototypes and T > 0. Changed: R = sum_n |z_n - mu_n|^2 in place of L_OLS."""
     bank = hard_bank(key)
@@ -77,7 +75,7 @@ def _variance_trial(bank: RationalBank, V: Fraction) -> Trial:
     )
 
 
-@certified("prototypes/equation-3-v-nonnegative", PROTOTYPES.at("Section 2.2", "(3)"), num_trials=22)
+@certified("prototypes/equation-3-v-nonnegative", num_trials=22)
 def variance_is_not_negative(key: Key) -> Trial:
     """V >= 0. Read: with equality if and only if all prototypes coincide, since assignments are positive."""
     bank = hard_bank(key)
@@ -113,7 +111,6 @@ def _encoded_trial(given: EncodedBank, conclusions: tuple[Measurement, ...], *, 
 
 @certified(
     "prototypes/proposition-1",
-    PROTOTYPES.at("Proposition 1"),
     num_trials=4,
     note="encoders are linear, affine or free, with integers for weights",
 )
@@ -147,7 +144,6 @@ def _universal_trial(key: Key, factor: float) -> Trial:
 
 @claim(
     "prototypes/proposition-1/corrected",
-    PROTOTYPES.at("Proposition 1"),
     control=partial(_universal_trial, factor=0.5),  # R and V at half the temperature of Lq.
     num_trials=12,
 )
@@ -168,7 +164,6 @@ def _inequality_trial(bank: RationalBank, least: list[Fraction], what: str, *, r
 
 @certified(
     "prototypes/proposition-1-inequality",
-    PROTOTYPES.at("Proposition 1 (proof)"),
     num_trials=2,
     note="it would be the other way round for sum_k q_nk |z_n - p_k|^2",
 )
@@ -192,12 +187,7 @@ def _distance_from_hull(z: Exact, p: Exact) -> Fraction:
     return min(nearest)
 
 
-@certified(
-    "prototypes/proposition-1-inequality/corrected",
-    PROTOTYPES.at("Proposition 1 (proof)"),
-    num_trials=22,
-    note="true because mu_n is in the hull",
-)
+@certified("prototypes/proposition-1-inequality/corrected", num_trials=22, note="true because mu_n is in the hull")
 def centroid_is_no_closer_than_the_hull(key: Key) -> Trial:
     """|z_n - mu_n|^2 >= min |z_n - c|^2 for every n. Changed: the minimum over c in the convex hull of prototypes."""
     bank = hard_bank(key)

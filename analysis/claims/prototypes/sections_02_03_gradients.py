@@ -15,7 +15,6 @@ from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes import assignments as measures
 
 
@@ -59,7 +58,6 @@ def _variance_gradient_trial(bank: RationalBank, *, stopped: bool) -> Trial:
 
 gradient_of_the_variance = certified(
     "prototypes/equation-3-gradient",
-    PROTOTYPES.at("Section 2.2"),
     statement="At fixed assignments the gradient of V by P is 2 P Sigma_q, Sigma_q = sum_n (diag q_n - q_n q_n^T).",
     trial=lambda key: _variance_gradient_trial(hard_bank(key), stopped=True),
     # The gradient through the assignments.
@@ -76,7 +74,6 @@ def _pair_sum(p: Exact) -> Fraction:
 
 @certified(
     "prototypes/claim-separation-force",
-    PROTOTYPES.at("Section 2.2"),
     num_trials=4,
     note="descent moves P along -2 P Sigma_q, which decreases the sum of |p_j - p_k|^2 over all pairs at the rate "
     "8 K V, whatever the configuration: the force contracts, and has no other case. Ascent on V would separate at "
@@ -149,12 +146,7 @@ def _encoder_trial(given: EncodedBank, claimed: Exact, conclusions: tuple[Measur
     )
 
 
-@certified(
-    "prototypes/proposition-2",
-    PROTOTYPES.at("Proposition 2", "(10)"),
-    num_trials=4,
-    note="mode frozen; the proof has the factor 2 that (10) lacks",
-)
+@certified("prototypes/proposition-2", num_trials=4, note="mode frozen; the proof has the factor 2 that (10) lacks")
 def encoder_gradient_as_printed(key: Key) -> Trial:
     """At fixed assignments the gradient of Lq by theta is sum_n (d z_n / d theta)^T (z_n - mu_n), that of R."""
     given = encoded_bank(key)
@@ -197,7 +189,6 @@ def _error_slope(given: EncodedBank, dz: Exact) -> Fraction:
 
 encoder_gradient_with_its_factor = certified(
     "prototypes/proposition-2/corrected",
-    PROTOTYPES.at("Proposition 2", "(10)"),
     statement="""At fixed assignments the gradient of Lq by theta is 2 sum_n (d z_n / d theta)^T (z_n - mu_n).
 
     Changed: the factor 2. It is that of R = sum_n |z_n - mu_n|^2 at fixed assignments.

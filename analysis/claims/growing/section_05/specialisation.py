@@ -26,11 +26,8 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, 
 from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.flow import Growing, GrowingFlow
-
-THEOREM = GROWING.at("Theorem 3")
 
 
 def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
@@ -45,7 +42,6 @@ def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
 
 @certified(
     "growing/theorem-3-divergence",
-    GROWING.at("Theorem 3 (1)"),
     num_trials=2,
     note="the paper's own Fig. 1 has all eight heads at T_min. Head h reaches T_min if and only if the integral of "
     "sigma_h over time reaches (T_init^3 - T_min^3) / (3 eta_T); (B1)-(B3) say nothing on it. Modes full and frozen",
@@ -108,7 +104,6 @@ def _split_trial(key: Key, integrator: AbstractIntegrator, order: tuple[int, int
 
 @claim(
     "growing/theorem-3-divergence/corrected",
-    GROWING.at("Theorem 3 (1)"),
     num_trials=3,
     note="added: tokens at the corners of a rectangle, losses averaged, two prototypes a head; c^2 >= T_init along one "
     "head and 4 c^2 < T_min along the other, eta_T / eta_P small. What decides is the variance of the tokens along the "
@@ -133,7 +128,6 @@ def heads_split_by_the_variance_of_tokens(key: Key, integrator: AbstractIntegrat
 
 @certified(
     "growing/corollary-3",
-    GROWING.at("Corollary 3"),
     num_trials=2,
     note="(1) holds, see lemma-25-interlacing; (2) and (3) do not: lambda, of M_a, says nothing on the tokens that the "
     "temperatures see, and with the readings data and tokens, too, M_a can make lambda_1 the larger one. (4) rests on "
@@ -187,7 +181,6 @@ def _order_trial(key: Key, order: tuple[int, int]) -> Trial:
 
 first_heads_are_local_if_tokens_vary_along_them = certified(
     "growing/corollary-3/corrected",
-    GROWING.at("Corollary 3"),
     statement="With c_1^2 >= T_init and 4 c_2^2 < T_min, heads are added in decreasing order of lambda, the first one "
     "becomes local and the last one global.",
     trial=partial(_order_trial, order=(0, 1)),
@@ -200,7 +193,6 @@ first_heads_are_local_if_tokens_vary_along_them = certified(
 
 @certified(
     "growing/theorem-3-hitting-time",
-    GROWING.at("Theorem 3 (proof), Experiment 2 (ii)"),
     num_trials=2,
     note="sigma falls with T. For prototypes at rest the time is a quadrature, for trained ones the inequality is "
     "strict all the same",
@@ -294,7 +286,6 @@ def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, by_first: bool) 
 
 local_heads_arrive_by_the_least_activity = claim(
     "growing/theorem-3-hitting-time/corrected",
-    GROWING.at("Theorem 3 (proof), Experiment 2 (ii)"),
     statement="""A head whose activity is at least s until then reaches T_min by (T_init^3 - T_min^3) / (3 eta_T s).
 
     Nor earlier than by the largest activity; both bounds are attained as the squared distances become small against T.
@@ -310,7 +301,6 @@ local_heads_arrive_by_the_least_activity = claim(
 
 @certified(
     "growing/lemma-8",
-    GROWING.at("Lemma 8"),
     num_trials=4,
     note="sigma tends to 0 with T at every token without a tie, and so does the difference: the limit in the proof is "
     "not that of the variance. Any eta_P >= 0, modes full and frozen, sum or mean",
@@ -406,7 +396,6 @@ def _amplification_trial(key: Key, chill: float) -> Trial:
 
 scale_separation_is_amplified_while_hot = claim(
     "growing/lemma-8/corrected",
-    GROWING.at("Lemma 8"),
     statement="""
     At fixed prototypes T^2 d sigma/dT is the mean third central moment k, so that d sigma/dt = -eta_T sigma k / T^4.
 

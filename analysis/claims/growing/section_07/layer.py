@@ -14,13 +14,11 @@ from dynsim.keys import numpy_rng, random_key
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
 from dynsim.networks.growing.growth import Sample, residual, revised, sample, with_random_head, without_head
 from dynsim.networks.growing.layer import Competition, GrowingLayer, draw_layer
-from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_value
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.assignments import assignments, distance_variance, soft_centroids
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-SECTION = GROWING.at("Exp 5")
 D, K, CAPACITY, N, COUNTED = 5, 3, 3, 9, 7  # two of three places have heads, and two of nine tokens are padding
 LEAST = 0.1
 WIDTH, PLACES = 8, 12
@@ -107,7 +105,6 @@ def _step_trial(key: Key, mode: str) -> Trial:
 
 layer_steps_as_the_algorithm_says = claim(
     "growing/experiment-5/step",
-    SECTION,
     statement="""
     In the trained layer dL/dP_h is the gradient of L_q and barrier of head h alone, and dL/dT_h = sigma_h / T_h^2.
 
@@ -214,7 +211,6 @@ def _tokens_read(model: SentenceClassifier, rng: np.random.Generator) -> tuple[M
 
 heads_count_the_pairs_above_the_threshold = claim(
     "growing/experiment-5/fixed-product",
-    SECTION,
     statement="""
     While the attention product stays, growth at every step adds one head for each pair of M_a above theta_w.
 

@@ -11,7 +11,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, equal
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -105,7 +104,6 @@ def _far(found: Any, expected: Any) -> float:
 
 a_head_is_added_when_the_gate_has_settled = claim(
     "growing/experiment-1-order/settled",
-    GROWING.at("Exp 1 (i)", "Algorithm, Step 3"),
     statement=r"""
     For M_a of two pairs s_1 > s_2 a gate between their planes, at the angle \theta to the first one, adds a head at
     the time \log(\tan \theta / \tan \alpha) / (s_1^2 - s_2^2), \sin \alpha = a.
@@ -158,7 +156,6 @@ def _order_trial(key: Key, *, ordered: bool) -> Trial:
 
 the_order_is_kept_at_a_removal_and_growth_ends = claim(
     "growing/experiment-5/removal",
-    GROWING.at("Exp 5 (ii)"),
     statement=r"""
     If a head is removed and its direction given back, then under the condition of Section 7.5 \lambda_{\max} still
     decreases from one growth to the next, and growth ends above theta_w.

@@ -28,7 +28,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.simulate import simulate
@@ -72,7 +71,6 @@ def _conditions(path: HybridTrajectory) -> tuple[Measurement, ...]:
 
 @claim(
     "growing/theorem-5",
-    GROWING.at("Theorem 5"),
     num_trials=2,
     note=f"{WARM}. The pruned head's direction stays captured, as in the Algorithm, so that growth ends with no head "
     "in that direction, and (iii) fails; if it is released growth never ends, see the reading. That K~ < K_INCRT "
@@ -101,7 +99,6 @@ def growth_ends_sufficient(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @claim(
     "growing/theorem-5/release",
-    GROWING.at("Theorem 5 (ii)"),
     variant="reading",
     num_trials=2,
     note=f"pruning gives directions back. {WARM}; the same head is then grown again, and so on with the period of two "
@@ -167,7 +164,6 @@ def _growth_trial(key: Key, integrator: AbstractIntegrator, *, pruning: bool) ->
 
 growth_without_pruning_ends = claim(
     "growing/theorem-5/corrected",
-    GROWING.at("Theorem 5"),
     statement="""Gates converge, growth ends after K~ steps, and the architecture is minimal and sufficient.
 
     Added: no head is pruned. Changed: K~ is the number of pairs of M_a above theta_w, at most d / 2; not strict.
@@ -180,13 +176,11 @@ growth_without_pruning_ends = claim(
 )
 
 
-COROLLARY = GROWING.at("Corollary 5")
 TIME = 0.5  # t* of the first head
 
 
 @certified(
     "growing/corollary-5",
-    COROLLARY,
     num_trials=3,
     note="the gap is not improved and the count not reduced, both on one layer of rank two, as in lemma-11 and "
     "lemma-13; (D1) is satisfiable whenever sigma_0 > 0, by a longer dwell time, and not at all if sigma_0 = 0. It "
@@ -273,7 +267,6 @@ def _hypothesis_trial(key: Key, integrator: AbstractIntegrator, *, strict: bool)
 
 dwell_time_is_satisfiable_and_not_needed = claim(
     "growing/corollary-5/corrected",
-    COROLLARY,
     statement="With a dwell time of 2 t* and of t* / 2 the same heads grow, as many as pairs of M_a above theta_w and "
     "no more than other directions; the gap after each head is that of the next two pairs.",
     trial=partial(_hypothesis_trial, strict=False),

@@ -30,7 +30,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -40,7 +39,6 @@ from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-SAFE, HOMEOSTATIC = GROWING.at("Corollary 6"), GROWING.at("Corollary 7")
 WEAK = (Fraction(4 * 10**6), Fraction(2), Fraction(1))  # both of the last Gamma are below 10^-6
 CONSTANT = 10**9  # of O(phi_g^2); what the layers are made of is of order 10
 DWELL, PHI, THRESHOLD, EVENTS = 2.0, 1e-3, 0.5, 2
@@ -116,7 +114,6 @@ def _sequence_trial(key: Key, integrator: AbstractIntegrator, *, trained: bool, 
 
 @claim(
     "growing/corollary-6",
-    SAFE,
     # The survivors' paths are as without prunings also where the encoder is trained.
     control=partial(_sequence_trial, trained=True, same=True),
     num_trials=3,
@@ -155,7 +152,6 @@ def _exact_sums(heads: RationalHeads, gone: list[int]) -> list[Fraction]:
 
 @certified(
     "growing/corollary-7",
-    HOMEOSTATIC,
     num_trials=3,
     note="adds up Theorem 6 (ii), which fails: Gamma = |B u|, B = M_a / |M_a|_F, depends on M_a alone, and the forces "
     "do not depend on M_a. Here for two prunings in succession, without any training between; with training F_sep "
@@ -226,7 +222,6 @@ def _tight_trial(key: Key, banks: tuple[RationalBank, RationalBank], phi: Fracti
 
 @certified(
     "growing/corollary-7/corrected",
-    HOMEOSTATIC,
     num_trials=3,
     note="changed: distances in place of Gamma, and the falls at the prunings alone, not what training does between "
     "them; each is F_sep of the pruned head, at most 4 N^2 phi_g^2 as tr Sigma_q <= N",
@@ -254,7 +249,6 @@ COOLING: dict[str, Any] = {"initial_temperature": 0.5, "least_temperature": 0.2}
 
 @claim(
     "growing/lemma-15",
-    GROWING.at("Lemma 15"),
     num_trials=2,
     note="Gamma depends on M_a alone and sigma does not depend on M_a: with values 2000, 1000 and 1 of M_a the third "
     "head is grown at theta_w = 1/2, cools to T_min, and has Gamma < phi_g = 1/1000. Nor is a head with S(P) < phi_g "
@@ -326,7 +320,6 @@ def _moving(flow: GrowingFlow, x, head: int) -> Measurement:
 
 separations_stay_positive = claim(
     "growing/theorem-6-iv",
-    GROWING.at("Theorem 6 (iv)"),
     statement="S(P_h)(t) > 0 for every survivor h and every t after the pruning; S(t) >= S(0) exp(-2 eta_P L t).",
     trial=partial(_survival_trial, bound="exponential"),
     control=partial(_survival_trial, bound="constant"),  # S(t) stays above a thousandth of its value at the pruning.

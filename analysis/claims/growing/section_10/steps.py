@@ -27,7 +27,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
 from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.transitions import prune
@@ -74,7 +73,6 @@ def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction]:
 
 @certified(
     "growing/lemma-18",
-    GROWING.at("Lemma 18", "(40)"),
     num_trials=4,
     note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that F_sep "
     "falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the step "
@@ -147,7 +145,6 @@ def _remainder_trial(key: Key, *, first_order: bool) -> Trial:
 
 step_keeps_the_force_to_second_order = claim(
     "growing/lemma-18/corrected",
-    GROWING.at("Lemma 18", "(40)"),
     statement="""
     F_sep(P_(s+1), Z_(s+1)) = phi(1) - eta_P <grad_P F_sep(P_s, Z_(s+1)), grad L_q(P_s, Z_s)> + R, R = O(eta_P^2).
 
@@ -163,7 +160,6 @@ step_keeps_the_force_to_second_order = claim(
 
 @certified(
     "growing/theorem-7",
-    GROWING.at("Theorem 7 (v)"),
     num_trials=4,
     note="part (v): with eta_P between 1 / L_P and 2 / L_P one step may put two prototypes into one point, where they "
     "stay, while no flow does. (i) falls with Lemma 18. (E4) has the gate's steps tend to 0 and (E5) bounds "
@@ -263,7 +259,6 @@ def _contraction_trial(key: Key, *, factor: float) -> Trial:
 
 discrete_pruning_is_safe_for_short_steps = claim(
     "growing/theorem-6-iv/discrete",
-    GROWING.at("Theorem 7 (v)"),
     statement="""S(P_h) > 0 for every survivor at all later steps, and a step leaves at least (1 - eta_P L_P)^2 S(P_h).
 
     With eta_P < 1 / L_P in place of (E2), with L_P on the segments between banks with two prototypes exchanged.
@@ -296,7 +291,6 @@ def _potentials(flow: Any, ys: Any) -> jax.Array:
 
 @certified(
     "growing/corollary-9",
-    GROWING.at("Corollary 9", "(41)"),
     num_trials=4,
     note="times a common factor the rates keep their ratios, and N_min its bound, while (E1) and (E2) fail; the "
     "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P << "
@@ -367,7 +361,6 @@ def _bounded_trial(key: Key, low: float, high: float) -> Trial:
 
 conditions_are_a_rule_of_ratios_below_a_bound = claim(
     "growing/corollary-9/corrected",
-    GROWING.at("Corollary 9", "(41)"),
     statement="""If eta_T << eta_P << eta+ and N_min > max(N_gate, s*), then (E1)-(E6) hold over a finite run.
 
     Added: all rates are below a common bound: c times given rates with c below the least of the bounds of (E1)-(E3)

@@ -18,7 +18,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import dominant_value, residual_matrix
@@ -27,8 +26,6 @@ from dynsim.systems.growing.transitions import GrowthGuard, PruningGuard, grow, 
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
-
-THEOREM = GROWING.at("Theorem 8 (iv)")
 
 
 def in_the_set(flow: GrowingFlow, x: Growing, small: float) -> tuple[Measurement, ...]:
@@ -87,7 +84,6 @@ class Pruned(NamedTuple):
 
 @certified(
     "growing/theorem-8-iv",
-    THEOREM,
     num_trials=2,
     note="the architecture fails: a head with 0 < S(P) < phi_g is removed, and its direction stays captured, as in the "
     "Algorithm; if directions are given back growth need not end (theorem-5). The rest is trivial: S(P) > 0 is in the "
@@ -181,7 +177,6 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, *, first: bool) -> Tr
 
 architecture_is_minimal_without_pruning = claim(
     "growing/theorem-8-iv/corrected",
-    THEOREM,
     statement="At limit points in A* T_min <= T <= T_init, the residual is at most theta_w outside the directions of "
     "the heads, and above it outside those of all heads but one; for embeddings at 0, S(P) = 2 sqrt(lambda / (1 + "
     "rho)).",

@@ -16,7 +16,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import ArrayLike, Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend, flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import GrowingFlow
@@ -26,13 +25,9 @@ from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-LEMMA_21, LEMMA_22, THEOREM = GROWING.at("Lemma 21"), GROWING.at("Lemma 22"), GROWING.at("Theorem 8")
-COROLLARY_11 = GROWING.at("Corollary 11")
-
 
 @certified(
     "growing/lemma-21",
-    LEMMA_21,
     num_trials=4,
     note="growth changes no old term, and adds positive ones: L_q and barrier of the new head, Phi(T_init) >= 0. The "
     "reduction of L_q in the proof has no counterpart in W: Lemma 10 is on A_res, which does not occur in it. Any "
@@ -93,7 +88,6 @@ def _growth_trial(key: Key, expected: str) -> Trial:
 
 functional_increases_at_growth_by_the_new_terms = claim(
     "growing/theorem-8-monotone/jumps",
-    LEMMA_21,
     statement="At a growth event W increases by exactly L_q, barrier and Phi(T_init) of the new head.",
     trial=partial(_growth_trial, expected="repaired"),
     control=partial(_growth_trial, expected="printed"),  # The printed Phi(T_init) = 0 in its place.
@@ -134,7 +128,6 @@ def _pruning_trial(key: Key, *, mean: bool) -> Trial:
 
 functional_does_not_increase_at_pruning = claim(
     "growing/lemma-22",
-    LEMMA_22,
     statement="At a pruning event that removes a head, W_{j+1} <= W_j - L_q - Phi(T) <= W_j, L_q and Phi of this head.",
     trial=partial(_pruning_trial, mean=False),
     # W as the mean over heads: without the head that has the least terms it is larger.
@@ -238,7 +231,6 @@ def _monotone_trial(path: HybridTrajectory, potential: str) -> Trial:
 
 @claim(
     "growing/theorem-8-monotone",
-    THEOREM,
     num_trials=2,
     note="W rises by sigma on dwell intervals (lemma-20) and by the terms of new heads at growth (lemma-21), each of "
     "which is enough. Rates with eta_theta << eta_T << eta_P, mode full, lambda = 0.3 > 2 eta_P C(2, 2)",
@@ -267,7 +259,6 @@ def functional_stays_below_its_start(key: Key, integrator: AbstractIntegrator) -
 
 repaired_functional_rises_at_growth_alone = claim(
     "growing/theorem-8-monotone/corrected",
-    THEOREM,
     statement="Along the full system W increases at growth events alone, so that W(t) <= W(0) + the sum of these "
     "jumps.",
     trial=lambda key, integrator: _monotone_trial(small_run(key, integrator, end=CLIPPED), "repaired"),
@@ -327,7 +318,6 @@ def _event_trial(key: Key, integrator: AbstractIntegrator, *, release: str, fina
 
 events_are_at_most_twice_the_final_heads = claim(
     "growing/theorem-8-event-count",
-    THEOREM,
     statement="The Algorithm has at most 2 K~ growth and pruning events, K~ being the final number of heads.",
     trial=partial(_event_trial, release="retain", final=True),
     num_trials=2,
@@ -338,7 +328,6 @@ events_are_at_most_twice_the_final_heads = claim(
 
 events_are_at_most_twice_the_grown_heads = claim(
     "growing/theorem-8-event-count/corrected",
-    THEOREM,
     statement="With the directions of removed heads retained there are at most 2 min(G, d / 2) growth and pruning "
     "events, G being the number of growth events.",
     trial=partial(_event_trial, release="retain", final=False),
@@ -382,7 +371,6 @@ def _removing_run(key: Key, integrator: AbstractIntegrator, release: str) -> tup
 
 @claim(
     "growing/corollary-11",
-    COROLLARY_11,
     num_trials=2,
     note="two parts fail, each of which is enough: J exceeds 2 K~, the final number of heads (theorem-8-event-count), "
     "and W(0) does not bound the barrier of a head that is born later, whatever the sign of Phi, so that S falls below "
@@ -465,7 +453,6 @@ def _frame_trial(key: Key, integrator: AbstractIntegrator, release: str) -> Tria
 
 functional_frames_growth_collapse_and_steps = claim(
     "growing/corollary-11/corrected",
-    COROLLARY_11,
     statement="There are at most 2 min(G, d / 2) events, G being the growth events; S >= lambda / (W(0) + jumps at "
     "growth), of W less Phi; and at a fixed time the terms of W in steps of size h differ by C h + o(h), with events "
     "and without, where C is not zero.",

@@ -19,7 +19,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most,
 from dynsim._core.types import ArrayLike, Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
@@ -27,7 +26,6 @@ from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-THEOREM = GROWING.at("Theorem 8")
 PAIR = blocks([1.0])  # an interaction of two features
 
 
@@ -67,7 +65,6 @@ def _lowest_speed(at: Escape) -> float:
 
 @certified(
     "growing/theorem-8-bounded",
-    THEOREM,
     num_trials=2,
     note="(F1) does not make W coercive: the barrier tends to zero at large distances, as do the assignments of a far "
     "prototype, which is repelled with b^3 db/dt >= eta_P lambda / 8 at every temperature on the way. Mode full; the "
@@ -132,7 +129,6 @@ def _bounded_trial(key: Key, integrator: AbstractIntegrator, *, ridge: float) ->
 
 trajectories_with_a_ridge_are_bounded = claim(
     "growing/theorem-8-bounded/corrected",
-    THEOREM,
     statement="With barrier, ridge and regulariser, rho |P|^2 / 2, lambda / S and lambda_theta |theta|^2 / 2 stay "
     "below W(0) plus the sum of the jumps at growth.",
     trial=partial(_bounded_trial, ridge=0.2),
@@ -188,7 +184,6 @@ def symmetric_interval(key: Key) -> Interval:
 
 @certified(
     "growing/theorem-8-limit-set",
-    THEOREM,
     num_trials=2,
     note="a clipped temperature rests at T_min > 0, where sigma is positive unless all prototypes are equally far from "
     "each token. (Besides, some trajectories have no limit point: theorem-8-bounded.) Mode full, fixed embeddings",
@@ -252,7 +247,6 @@ def _limit_trial(key: Key, integrator: AbstractIntegrator, *, share: float) -> T
 
 limit_points_are_critical = claim(
     "growing/theorem-8-limit-set/corrected",
-    THEOREM,
     statement="With barrier, ridge and regulariser limit points have grad_theta W = 0, grad_P W = 0, distinct "
     "prototypes, and sigma = 0 or T = T_min for each head.",
     trial=partial(_limit_trial, share=1.0),

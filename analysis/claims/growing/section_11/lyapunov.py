@@ -16,13 +16,11 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-DEFINITION, LEMMA_20 = GROWING.at("Definition 2"), GROWING.at("Lemma 20")
 LEAST_SHARE = 0.1  # T_min over T_init of the random systems
 
 
@@ -57,7 +55,6 @@ def shipped_activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
 
 @certified(
     "growing/definition-2",
-    DEFINITION,
     num_trials=4,
     note="dPhi/dT = -T^2 / eta_T and dT/dt = -eta_T sigma / T^2 (losses as means, as (22) needs with sigma of (21)); "
     "with sums both have the factor N",
@@ -109,7 +106,6 @@ def _potential_trial(key: Key, potential: str) -> Trial:
 
 @claim(
     "growing/definition-2/corrected",
-    DEFINITION,
     control=partial(_potential_trial, potential="printed"),  # The printed potential.
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), which is positive at T_init; after the clip it is zero and stays",
@@ -137,7 +133,6 @@ def slow_rates(at: LatticeHeads) -> tuple[Fraction, Fraction, Fraction]:
 
 @certified(
     "growing/lemma-20",
-    LEMMA_20,
     num_trials=4,
     note="(III) is +sigma, by definition-2, and (I) and (II) are of the order of the rates: where sigma > 0, W rises "
     "if these are small, and every condition is an upper bound of a rate or of a ratio. Both modes; (C1) is on an MLP "
@@ -188,7 +183,6 @@ def opposed(key: Key) -> tuple[LatticeHeads, Fraction]:
 
 @certified(
     "growing/lemma-20/equation-46",
-    LEMMA_20,
     variant="reading",
     num_trials=2,
     note="read: with (46) and (48) as printed, in which prototypes descend L_q and not the barrier. The heads are at "
@@ -246,7 +240,6 @@ def _descent_trial(flow: GrowingFlow, x: Growing, loss: PrototypeLoss) -> Trial:
 
 @claim(
     "growing/lemma-20/corrected",
-    LEMMA_20,
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T); prototypes and encoder descend W with its barrier, ridge and "
     "regulariser. Mode full; any lambda >= 0, any rates, no separation of time scales",
@@ -266,9 +259,6 @@ def repaired_functional_decreases_on_dwell_intervals(key: Key) -> Trial:
     loss = flow.loss
     bare = PrototypeLoss("full", barrier=0.0, ridge=loss.ridge, reduction="mean")
     return _descent_trial(eqx.tree_at(lambda f: f.loss, flow, bare), x, loss)
-
-
-THEOREM_9 = GROWING.at("Theorem 9")
 
 
 def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
@@ -302,7 +292,6 @@ def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
 
 functional_dissipates = claim(
     "growing/theorem-9/corrected",
-    THEOREM_9,
     statement="On a dwell interval dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), "
     "the sum being over heads with T > T_min, for any rates.",
     trial=partial(_bound_trial, clipped=(False, False)),
@@ -315,7 +304,6 @@ functional_dissipates = claim(
 
 @certified(
     "growing/theorem-9",
-    THEOREM_9,
     num_trials=4,
     note="with (III) = +sigma; (55) is homogeneous of degree one in the rates: it holds for all small multiples of "
     "them once it holds, while dW/dt tends to sum sigma > 0. The constants, which the paper does not give, are drawn. "

@@ -21,15 +21,12 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.encoders import FreeEmbeddings
 from dynsim.systems.prototypes.losses import PrototypeLoss
-
-COROLLARY = GROWING.at("Corollary 13")
 
 
 def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, Growing]:
@@ -52,7 +49,6 @@ def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, G
 
 @certified(
     "growing/corollary-13",
-    COROLLARY,
     num_trials=2,
     note="where all derivatives vanish and a clipped head has sigma > 0, dW/dt = 0 for any potential, and (58) asserts "
     "a negative bound; nor has that limit point sigma = 0, as (iii) asserts. The repair of Phi does not help. (i) and "
@@ -118,7 +114,6 @@ def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
 
 @certified(
     "growing/corollary-13/design-rule",
-    COROLLARY,
     num_trials=2,
     note="with C_gate = C_0 / D^2 and the C_1 of Lemma 23, D being the gap, C_1 eps_1 < c_0 / 3 needs eps_1 < D^4 c_0 "
     "/ (6 eta_P C_0 L_P |X|^2), of which (61) leaves out D^2 / (2 eta_P). The gap is that of planes (lemma-23), C_0 "
@@ -211,7 +206,6 @@ def _uniform_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -
 
 functional_falls_by_the_least_rate_at_all_times = claim(
     "growing/corollary-13/corrected",
-    COROLLARY,
     statement="At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum "
     "sigma), the sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.",
     trial=partial(_uniform_trial, clipped=False),
@@ -222,9 +216,6 @@ functional_falls_by_the_least_rate_at_all_times = claim(
     "scales: eta_T and eta_theta exceed eta_P. theorem-9/corrected has the bound at one state, here it is along runs; "
     "limit points are in theorem-8-limit-set/corrected and theorem-8-iv/corrected. Mode full",
 )
-
-
-COROLLARY_12 = GROWING.at("Corollary 12")
 
 
 def _one_token(key: Key, kappa: float, regulariser: float) -> tuple[GrowingFlow, Growing, float]:
@@ -248,7 +239,6 @@ def _one_token(key: Key, kappa: float, regulariser: float) -> tuple[GrowingFlow,
 
 @certified(
     "growing/corollary-12",
-    COROLLARY_12,
     num_trials=4,
     note="C_3 eps_3 / c_0 >= |H| / (L_theta mu_theta) depends on no rate; so the third condition holds for all rates "
     "or for none. (61) leaves out the factor eta_P, and asks then for an eta_P above 2 / L_P. By c_0 <= eta_theta "
@@ -283,7 +273,6 @@ def coupling_conditions_are_jointly_satisfiable(key: Key) -> Trial:
 
 weak_coupling_is_satisfiable = claim(
     "growing/corollary-12/weak-coupling",
-    COROLLARY_12,
     statement="If 3 |H| < L_theta mu_theta, (60) holds for some rates, all of which have eta_T < eta_theta mu_theta "
     "eta_P / (3 C_2).",
     trial=lambda key: _weak_trial(key, 6.0),

@@ -21,13 +21,11 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.assignments import assignments, soft_centroids
 
-LEMMA_25, LEMMA_27, COROLLARY_15 = (GROWING.at(place) for place in ("Lemma 25", "Lemma 27", "Corollary 15"))
 VALUES = (2.0, 1.0)
 LONG = 1000.0
 
@@ -103,7 +101,6 @@ def _held(at: Interval, flow: GrowingFlow, x: Growing, cold: Fraction) -> tuple[
 
 @certified(
     "growing/lemma-25",
-    LEMMA_25,
     num_trials=2,
     note="a head whose prototypes are equally far from every token has sigma = 0 and keeps T_init; (25), on which the "
     "proof relies, is false. The order of the lambda holds (lemma-25-interlacing). With a barrier and generic tokens "
@@ -167,7 +164,6 @@ def _generic_trial(key: Key, integrator: AbstractIntegrator, values: tuple[float
 
 @claim(
     "growing/lemma-25/generic",
-    LEMMA_25,
     # Both members of a pair count: the second head has the value of the first.
     control=partial(_generic_trial, values=(2.0, 2.0)),
     variant="special case",
@@ -183,7 +179,6 @@ def generic_temperatures_are_equal(key: Key, integrator: AbstractIntegrator) -> 
 
 @certified(
     "growing/lemma-27",
-    LEMMA_27,
     num_trials=2,
     note="F_sep depends on tokens, bank and temperature, lambda on M_a alone: hard assignments along the first plane "
     "make F^(1) small, soft ones F^(2) large. In generic runs with shared inputs both heads often end in the same "
@@ -239,7 +234,6 @@ def _either_way(key: Key) -> tuple[list[int], tuple[Measurement, ...]]:
 
 @certified(
     "growing/corollary-15/boundary",
-    COROLLARY_15,
     num_trials=2,
     note="the other two of the three quantities are in `corrected`. Which heads are local is decided by the tokens "
     "that the temperatures see, of which M_a says nothing: on an open set of tokens without a barrier, and under (F1) "
@@ -281,7 +275,6 @@ def boundary_is_determined_by_the_spectrum(key: Key) -> Trial:
     )  # fmt: skip
 
 
-COROLLARY = GROWING.at("Corollary 16")
 END = 400.0  # by then the local head is at T_min and the other one has collapsed
 
 
@@ -304,7 +297,6 @@ def to_the_bank(mu: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 @certified(
     "growing/corollary-16",
-    COROLLARY,
     num_trials=2,
     note="two parts fail, each of which is enough: T_min > 0 keeps local heads soft, so that no output is a prototype "
     "(theorem-3-assignments has the bound), and the local head may be the coarse one (the box of corollary-3). New "
@@ -393,7 +385,6 @@ def _stratified_trial(key: Key, integrator: AbstractIntegrator, *, exchanged: bo
 
 local_heads_are_nearly_discrete_and_global_ones_constant = claim(
     "growing/corollary-16/corrected",
-    COROLLARY,
     statement="With c_1^2 >= T_init and 4 c_2^2 < T_min the first head tends to T_min, where 1 - max q <= (K - 1) "
     "exp(-gap / T_min) and outputs are 2 a (1 - max q) away from prototypes; the second one stays above T_min, its "
     "assignments tend to 1 / K and its outputs to one point.",

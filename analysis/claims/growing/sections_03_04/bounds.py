@@ -24,11 +24,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
-
-PROPOSITION = GROWING.at("Proposition 1", "(15)")
-COROLLARY = GROWING.at("Corollary 1", "(19)")
-THEOREM = GROWING.at("Theorem 2", "(20)")
 
 
 def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
@@ -55,7 +50,6 @@ def _bound_trial(at: Expansion, dominant: Fraction, *hypotheses: Measurement) ->
 
 @certified(
     "growing/proposition-1",
-    PROPOSITION,
     num_trials=4,
     note="the right side grows with lambda_max(A_res), and so with M, of which phi does not depend; s_0 = 2 is a lower "
     "bound both of S(P) and of the distance. With lambda_max = |Z u|^2, as in the proof, it fails too, see `variance`",
@@ -70,7 +64,6 @@ def second_derivative_has_the_bound(key: Key) -> Trial:
 
 @certified(
     "growing/proposition-1/variance",
-    PROPOSITION,
     variant="reading",
     num_trials=4,
     note="the terms <r, r''> grow with N^2, C_0 and |Z u|^2 with N: four tokens are enough, and more are worse",
@@ -99,7 +92,6 @@ def _lower_trial(at: Expansion, factor: int) -> Trial:
 
 @certified(
     "growing/proposition-1/corrected",
-    PROPOSITION,
     # C_0 as printed, and many equal tokens.
     control=lambda key: _lower_trial(symmetric_expansion(key, hot=True, length=1, copies=2), 1),
     num_trials=12,
@@ -131,12 +123,7 @@ def _strict_trial(at: Expansion, dominant: Fraction, separation: Fraction, *hypo
     )
 
 
-@certified(
-    "growing/corollary-1",
-    COROLLARY,
-    num_trials=4,
-    note="as Proposition 1: any large multiple of M meets the condition",
-)
+@certified("growing/corollary-1", num_trials=4, note="as Proposition 1: any large multiple of M meets the condition")
 def large_residuals_make_the_second_derivative_positive(key: Key) -> Trial:
     """phi''(0) > 0 whenever lambda_max(A_res) > K^2 C_0 / (s_0^2 Var)."""
     at = _strong(key)
@@ -145,7 +132,6 @@ def large_residuals_make_the_second_derivative_positive(key: Key) -> Trial:
 
 @certified(
     "growing/corollary-1/variance",
-    COROLLARY,
     variant="reading",
     num_trials=4,
     note="s_0 = S(P), a squared distance; for a lower bound s_0 of the distance no bank meets the condition: s_0 <= 2 "
@@ -172,7 +158,6 @@ def _hard_trial(at: Expansion, bound: Fraction) -> Trial:
 
 @certified(
     "growing/corollary-1/corrected",
-    COROLLARY,
     # The condition q_n1 q_n2 < 1/5, that for equal tokens; here they have opposite first derivatives.
     control=lambda key: _hard_trial(cancelling_expansion(key), Fraction(1, 5)),
     num_trials=16,
@@ -187,7 +172,6 @@ def hard_assignments_make_the_second_derivative_positive(key: Key) -> Trial:
 
 @certified(
     "growing/theorem-2",
-    THEOREM,
     num_trials=4,
     note="phi'(0) < 0, phi''(0) < 0 and phi(1) < phi(0), whatever theta_w: phi does not depend on M, so that no gain "
     "scales with lambda_max. Where assignments are hard phi falls like exp(-4 y eps), which is below its Taylor "
@@ -276,7 +260,6 @@ def _order_trial(key: Key, share: float) -> Trial:
 
 expansion_holds_to_third_order = claim(
     "growing/theorem-2/corrected",
-    THEOREM,
     statement="phi(1) = phi(0) + phi'(0) + phi''(0) / 2 + O(1/T^3) as T tends to infinity. Changed: an equality up to "
     "the third order in place of the inequality, without the signs of the derivatives.",
     trial=partial(_order_trial, share=0.5),
