@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,6 @@ import numpy as np
 from analysis.claims.consensus.instances.hemispheres import IDENTITIES, D, at_height, in_hemisphere, random_flow
 from analysis.claims.consensus.instances.modulated_heads import is_bounded, printed_heads
 from analysis.claims.consensus.instances.printed_attention import everything, printed_field, printed_weights
-from analysis.claims.consensus.instances.ties import through_the_tie, tie_of_two_tokens
 from analysis.claims.rational_instances import rational_matrix, rational_unit
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
@@ -20,8 +20,40 @@ from analysis.tokens.consensus import diameter
 from analysis.tokens.energies import hemisphere_lyapunov, hemisphere_lyapunov_rate, upper_dini
 from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key
+from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
+from dynsim.simulation.simulate import simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.tokens.flow import TokenFlow
+
+
+class Tie(NamedTuple):
+    """Tokens with v^T y_1 = v^T y_2 < v^T y_3, and l sqrt(d) d/dt v^T y_i along (11) for P = 0 and W = I."""
+
+    tokens: Exact
+    axis: Exact
+    rates: list[Fraction]
+
+
+def tie_of_two_tokens(key: Key) -> Tie:
+    """Return tokens at the heights 3/5, 3/5 and 12/13; the second is turned away from the third by a random angle."""
+    v = np.array([Fraction(1), Fraction(0), Fraction(0)], object)
+    low, high = Fraction(3, 5), Fraction(4, 5)
+    s = -Fraction(int(jax.random.randint(key, (), 1, 7)), 4)
+    turn = np.array([2 * s, s * s - 1], object) / (s * s + 1)
+    first = np.array([low, high, Fraction(0)], object)
+    second = np.array([low, *(high * turn)], object)
+    third = np.array([Fraction(12, 13), Fraction(5, 13), Fraction(0)], object)
+    x = np.stack([first, second, third])
+    rates = [sum(((x[j] @ v) - (x[i] @ x[j]) * (x[i] @ v) for j in range(3)), Fraction(0)) for i in range(3)]
+    return Tie(x, v, rates)
+
+
+def through_the_tie(tie: Tie, P: np.ndarray, ts: np.ndarray, integrator: AbstractIntegrator) -> Trajectory:
+    """Return the solution of (11) for constant P that attains the tie at t = 1: followed backwards with U = -I."""
+    x = jnp.asarray(tie.tokens.astype(float))
+    start = simulate(TokenFlow(P, -1.0), x, [0.0, 1.0], integrator=integrator).final
+    return simulate(TokenFlow(P), start, ts, integrator=integrator)
 
 
 def _quotients(f: Callable[[Fraction], Fraction], t: Fraction, towards: Fraction) -> list[Fraction]:

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -24,14 +25,44 @@ from analysis.claims.hardmax.instances.clouds import (
     run,
     squared_norms,
 )
-from analysis.claims.hardmax.instances.crowded_simplices import CrowdedSimplex, crowded_simplex
 from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed
-from analysis.claims.rational_instances import Exact, identity, matrix
+from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix, rational_weights
 from analysis.hardmax.polytopes import MAX_HULL, contains, nested, outside, polytope, vertices
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, MultiHeadMap
+
+
+class CrowdedSimplex(NamedTuple):
+    """Points in R^d, shape (d + 6, d), whose hull has the vertices `corners`, d + 1 of them, by their index."""
+
+    points: Exact
+    corners: tuple[int, ...]
+
+    def facet(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the outward unit normal and the centre, in floats, of the facet opposite to the first corner."""
+        first, *others = self.points[list(self.corners)].astype(float)
+        across = np.linalg.svd(np.stack(others[1:]) - others[0])[2][-1]
+        return across * np.sign(across @ (others[0] - first)), np.mean(others, axis=0)
+
+
+def crowded_simplex(key: Key, d: int) -> CrowdedSimplex:
+    """Return a random simplex in R^d, d >= 2: its corners, of which one comes twice, and five points that are none.
+
+    Hard for what keeps the last of equal points, or points on edges and facets, or takes vertices in another order.
+    """
+    a, b, c = jax.random.split(key, 3)
+    shear = identity(d) + matrix(np.triu(rational_matrix(a, d, d), 1))
+    steps = matrix([[0] * d, *np.diag(np.arange(2, d + 2))]) @ shear
+    corners = steps + rational_matrix(b, 1, d)
+    inside = rational_weights(c, 3, d + 1)
+    inside[2, 0] = 0 * inside[2, 0]  # on the facet opposite to the first corner
+    within = inside @ corners / np.sum(inside, axis=1)[:, None]
+    edge = (corners[1:2] + 2 * corners[-1:]) / 3
+    points = np.concatenate([within[:1], edge, corners, corners[1:2], within[1:]])
+    return CrowdedSimplex(points, tuple(range(2, d + 3)))
+
 
 SIDES = (0.5e-9, 2e-9)
 """Distances from a hull of floats, over its extent, at which a point still counts as inside, and no longer does."""

@@ -1,5 +1,6 @@
 """Claims of Section 10 on discrete time: what a step does to the separation force, and the step-size conditions."""
 
+import math
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.growing.instances.steps import measured_at, met, separated_rates, slow_rate, temperatures
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, contracting_head, expanding_head
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.separation import expanded, expansion_derivatives, separation_force
 from analysis.growing.step_sizes import (
     SEGMENTS,
+    Condition,
     GateSteps,
     Measured,
     StepSizes,
@@ -32,6 +33,36 @@ from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.transitions import prune
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.losses import PrototypeLoss
+
+
+def temperatures(head: TwoPrototypes) -> tuple[Fraction, Fraction]:
+    """Return T_init and T_min of a head: rational numbers just above its temperature, and near half of it."""
+    T = math.floor(1000 * head.bank().temperature)
+    return Fraction(T + 1, 1000), Fraction(T, 2000)
+
+
+def measured_at(head: TwoPrototypes, mode: str = "frozen") -> Measured:
+    """Return what the conditions compare step sizes with, for a head that cools to about half of its temperature."""
+    flow, x = head.system()
+    (hot, cold), sigma = temperatures(head), float(flow.activity(x)[0])
+    gradient, curvature = float(np.sqrt(2) * abs(head.slope(mode).high)), float(head.second_derivative.low)
+    return Measured(float(hot), float(cold), sigma, sigma / 10, float(head.steepest(mode)), gradient, curvature, 10)
+
+
+def slow_rate(rate: Fraction | float, head: TwoPrototypes) -> Fraction:
+    """Return a rate of temperatures: a hundredth of that of the prototypes, and half of the bound of (E1) at most."""
+    return min(Fraction(rate) / 100, temperatures(head)[1] ** 3 / (6 * head.activity))
+
+
+def separated_rates(rate: Fraction | float, head: TwoPrototypes, steps: int) -> StepSizes:
+    """Return rates with ratios 0.01 and at most 0.1 over some steps, and gate steps that decrease as 1 / s."""
+    return StepSizes(float(slow_rate(rate, head)), float(rate), GateSteps(10 * float(rate) * steps, 1.0))
+
+
+def met(conditions: tuple[Condition, ...]) -> tuple[Measurement, ...]:
+    """Measure that conditions are met."""
+    return tuple(holds(f"({c.name})", c.met) for c in conditions)
+
 
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
