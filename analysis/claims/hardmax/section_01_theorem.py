@@ -307,25 +307,19 @@ def every_projection_is_a_candidate(key: Key) -> Trial:
     )
 
 
-def _supporting(key: Key, *, required: bool) -> Measures:
+def _supporting(run: CertifiedRun, key: Key, *, required: bool) -> tuple[Measurement, ...]:
     """Compare S with the projections that support K, or with all of them, and other points of K with neither."""
-
-    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
-        A, corners, S = run.case.attention, run.body.vertex_points, values(run.candidates.points)
-        weights = rational_weights(key, 24, len(corners))
-        supports = lambda p: all((corners - p) @ (A @ p) <= 0)
-        every = _projections(run.body, A)
-        chosen = values(np.stack([p for p in every if supports(p) or not required]))
-        elsewhere = [x for x in (*(w @ corners / sum(w) for w in weights), *every) if tuple(x) not in chosen]
-        return (
-            holds("the projections are the points of S", chosen == S),
-            holds(
-                "`support_gap` vanishes there", all(support_gap(run.body, rationals("p", p), A) == 0 for p in chosen)
-            ),
-            holds("it is positive at the others", all(support_gap(run.body, x, A) > 0 for x in elsewhere)),
-        )
-
-    return measures
+    A, corners, S = run.case.attention, run.body.vertex_points, values(run.candidates.points)
+    weights = rational_weights(key, 24, len(corners))
+    supports = lambda p: all((corners - p) @ (A @ p) <= 0)
+    every = _projections(run.body, A)
+    chosen = values(np.stack([p for p in every if supports(p) or not required]))
+    elsewhere = [x for x in (*(w @ corners / sum(w) for w in weights), *every) if tuple(x) not in chosen]
+    return (
+        holds("the projections are the points of S", chosen == S),
+        holds("`support_gap` vanishes there", all(support_gap(run.body, rationals("p", p), A) == 0 for p in chosen)),
+        holds("it is positive at the others", all(support_gap(run.body, x, A) > 0 for x in elsewhere)),
+    )
 
 
 @certified(
@@ -339,14 +333,14 @@ def supporting_projections_are_the_candidates(key: Key) -> Trial:
     """S consists of the projections p of the origin onto faces of K for which K lies in {x : <A p, x> <= <A p, p>}."""
     a, b, c, d = jax.random.split(key, 4)
     name, given = hard_case(d, *FACES)
-    return certified_trial({"box": tied_case(b), name: given, "arc": arc(c)}, _supporting(a, required=True))
+    return certified_trial({"box": tied_case(b), name: given, "arc": arc(c)}, _supporting, key=a, required=True)
 
 
 @supporting_projections_are_the_candidates.with_control
 def supporting_projections_are_the_candidates(key: Key) -> Trial:
     """Without the added condition, where the origin is outside K."""
     a, b = jax.random.split(key)
-    return certified_trial({"arc": arc(a)}, _supporting(b, required=False))
+    return certified_trial({"arc": arc(a)}, _supporting, key=b, required=False)
 
 
 def _row(name: str) -> CertifiedRun | Trial:

@@ -11,7 +11,6 @@ import numpy as np
 from analysis.claims.hardmax.instances.certified_limits import (
     BEYOND,
     CertifiedRun,
-    Measures,
     certified_trial,
     values,
     with_late_leaders,
@@ -180,34 +179,30 @@ tokens_stay_in_hull_and_ball = certified(
 )
 
 
-def _limit_measures(points: Callable[[CertifiedRun], Exact]) -> Measures:
+def _limit_measures(run: CertifiedRun, points: Callable[[CertifiedRun], Exact]) -> tuple[Measurement, ...]:
     """Measure that K is the convex hull of the given points, which are the limits of the tokens.
 
     A point of all hulls is within max_i |z_i^k - s_i| of the hull of the limits s_i, and this bound tends to zero.
     """
-
-    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
-        corners, begin = points(run), run.certificate.num_layers
-        away = lambda k: max((z - s) @ (z - s) for z, s in zip(run.path[k], run.certificate.limits, strict=True))
-        inside = all(nested(corners, x) for x in run.path[: begin + 2])
-        return (
-            holds("their hull is contained in the hull of every layer", inside),
-            holds(
-                f"the largest distance from the limits falls by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
-                away(-1) == away(begin) * (1 + run.case.alpha) ** (-2 * BEYOND),
-            ),
-            holds("their hull has vertices, all of them limits", run.vertices <= values(run.certificate.limits)),
-            at_least("number of vertices", len(polytope(corners).vertices), 1, tolerance=0.0, within=(0, len(corners))),
-        )
-
-    return measures
+    corners, begin = points(run), run.certificate.num_layers
+    away = lambda k: max((z - s) @ (z - s) for z, s in zip(run.path[k], run.certificate.limits, strict=True))
+    inside = all(nested(corners, x) for x in run.path[: begin + 2])
+    return (
+        holds("their hull is contained in the hull of every layer", inside),
+        holds(
+            f"the largest distance from the limits falls by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
+            away(-1) == away(begin) * (1 + run.case.alpha) ** (-2 * BEYOND),
+        ),
+        holds("their hull has vertices, all of them limits", run.vertices <= values(run.certificate.limits)),
+        at_least("number of vertices", len(polytope(corners).vertices), 1, tolerance=0.0, within=(0, len(corners))),
+    )
 
 
 @certified(
     "hardmax/lemma-3.4",
     # The initial tokens in place of the limits.
     control=lambda key: certified_trial(
-        {"late leaders": late_leaders(key)}, _limit_measures(lambda run: run.case.tokens)
+        {"late leaders": late_leaders(key)}, _limit_measures, points=lambda run: run.case.tokens
     ),
     num_trials=8,
     note="a single point counts as a polytope",
@@ -218,7 +213,7 @@ def intersection_of_hulls_is_a_polytope(key: Key) -> Trial:
 
     Measured as: it is the convex hull of the limits of the tokens, which are computed exactly.
     """
-    return certified_trial(with_late_leaders(key, "arc"), _limit_measures(lambda run: run.certificate.limits))
+    return certified_trial(with_late_leaders(key, "arc"), _limit_measures, points=lambda run: run.certificate.limits)
 
 
 SPD = ("symmetric", "definite", "positive_step")

@@ -13,7 +13,6 @@ from analysis.claims.hardmax.instances.certified_limits import (
     BEYOND,
     CERTIFIED,
     CertifiedRun,
-    Measures,
     certifiable_case,
     certified_run,
     certified_trial,
@@ -176,29 +175,23 @@ def _zeros_by_subsets(run: CertifiedRun, A: Exact) -> set[tuple]:
     return found
 
 
-def _finite_measures(key: Key, metric: Exact | None = None) -> Measures:
+def _finite_measures(run: CertifiedRun, key: Key, metric: Exact | None = None) -> tuple[Measurement, ...]:
     """Compare S with an enumeration that uses no faces, and with the other points of each face at random."""
-
-    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
-        A = run.case.attention if metric is None else metric
-        several = []
-        for face, known in zip(run.candidates.faces, run.candidates.points, strict=True):
-            weights = rational_weights(key, 8, len(face))
-            mixtures = [w @ run.body.points[list(face)] / sum(w) for w in weights]
-            zeros = values(np.stack([x for x in mixtures if support_gap(run.body, x, A) == 0] or [known]))
-            several += [sorted(zeros)] if zeros != {tuple(known)} else []
-        number = sum(len(group) for group in faces(run.body))
-        return (
-            holds("S is the set of solutions of (4.1) over all simplices of vertices", _solutions(run, metric)),
-            holds("no other positive combination of the vertices of a face is in S", not several),
-            holds(
-                "no point of S is listed for two faces", len(values(run.candidates.points)) == len(run.candidates.faces)
-            ),
-            at_most("number of points of S", len(run.candidates.points), number, tolerance=0.0, within=NON_NEGATIVE),
-            *((_same_in_floats(run, A),) if metric is None else ()),
-        )
-
-    return measures
+    A = run.case.attention if metric is None else metric
+    several = []
+    for face, known in zip(run.candidates.faces, run.candidates.points, strict=True):
+        weights = rational_weights(key, 8, len(face))
+        mixtures = [w @ run.body.points[list(face)] / sum(w) for w in weights]
+        zeros = values(np.stack([x for x in mixtures if support_gap(run.body, x, A) == 0] or [known]))
+        several += [sorted(zeros)] if zeros != {tuple(known)} else []
+    number = sum(len(group) for group in faces(run.body))
+    return (
+        holds("S is the set of solutions of (4.1) over all simplices of vertices", _solutions(run, metric)),
+        holds("no other positive combination of the vertices of a face is in S", not several),
+        holds("no point of S is listed for two faces", len(values(run.candidates.points)) == len(run.candidates.faces)),
+        at_most("number of points of S", len(run.candidates.points), number, tolerance=0.0, within=NON_NEGATIVE),
+        *((_same_in_floats(run, A),) if metric is None else ()),
+    )
 
 
 def _same_in_floats(run: CertifiedRun, A: Exact) -> Measurement:
@@ -232,29 +225,26 @@ def candidates_are_finitely_many(key: Key) -> Trial:
     a, b, c = jax.random.split(key, 3)
     name, given = hard_case(b, *FACES)
     cases = {"random": certifiable_case(c), name: given, "origin on an edge": _origin_on_an_edge(c)}
-    return certified_trial(cases, _finite_measures(a))
+    return certified_trial(cases, _finite_measures, key=a)
 
 
 @candidates_are_finitely_many.with_control
 def candidates_are_finitely_many(key: Key) -> Trial:
     """A rectangle of leaders, with a degenerate metric in the first coordinate only: a whole edge belongs to S."""
     box = ClusteringCase(matrix([[2, 1], [-2, 1], [-2, -1], [2, -1]]), identity(2), Fraction(1))
-    return certified_trial({"box": box}, _finite_measures(key, matrix([[1, 0], [0, 0]])))
+    return certified_trial({"box": box}, _finite_measures, key=key, metric=matrix([[1, 0], [0, 0]]))
 
 
-def _boundary_measures(without_origin: bool) -> Measures:
-    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
-        flat = run.body.dimension < run.case.tokens.shape[1]
-        points = [s for s in run.candidates.points if any(s) or not without_origin]
-        inner = [s for s in points if not flat and all(run.body.slacks(s) > 0)]
-        every = [s for s in run.candidates.points if not any(s)]
-        origin = contains(run.body, 0 * run.body.points[0])
-        return (
-            holds("every point of S lies on the boundary of K", not inner),
-            holds("the origin is in S if and only if it is in K", bool(every) == origin),
-        )
-
-    return measures
+def _boundary_measures(run: CertifiedRun, without_origin: bool) -> tuple[Measurement, ...]:
+    flat = run.body.dimension < run.case.tokens.shape[1]
+    points = [s for s in run.candidates.points if any(s) or not without_origin]
+    inner = [s for s in points if not flat and all(run.body.slacks(s) > 0)]
+    every = [s for s in run.candidates.points if not any(s)]
+    origin = contains(run.body, 0 * run.body.points[0])
+    return (
+        holds("every point of S lies on the boundary of K", not inner),
+        holds("the origin is in S if and only if it is in K", bool(every) == origin),
+    )
 
 
 @certified(
@@ -266,14 +256,14 @@ def _boundary_measures(without_origin: bool) -> Measures:
 def candidates_lie_on_the_boundary(key: Key) -> Trial:
     """S is a subset of the boundary of K."""
     square = ClusteringCase(matrix([[1, 1], [-1, 1], [-1, -1], [1, -1]]), identity(2), rational("alpha", ALPHA))
-    trial = certified_trial({"square": square}, _boundary_measures(without_origin=False))
+    trial = certified_trial({"square": square}, _boundary_measures, without_origin=False)
     return replace(trial, witness={**square.witness(), "point": matrix([0, 0])})
 
 
 @certified(
     "hardmax/lemma-4.1-boundary/corrected",
     # The origin included, for polygons that contain it.
-    control=lambda key: certified_trial({"polygon": polygon(key)}, _boundary_measures(without_origin=False)),
+    control=lambda key: certified_trial({"polygon": polygon(key)}, _boundary_measures, without_origin=False),
     num_trials=16,
     note="added: the origin is excepted; no token with a nonzero initial value converges to it, so that in Theorem 1.1 "
     "S may be taken on the boundary",
@@ -283,7 +273,7 @@ def other_candidates_lie_on_the_boundary(key: Key) -> Trial:
     a, b = jax.random.split(key)
     name, given = hard_case(b, *FACES)
     cases = {**with_late_leaders(a), name: given}
-    return certified_trial(cases, _boundary_measures(without_origin=True))
+    return certified_trial(cases, _boundary_measures, without_origin=True)
 
 
 norms_grow_away_from_candidates = claim(
@@ -300,22 +290,19 @@ norms_grow_away_from_candidates = claim(
 )
 
 
-def _attracting_measures(vertices_only: bool) -> Measures:
-    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
-        S = run.body.vertex_points if vertices_only else run.candidates.points
-        A, begin, limits = run.case.attention, run.certificate.num_layers, run.certificate.limits
-        near, far = ([(x - s) @ A @ (x - s) for x, s in zip(run.path[k], limits, strict=True)] for k in (begin, -1))
-        share = (1 + run.case.alpha) ** (-2 * BEYOND)
-        return (
-            is_subset("every limit is in S", limits, values(S)),
-            holds(
-                f"distances to the limits fall by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
-                all(after == share * before for before, after in zip(near, far, strict=True)),
-            ),
-            *_rate_measures(run, [float(value) ** 0.5 for value in near]),
-        )
-
-    return measures
+def _attracting_measures(run: CertifiedRun, vertices_only: bool) -> tuple[Measurement, ...]:
+    S = run.body.vertex_points if vertices_only else run.candidates.points
+    A, begin, limits = run.case.attention, run.certificate.num_layers, run.certificate.limits
+    near, far = ([(x - s) @ A @ (x - s) for x, s in zip(run.path[k], limits, strict=True)] for k in (begin, -1))
+    share = (1 + run.case.alpha) ** (-2 * BEYOND)
+    return (
+        is_subset("every limit is in S", limits, values(S)),
+        holds(
+            f"distances to the limits fall by the factor (1 + alpha)^-{BEYOND} in {BEYOND} layers",
+            all(after == share * before for before, after in zip(near, far, strict=True)),
+        ),
+        *_rate_measures(run, [float(value) ** 0.5 for value in near]),
+    )
 
 
 def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, ...]:
@@ -355,13 +342,13 @@ def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, 
 @certified("hardmax/proposition-4.3", num_trials=12, note=CERTIFIED)
 def candidates_attract(key: Key) -> Trial:
     """Every token converges to S: its distance to S tends to zero."""
-    return certified_trial(with_late_leaders(key, "waiting followers"), _attracting_measures(vertices_only=False))
+    return certified_trial(with_late_leaders(key, "waiting followers"), _attracting_measures, vertices_only=False)
 
 
 @candidates_attract.with_control
 def candidates_attract(key: Key) -> Trial:
     """Only the vertices in place of S, on tokens with ties."""
-    return certified_trial({"polygon": polygon(key)}, _attracting_measures(vertices_only=True))
+    return certified_trial({"polygon": polygon(key)}, _attracting_measures, vertices_only=True)
 
 
 def _vertex_measures(run: CertifiedRun, points: Exact | None = None) -> tuple[Measurement, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import jax
 import numpy as np
@@ -128,11 +129,15 @@ def certified_run(given: ClusteringCase) -> CertifiedRun | Trial:
     return CertifiedRun(given, certificate, body, candidate_set(body, given.attention))
 
 
-Measures = Callable[[CertifiedRun], tuple[Measurement, ...]]
+Measures = Callable[..., tuple[Measurement, ...]]
+"""Conclusions for a `CertifiedRun`, and for what else is given by name."""
 
 
 def certified_trial(
-    cases: Mapping[str, ClusteringCase], measures: Measures, hypotheses: Mapping[str, ClusteringCase] | None = None
+    cases: Mapping[str, ClusteringCase],
+    measures: Measures,
+    hypotheses: Mapping[str, ClusteringCase] | None = None,
+    **options: Any,
 ) -> Trial:
     """Return a trial of several cases, each with its hypotheses, the given conclusions and those of `agreement`.
 
@@ -140,6 +145,7 @@ def certified_trial(
         cases: the cases that are run, by name.
         measures: return the conclusions for a run.
         hypotheses: cases by the same names whose hypotheses are measured instead, for controls.
+        options: what `measures` takes besides the run.
     """
     met: list[Measurement] = []
     found: list[Measurement] = []
@@ -151,7 +157,7 @@ def certified_trial(
         met += [
             replace(m, what=f"{name}: {m.what}") for m in (given if hypotheses is None else hypotheses[name]).measured()
         ]
-        found += [replace(m, what=f"{name}: {m.what}") for m in (*measures(run), *run.agreement())]
+        found += [replace(m, what=f"{name}: {m.what}") for m in (*measures(run, **options), *run.agreement())]
         leaders = run.certificate.leader_layers
         witness[name] = {**given.witness(), "limits": run.certificate.limits, "leader layers": leaders}
         own = run.parameters()
