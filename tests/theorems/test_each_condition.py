@@ -11,8 +11,8 @@ import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.boundary import bounded
 from analysis.theorems.conditions import Conditions, Hypothesis, decided, together
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.maps.periods import point_of_period
-from analysis.theorems.matrices import leading_minors
 from analysis.theorems.subdivision import positive
 
 LINE, SQUARE = [(-1.0, 1.0)], [(-1.0, 1.0), (-1.0, 1.0)]

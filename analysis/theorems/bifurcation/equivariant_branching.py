@@ -9,8 +9,8 @@ from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.forms import Forms
 from analysis.theorems.bifurcation.resting import resting_point
 from analysis.theorems.conditions import HOLDS, Conditions, known, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
 from analysis.theorems.structure.equivariant import matrices
 from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError

@@ -21,8 +21,8 @@ from analysis.theorems.bifurcation.extended import (
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import rate
 from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
 from dynsim.systems.parameter import Parameter

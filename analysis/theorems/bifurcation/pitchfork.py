@@ -8,8 +8,8 @@ from analysis.theorems.algebra import is_zero
 from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.resting import RestingPoint, resting_point
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError

@@ -4,8 +4,8 @@ from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.resting import resting_point
 from analysis.theorems.conditions import HOLDS, Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
 from dynsim._core.types import ArrayLike
 from dynsim.systems.parameter import Parameter
 

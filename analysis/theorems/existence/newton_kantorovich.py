@@ -10,9 +10,9 @@ from analysis.dynamics.validated.balls import BallFunction, balls
 from analysis.dynamics.validated.enclosures import ball_box
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import box, point
-from analysis.theorems.signs import different_from_zero
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import number
 from dynsim.systems.base import AbstractFlow

@@ -6,10 +6,9 @@ from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known, theorem
-from analysis.theorems.exactly import BITS
+from analysis.theorems.exactly import BITS, above_zero
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import point, written
-from analysis.theorems.signs import above_zero
 from analysis.theorems.stability.routh_hurwitz import characteristic_polynomial
 from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError

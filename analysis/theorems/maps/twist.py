@@ -9,9 +9,9 @@ import numpy as np
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.algebra import is_zero
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import Field, smooth, step_of
-from analysis.theorems.identities import identically_zero
-from analysis.theorems.matrices import determinant
+from analysis.theorems.linear import determinant
 from analysis.theorems.periodicity import repeats, values_at
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import BUDGET, positive

@@ -13,8 +13,8 @@ import numpy as np
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.algebra import is_zero
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import Field, field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.noise.tableaux import (
     METHODS,
     StochasticTableau,

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import function, reals

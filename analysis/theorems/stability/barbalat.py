@@ -9,8 +9,7 @@ import numpy as np
 
 from analysis.theorems.boundary import bounded, pointing_inwards
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, theorem
-from analysis.theorems.driven import lengthened
-from analysis.theorems.fields import Field, field_of, smooth
+from analysis.theorems.fields import Field, field_of, lengthened, smooth
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, least_value, positive
 from dynsim._core.types import BoxLike

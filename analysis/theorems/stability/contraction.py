@@ -10,7 +10,7 @@ import numpy as np
 from analysis.theorems.boundary import pointing_inwards
 from analysis.theorems.conditions import Conditions, known, theorem, together
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.regions import Region, as_region, positive_weights
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.types import ArrayLike, BoxLike

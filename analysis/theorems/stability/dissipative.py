@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from analysis.theorems.conditions import Conditions, decided, theorem
-from analysis.theorems.driven import driven_field, lengthened
-from analysis.theorems.fields import smooth
+from analysis.theorems.fields import driven_field, lengthened, smooth
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.types import BoxLike

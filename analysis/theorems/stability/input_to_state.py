@@ -10,9 +10,8 @@ import numpy as np
 from analysis.theorems.boundary import kept_in_box
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem, together
 from analysis.theorems.definite import BESIDE, above, core_of, definite, largest_level, stationary
-from analysis.theorems.driven import driven_field, lengthened
 from analysis.theorems.exactly import vanishes
-from analysis.theorems.fields import smooth
+from analysis.theorems.fields import driven_field, lengthened, smooth
 from analysis.theorems.regions import Region, as_region, box, point
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.types import ArrayLike, BoxLike

@@ -16,7 +16,7 @@ from analysis.theorems.conditions import UNDECIDED, Conditions, Hypothesis, deci
 from analysis.theorems.definite import BESIDE
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.quadratic import lyapunov_matrix
 from analysis.theorems.regions import Condition, Region, as_region, box, point, written
 from analysis.theorems.stability.rest_lines import RestLine

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.dynamics.validated.equilibria import certified_equilibrium
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, theorem, together
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.quadratic import ellipsoid, is_definite, lyapunov_solution
 from analysis.theorems.regions import Region, point, positive_weights, written
 from analysis.theorems.subdivision import BUDGET, least_value, positive

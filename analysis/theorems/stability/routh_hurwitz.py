@@ -7,9 +7,9 @@ from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.enclosures import ball_box
 from analysis.dynamics.validated.equilibria import certified_equilibrium
 from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, theorem
+from analysis.theorems.exactly import above_zero
 from analysis.theorems.fields import field_of
 from analysis.theorems.regions import point, written
-from analysis.theorems.signs import above_zero
 from dynsim._core.types import ArrayLike
 from dynsim.systems.base import AbstractFlow
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import reals

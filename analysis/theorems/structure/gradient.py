@@ -5,8 +5,8 @@ import numpy as np
 
 from analysis.theorems.boundary import simply_connected
 from analysis.theorems.conditions import Conditions, known, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 
 from analysis.theorems.boundary import simply_connected
 from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import divergence, field_of, in_plane, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow

@@ -3,8 +3,8 @@
 import jax.numpy as jnp
 
 from analysis.theorems.conditions import Conditions, decided, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import divergence, field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.types import BoxLike

@@ -10,10 +10,9 @@ import numpy as np
 from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
-from analysis.theorems.exactly import in_balls
+from analysis.theorems.exactly import above_zero, different_from_zero, in_balls
 from analysis.theorems.fields import field_of, in_plane
 from analysis.theorems.regions import point, written
-from analysis.theorems.signs import above_zero, different_from_zero
 from analysis.theorems.timescales.critical_manifolds import fast_components
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real

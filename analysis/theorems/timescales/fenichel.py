@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from analysis.theorems.conditions import Conditions, theorem, together
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.matrices import determinant
+from analysis.theorems.linear import determinant
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
 from analysis.theorems.timescales.critical_manifolds import at_rest, critical_curve, fast_components

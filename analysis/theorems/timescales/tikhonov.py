@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, decided, theorem, together
 from analysis.theorems.fields import Field, field_of, smooth
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, positive
 from analysis.theorems.timescales.critical_manifolds import at_rest, critical_curve, fast_components
