@@ -20,7 +20,7 @@ from analysis.claims.prototype_banks import (
     squared_norms,
 )
 from analysis.claims.prototypes.instances.clouds import MODES
-from analysis.claims.prototypes.sections_02_03_gradients import variance_gradient
+from analysis.claims.prototypes.sections_02_03_decomposition import variance_gradient
 from analysis.claims.rational_instances import Exact
 from analysis.growing.separation import residual_forces, separation_force, splitting_form
 from analysis.ledger.claim import certified, claim
