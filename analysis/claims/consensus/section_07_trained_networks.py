@@ -1,4 +1,4 @@
-"""Claims on the misalignment E of (25), by which consensus is measured, and on repeated passes through trained networks."""
+"""Claims on the misalignment E of (25), by which consensus is measured, and on passes through trained networks."""
 
 from fractions import Fraction
 from functools import partial

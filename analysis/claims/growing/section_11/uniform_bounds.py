@@ -1,8 +1,10 @@
 """Claims of Corollaries 12 and 13: the coupling condition of time scales, and the bound (58) on a dwell interval."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -94,22 +96,28 @@ def functional_falls_by_the_bound_at_all_times(key: Key) -> Trial:
     )  # fmt: skip
 
 
-def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
-    """Return one free embedding at 0 with prototypes at rest at -a and a, T = 8 a^2, and M_a with values 1 + gap, 1."""
-    T = 8 * float(a) ** 2
+def _at_rest(
+    a: float, T: float, values: Sequence[Any], regulariser: float, **heads: Any
+) -> tuple[GrowingFlow, Growing]:
+    """Return one free embedding at 0 with prototypes at rest at -a and a, and M_a with planes of these values."""
+    d, on = 2 * len(values), jnp.ones(1, bool)
     flow = GrowingFlow(
-        np.ones((1, 4)),
-        blocks([1 + gap, 1]),
+        np.ones((1, d)),
+        blocks(values),
         rules=GrowthRules(2.0, capacity=1, prototypes=2, initial_temperature=2 * T, least_temperature=T),
-        loss=PrototypeLoss("full", barrier=4 * float(a) ** 4),
-        encoder=FreeEmbeddings(1, 4),
+        loss=PrototypeLoss("full", barrier=4 * a**4),
+        encoder=FreeEmbeddings(1, d),
         encoder_rate=1.0,
-        regulariser=30.0,
+        regulariser=regulariser,
     )
-    on = jnp.ones(1, bool)
-    flow = flow.with_heads(active=on, clipped=on)  # the residual is all of M_a, as before the first head
-    banks = float(a) * jnp.asarray([[[-1.0, 0, 0, 0], [1, 0, 0, 0]]])
-    return flow, Growing(jnp.zeros((1, 4)), jnp.zeros(4), banks, jnp.full(1, T**3), jnp.zeros(()))
+    banks = jnp.zeros((1, 2, d)).at[0, :, 0].set(jnp.asarray([-a, a]))
+    x = Growing(jnp.zeros((1, d)), jnp.zeros(d), banks, jnp.full(1, T**3), jnp.zeros(()))
+    return flow.with_heads(active=on, clipped=on, **heads), x
+
+
+def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
+    """Return that with T = 8 a^2 and the values 1 + gap and 1; the residual is all of M_a, as before the first head."""
+    return _at_rest(float(a), 8 * float(a) ** 2, [1 + gap, 1], 30.0)
 
 
 @certified(
@@ -219,22 +227,10 @@ functional_falls_by_the_least_rate_at_all_times = claim(
 
 
 def _one_token(key: Key, kappa: float, regulariser: float) -> tuple[GrowingFlow, Growing, float]:
-    """Return one free embedding at 0 and prototypes at -a and a in equilibrium, with kappa = 4 a^2 / T, and a."""
+    """Return that with kappa = 4 a^2 / T and one captured plane, and a."""
     a = int(numpy_rng(key, "a").integers(1, 9)) / 4
-    T = 4 * a**2 / kappa
-    flow = GrowingFlow(
-        np.ones((1, 2)),
-        blocks([1.0]),
-        rules=GrowthRules(2.0, capacity=1, prototypes=2, initial_temperature=2 * T, least_temperature=T),
-        loss=PrototypeLoss("full", barrier=4 * a**4),
-        encoder=FreeEmbeddings(1, 2),
-        encoder_rate=1.0,
-        regulariser=regulariser,
-    )
-    on = jnp.ones(1, bool)
-    flow = flow.with_heads(active=on, clipped=on, frames=jnp.asarray([[[1.0, 0.0], [0.0, 0.0]]]))
-    banks = jnp.asarray([[[-a, 0.0], [a, 0.0]]])
-    return flow, Growing(jnp.zeros((1, 2)), jnp.zeros(2), banks, jnp.full(1, T**3), jnp.zeros(())), a
+    frames = jnp.asarray([[[1.0, 0.0], [0.0, 0.0]]])
+    return *_at_rest(a, 4 * a**2 / kappa, [1.0], regulariser, frames=frames), a
 
 
 @certified(
