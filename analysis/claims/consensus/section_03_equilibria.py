@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.equilibria import circle_configurations, configurations, other_sizes
+from analysis.claims.consensus.instances.hemispheres import chord
 from analysis.claims.consensus.instances.printed_attention import printed_field
 from analysis.claims.consensus.instances.sizes import number_of_tokens
 from analysis.claims.rational_instances import identity, matrix, rational_unit, tangent_part
@@ -58,13 +59,7 @@ def _instability_trial(key: Key, name: str, x: np.ndarray, value: np.ndarray | f
             at_least("largest real part of the linearisation", growth_rate(flow, at), 1e-3, tolerance=ROUNDING),
             *(m for e, r in zip(found, rates, strict=True) for m in _searched_measurements(e, r, U)),
             at_most("speed after Newton's method from beside the configuration", speed, 1e-10, tolerance=ROUNDING),
-            at_most(
-                "change of the products of tokens by it",
-                jnp.max(jnp.abs(back @ back.T - at @ at.T)),
-                0.1,
-                tolerance=SOLVER,
-                within=(0, 2),
-            ),
+            chord("change of the products of tokens by it", jnp.max(jnp.abs(back @ back.T - at @ at.T)), 0.1),
             agrees(
                 "the field that ships, at random tokens, against (7)",
                 flow.vector_field(0.0, random),

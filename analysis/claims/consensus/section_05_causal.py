@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.exceptional_start import Arc, exceptional_arc
+from analysis.claims.consensus.instances.hemispheres import chord
 from analysis.claims.consensus.instances.modulated_heads import (
     BOUND,
     Heads,
@@ -85,10 +86,10 @@ def stability_trial(
         ),
         conclusions=(
             *((_is_the_flow(paths[0], P),) if bounded else ()),
-            at_most("largest distance, against the initial one", far.max(), far[0], tolerance=SOLVER, within=DIAMETERS),
-            at_most("the same, starting near", near.max(), near[0], tolerance=SOLVER, within=DIAMETERS),
-            at_most("motion of token 1", moved, 0.0, tolerance=SOLVER, within=DIAMETERS),
-            at_most("distance from y_1 at t=30", far[-1], 1e-4, tolerance=SOLVER, within=DIAMETERS),
+            chord("largest distance, against the initial one", far.max(), far[0]),
+            chord("the same, starting near", near.max(), near[0]),
+            chord("motion of token 1", moved, 0.0),
+            chord("distance from y_1 at t=30", far[-1], 1e-4),
             *((_second_rate(paths[1], P),) if n > 1 and bounded else ()),
         ),
         witness={"P'": stored(P), "u": np.asarray(u), "noise": np.asarray(noise)},
@@ -158,7 +159,7 @@ def _two_tokens_trial(key: Key, integrator: AbstractIntegrator, gap: float) -> T
         hypotheses=(is_bounded(P), off) if gap else (is_bounded(P),),
         conclusions=(
             _is_the_flow(path, P),
-            at_most("distance from y_1 at t=120", final, 1e-3, tolerance=SOLVER, within=DIAMETERS),
+            chord("distance from y_1 at t=120", final, 1e-3),
             *(limits if gap else ()),
         ),
         witness={"P'": np.asarray(P.base), "x0": np.asarray(x0)},
@@ -267,7 +268,7 @@ def _conull_trial(key: Key, integrator: AbstractIntegrator, starts: jax.Array, *
         conclusions=(
             holds(f"of {count} initial points all are within 1e-3 of y_1 at t=120", lost == 0),
             at_most("95 % confidence bound of the measure of the others", share, 0.1, tolerance=0.0, within=(0, 1)),
-            at_most("motion of token 1", moved, 0.0, tolerance=SOLVER, within=DIAMETERS),
+            chord("motion of token 1", moved, 0.0),
             *(_growth_measurements(P, 0.7, u, n) if linearised else ()),
         ),
         witness={"P'": np.asarray(P.base), "starts": np.asarray(starts)},
@@ -316,8 +317,8 @@ def _hard_trial(key: Key, integrator: AbstractIntegrator, starts: jax.Array, *, 
         hypotheses=(is_bounded(P), off) if off_antipode else (is_bounded(P),),
         conclusions=(
             _is_the_flow(paths[0], P),
-            at_most("distance from y_1 at t=120", final, 1e-3, tolerance=SOLVER, within=DIAMETERS),
-            at_most("diameter at t=120", width, 2e-3, tolerance=SOLVER, within=DIAMETERS),
+            chord("distance from y_1 at t=120", final, 1e-3),
+            chord("diameter at t=120", width, 2e-3),
             agrees(
                 "the diameter and the largest distance from y_1 at t=0",
                 [diameter(starts[0]), distance_to_point(starts[0], starts[0, 0])],

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.claims.consensus.instances.hemispheres import chord
 from analysis.claims.consensus.instances.modulated_heads import (
     has_the_printed_field,
     is_bounded,
@@ -115,10 +116,8 @@ def _signs_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
             is_bounded(P),
         ),
         conclusions=(
-            at_most("diameter at t=120", diameter(final), 1e-3, tolerance=SOLVER, within=(0, 2)),
-            at_most(
-                "distance from y_1(0) at t=120", distance_to_point(final, x0[0]), 1e-3, tolerance=SOLVER, within=(0, 2)
-            ),
+            chord("diameter at t=120", diameter(final), 1e-3),
+            chord("distance from y_1(0) at t=120", distance_to_point(final, x0[0]), 1e-3),
             has_the_printed_field(path, lambda t: printed_heads(P, t), U[None], np.eye(D)),
         ),
         witness={"U": U, "P'": np.asarray(P.base), "x0": np.asarray(x0)},
@@ -268,13 +267,7 @@ def _heads_trial(key: Key, integrator: AbstractIntegrator, lower: float) -> Tria
             at_least("least initial v^T y_i", jnp.min(x0 @ v), 0.0, tolerance=ROUNDING),
         ),
         conclusions=(
-            at_most(
-                "distance from (v, ..., v) at t=60",
-                distance_to_point(path.final, v),
-                1e-2,
-                tolerance=SOLVER,
-                within=(0, 2),
-            ),
+            chord("distance from (v, ..., v) at t=60", distance_to_point(path.final, v), 1e-2),
             at_most("largest eigenvalue at (v, ..., v)", np.max(found), 0.0, tolerance=ROUNDING),
             equal(
                 "error of the eigenvalues there", np.max(np.abs(np.sort(found) - np.sort(rates))), 0.0, tolerance=1e-5

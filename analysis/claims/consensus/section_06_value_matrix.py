@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.claims.consensus.instances.hemispheres import chord
 from analysis.claims.consensus.instances.modulated_heads import (
     BOUND,
     Heads,
@@ -70,7 +71,7 @@ def _first_token(path: Trajectory, U: np.ndarray) -> Measurement:
     oja = OjaFlow(U, 1 / math.sqrt(D))
     expected = np.stack([oja.solution(t, path.ys[0, 0]) for t in path.ts[:: TIMES // 6]])
     gap = float(np.max(np.abs(np.asarray(path.ys[:: TIMES // 6, 0]) - expected)))
-    return at_most("error of token 1, against the closed form of (22)", gap, 0.0, tolerance=SOLVER, within=(0, 2))
+    return chord("error of token 1, against the closed form of (22)", gap, 0.0)
 
 
 def convergence_trial(
@@ -97,13 +98,7 @@ def convergence_trial(
         conclusions=(
             has_the_printed_field(path, lambda t: printed_heads(P, t), U[None], np.eye(D)),
             at_least("least v^T y_i over time", jnp.min(margins), 0.0, tolerance=SOLVER, within=(-1, 1)),
-            at_most(
-                "distance from (v, ..., v) at t=120",
-                distance_to_point(path.final, v),
-                1e-4,
-                tolerance=SOLVER,
-                within=(0, 2),
-            ),
+            chord("distance from (v, ..., v) at t=120", distance_to_point(path.final, v), 1e-4),
             _first_token(path, U),
             agrees(
                 "the largest distance from v, and the least v^T y_i, at t=0",
@@ -166,15 +161,13 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
     return Trial(
         hypotheses=_hypotheses(P, U, margin_along(paths[0].initial, v), positive=positive),
         conclusions=(
-            at_most(
+            chord(
                 "largest distance from (v, ..., v), against its bound by the linearisation",
                 far.max(),
                 1.1 * factor * far[0],
-                tolerance=SOLVER,
-                within=(0, 2),
             ),
-            at_most("the same, starting nearer", near.max(), 1.1 * factor * near[0], tolerance=SOLVER, within=(0, 2)),
-            at_most("distance from (v, ..., v) at t=120", far[-1], 0.0, tolerance=SOLVER, within=(0, 2)),
+            chord("the same, starting nearer", near.max(), 1.1 * factor * near[0]),
+            chord("distance from (v, ..., v) at t=120", far[-1], 0.0),
             has_the_printed_field(paths[0], lambda t: printed_heads(P, t), U[None], np.eye(D)),
         ),
         witness={"U": U, "P'": np.asarray(P.base), "noise": np.asarray(noise)},

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from analysis.claims.hardmax.instances.certified_limits import no_more_than
 from analysis.claims.hardmax.instances.clouds import ClusteringCase, case, defined_sets, invertible, lattice, run
 from analysis.claims.hardmax.instances.zoo import close_followers, hard_case, late_leaders, waiting_followers
 from analysis.claims.rational_instances import Exact, identity, matrix, rational_matrix, rational_unit
 from analysis.hardmax.exact_geometry import solved
 from analysis.ledger.claim import certified
-from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
 from dynsim.simulation.hardmax import iterate_hardmax
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax
@@ -153,7 +154,7 @@ def _several_heads(key: Key, given: ClusteringCase, skew: Exact) -> tuple[Measur
     error = np.max(np.abs(rounded - same)) / np.max(np.abs(same))
     return (
         holds("two heads with any values V_h add up", bool(np.all(exact == expected))),
-        at_most("their error in floats, over the largest entry", error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE),
+        no_more_than("their error in floats, over the largest entry", error, 0.0),
     )
 
 
@@ -163,7 +164,7 @@ def _float_layer(name: str, given: ClusteringCase, A: Exact) -> Measurement:
     exact = ExactHardmaxMap(a, A).step(0, x).astype(float)
     error = np.max(np.abs(HardmaxMap(a, A).step(0, x) - exact)) / np.max(np.abs(x))
     what = f"{name}: error of `HardmaxMap` over the largest entry"
-    return at_most(what, error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE)
+    return no_more_than(what, error, 0.0)
 
 
 def _iterated(*cases: ClusteringCase) -> tuple[Measurement, ...]:
@@ -360,12 +361,10 @@ def _limit_trial(key: Key, ties: bool) -> Trial:
                 "largest error of a weight at tau = 1/(64 ln 2)", last, Fraction(1, 2**60), tolerance=0.0, within=(0, 1)
             ),
             *layers,
-            at_most(
+            no_more_than(
                 "distance of that layer of `SoftmaxMap` from the hardmax layer",
                 np.max(np.abs(np.asarray(cold.step(0, jnp.asarray(given.tokens.astype(float)))) - limit)),
                 0.0,
-                tolerance=ROUNDING,
-                within=NON_NEGATIVE,
             ),
         ),
         witness=given.witness(),
@@ -386,7 +385,7 @@ def _soft_layer(given: ClusteringCase, A: Exact, m: float, weights: np.ndarray) 
     error = np.max(np.abs(np.asarray(layer) - (x + a * weights @ x) / (1 + a)))
     kind = "" if np.all(A == A.T) else ", A not symmetric"
     what = f"error of the layer of `SoftmaxMap` at tau = 1/({m:g} ln 2){kind}"
-    return at_most(what, error, 0.0, tolerance=ROUNDING, within=NON_NEGATIVE)
+    return no_more_than(what, error, 0.0)
 
 
 softmax_tends_to_hardmax = certified(

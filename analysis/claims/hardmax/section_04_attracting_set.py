@@ -17,6 +17,7 @@ from analysis.claims.hardmax.instances.certified_limits import (
     certified_run,
     certified_trial,
     is_subset,
+    no_more_than,
     tied_case,
     values,
     with_late_leaders,
@@ -318,20 +319,8 @@ def _rate_measures(run: CertifiedRun, known: list[float]) -> tuple[Measurement, 
     wrong = max((max(abs(fit.ratio / rate - 1), abs(fit.degree), fit.error) for fit in fits), default=0.0)
     at = at_vertices(limits, run.body.vertex_points).tolist()
     return (
-        at_most(
-            "relative error of `distances`",
-            np.max(abs(late[0] - known)) / (max(known) or 1.0),
-            0.0,
-            tolerance=ROUNDING,
-            within=NON_NEGATIVE,
-        ),
-        at_most(
-            "relative error of `ratios`",
-            np.max(abs(falls - 1), initial=0.0),
-            0.0,
-            tolerance=ROUNDING,
-            within=NON_NEGATIVE,
-        ),
+        no_more_than("relative error of `distances`", np.max(abs(late[0] - known)) / (max(known) or 1.0), 0.0),
+        no_more_than("relative error of `ratios`", np.max(abs(falls - 1), initial=0.0), 0.0),
         at_most(
             "error of the rate, power and fit of `convergence_rate`", wrong, 0.0, tolerance=SOLVER, within=NON_NEGATIVE
         ),

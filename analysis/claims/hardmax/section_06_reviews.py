@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.hardmax.instances.certified_limits import skewed
+from analysis.claims.hardmax.instances.certified_limits import no_more_than, skewed
 from analysis.claims.hardmax.instances.clouds import ClusteringCase, case, distinct, invertible, run
 from analysis.claims.hardmax.section_06_training import LEARNED, SAME
 from analysis.claims.rational_instances import Exact, integers, matrix, rational_matrix
@@ -271,20 +271,12 @@ def _depth_trial(key: Key, depth: int) -> Trial:
     return Trial(
         hypotheses=(holds("no token is zero", hypotheses(model.layer, tokens).nonzero),),
         conclusions=(
-            at_most(
-                f"distance from the limit after {depth} layers, over the largest token norm",
-                far,
-                CLOSE,
-                tolerance=ROUNDING,
-                within=NON_NEGATIVE,
-            ),
+            no_more_than(f"distance from the limit after {depth} layers, over the largest token norm", far, CLOSE),
             holds("every limit is the value of a leader", {tuple(s) for s in end.limits} <= led),
-            at_most(
+            no_more_than(
                 "distance of the tokens of `further_layers` from the limits over that norm",
                 np.max(np.abs(further - limits)) / largest,
                 0.0,
-                tolerance=ROUNDING,
-                within=NON_NEGATIVE,
             ),
             *(
                 [equal("logit of `hardmax_logits`", hardmax_logits(model, found.ids[None])[0], logit, tolerance=1e-9)]
@@ -312,13 +304,7 @@ def _both_layers_trial(key: Key, temperature: float) -> Trial:
     return Trial(
         hypotheses=(at_most("loss of the hardmax layer", losses[1], LEARNED * np.log(2), tolerance=ROUNDING),),
         conclusions=(
-            at_most(
-                "difference of the losses over ln 2",
-                abs(losses[0] - losses[1]) / np.log(2),
-                SAME,
-                tolerance=ROUNDING,
-                within=NON_NEGATIVE,
-            ),
+            no_more_than("difference of the losses over ln 2", abs(losses[0] - losses[1]) / np.log(2), SAME),
             *history_measurements(
                 replace(model, temperature=temperature), Encoded(ids[rows], labels[rows]), (soft, hard)
             ),

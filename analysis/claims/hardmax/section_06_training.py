@@ -6,10 +6,11 @@ from dataclasses import replace
 import jax
 import numpy as np
 
+from analysis.claims.hardmax.instances.certified_limits import no_more_than
 from analysis.experiments import Record, best_record, names_in, paper_record
 from analysis.experiments.hardmax.reviews import FULL, REVIEWS, table_1
 from analysis.ledger.claim import claim
-from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 
 SAME = 0.01  # "almost identical": losses that differ by at most this fraction of the loss before training
@@ -29,12 +30,10 @@ NOTE = (
 def _learned(kept: Record, dimensions: Sequence[int]) -> tuple[Measurement, ...]:
     """Measure for every dimension that the loss after training is clearly below that of a constant answer."""
     return tuple(
-        at_most(
+        no_more_than(
             f"loss with the softmax layer after training, d = {d}",
             kept.arrays[f"d={d}: softmax loss"][-1],
             LEARNED * np.log(2),
-            tolerance=ROUNDING,
-            within=NON_NEGATIVE,
         )
         for d in dimensions
     )
@@ -72,13 +71,7 @@ def _loss_trial(first: int, second: int, *, learned: bool = True) -> Trial:
             *(_learned(kept, sorted({first, second})) if learned else ()),
         ),
         conclusions=(
-            at_most(
-                "largest difference of the losses over the loss before training",
-                np.max(gap) / soft[0],
-                SAME,
-                tolerance=ROUNDING,
-                within=NON_NEGATIVE,
-            ),
+            no_more_than("largest difference of the losses over the loss before training", np.max(gap) / soft[0], SAME),
         ),
         witness={
             "size": kept.size,

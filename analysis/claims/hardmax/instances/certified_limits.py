@@ -19,7 +19,7 @@ from analysis.hardmax.constant_follower_sets import closed_form_motion
 from analysis.hardmax.exact_geometry import solved
 from analysis.hardmax.leaders import leader_layers
 from analysis.hardmax.polytopes import Polytope, polytope
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
@@ -232,3 +232,8 @@ def values(points: Exact) -> set[tuple]:
 def is_subset(what: str, points: Exact, others: set[tuple]) -> Measurement:
     """Measure whether every row of `points` is an element of `others`, exactly."""
     return holds(what, values(points) <= others)
+
+
+def no_more_than(what: str, value: Any, bound: float) -> Measurement:
+    """Measure that an error or another size, which is not negative, is at most a bound, up to rounding."""
+    return at_most(what, value, bound, tolerance=ROUNDING, within=NON_NEGATIVE)
