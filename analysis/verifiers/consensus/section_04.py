@@ -4,8 +4,7 @@ import itertools
 from fractions import Fraction
 from math import comb
 
-from analysis.verifiers.frames.linear_algebra import dot
-from analysis.verifiers.frames.polynomials import product
+from analysis.verifiers.frames.linear_algebra import dot, product
 from analysis.verifiers.frames.script import verifies
 
 

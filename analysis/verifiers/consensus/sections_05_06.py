@@ -3,8 +3,7 @@
 import math
 from fractions import Fraction
 
-from analysis.verifiers.frames.linear_algebra import bilinear_form, linear_image
-from analysis.verifiers.frames.polynomials import product
+from analysis.verifiers.frames.linear_algebra import bilinear_form, linear_image, product
 from analysis.verifiers.frames.script import verifies
 
 

@@ -3,8 +3,15 @@
 from fractions import Fraction
 
 from analysis.verifiers.frames.assignments import assignments, centroids, losses, on_lattice
-from analysis.verifiers.frames.linear_algebra import dot, matrix, matrix_product, squared_distance, transpose, vector
-from analysis.verifiers.frames.polynomials import product
+from analysis.verifiers.frames.linear_algebra import (
+    dot,
+    matrix,
+    matrix_product,
+    product,
+    squared_distance,
+    transpose,
+    vector,
+)
 from analysis.verifiers.frames.residuals import antisymmetric_part, complement, dominant, dominant_direction
 from analysis.verifiers.frames.script import verifies
 from analysis.verifiers.frames.separation import (

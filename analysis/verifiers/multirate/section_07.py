@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from analysis.verifiers.frames.chains import column_sums
+from analysis.verifiers.frames.linear_algebra import column_sums
 from analysis.verifiers.frames.script import verifies
 
 
