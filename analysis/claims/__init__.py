@@ -4,7 +4,7 @@ import functools
 import importlib
 import pkgutil
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from analysis.ledger.claim import Claim
@@ -50,28 +50,41 @@ def stated_by(found: Sequence[Claim]) -> tuple[Statement, ...]:
 
     They are those of a paper without a list of statements: each claim's id says to which one it belongs.
     """
-    first: dict[str, Claim] = {}
+    first: dict[str, Statement] = {}
     for claim in found:
-        first.setdefault(claim.statement_id, claim)
-    return tuple(
-        Statement(id.split("/", 1)[1], claim.source, claim.statement.splitlines()[0]) for id, claim in first.items()
-    )
+        if claim.source is None:
+            raise ArgumentError(
+                "source", "be given for a claim without a list of statements", f"that of `{claim.id}` is not"
+            )
+        id, text = claim.statement_id.split("/", 1)[1], claim.statement.splitlines()[0]
+        first.setdefault(claim.statement_id, Statement(id, claim.source, text))
+    return tuple(first.values())
 
 
 def collect(found: list[Claim], known: tuple[Statement, ...]) -> tuple[Claim, ...]:
-    """Return the claims in their order, after checking their ids.
+    """Return the claims in their order with the sources of their statements, after checking their ids.
 
     Raises:
         ValueError: for a claim id that occurs twice or belongs to none of the `known` statements.
     """
-    ids = {statement.full_id for statement in known}
+    sources = {statement.full_id: statement.source for statement in known}
     seen: set[str] = set()
     for claim in found:
         if claim.id in seen:
             raise ArgumentError("id", "be that of one claim", f"`{claim.id}` is that of two")
-        if claim.statement_id not in ids:
+        if claim.statement_id not in sources:
             raise ArgumentError(
                 "id", "begin with a statement", f"`{claim.id}` begins with `{claim.statement_id}`, which is none"
             )
         seen.add(claim.id)
-    return tuple(found)
+    placed = [replace(claim, source=claim.source or sources[claim.statement_id]) for claim in found]
+    return tuple(_with_its_positive_case(claim, seen) for claim in placed)
+
+
+def _with_its_positive_case(claim: Claim, ids: Set[str]) -> Claim:
+    """Say in the note of a claim without a control that the corrected claim shows that its trial can pass."""
+    has_one = f"{claim.statement_id}/corrected" in ids and claim.variant != "corrected"
+    if claim.trial is None or claim.control is not None or "no control:" in claim.note or not has_one:
+        return claim
+    said = "no control: the corrected claim is the positive case"
+    return replace(claim, note=f"{claim.note.rstrip('.')}; {said}" if claim.note else said)

@@ -68,6 +68,11 @@ def experiments() -> tuple[Experiment, ...]:
     return tuple(experiment for module in modules for experiment in getattr(module, "EXPERIMENTS", ()))
 
 
+def names_in(arrays: Arrays, part: str) -> list[str]:
+    """List the names before `part` in a record's arrays: "soft 16" for "soft 16: codebook" and the part "codebook"."""
+    return [name.removesuffix(f": {part}") for name in arrays if name.endswith(f": {part}")]
+
+
 def results_folder() -> Path:
     """Find the folder of records: the environment variable `DYNSIM_RESULTS`, else `results/experiments`."""
     return Path(os.environ.get(RESULTS, "results/experiments"))

@@ -28,6 +28,7 @@ class Claim:
 
     Attributes:
         id: "<key>/<statement>" or "<key>/<statement>/<word>".
+        source: the place in the paper; None until the claim is collected, if it is that of the statement.
         trial: takes its integrator as an argument, so that a contradiction can be repeated with another one.
         note: names the reading, mode or constant on which the verdict depends, or says why there is no control.
         assuming: hypotheses that cannot be measured.
@@ -37,7 +38,7 @@ class Claim:
     """
 
     id: str
-    source: Source
+    source: Source | None
     statement: str
     trial: TrialFn | None = None
     control: TrialFn | None = None
@@ -80,14 +81,14 @@ class Options(TypedDict, total=False):
 
 @overload
 def claim(
-    id: str, source: Source, *, control: AnyTrial | None = None, **options: Unpack[Options]
+    id: str, source: Source | None = None, *, control: AnyTrial | None = None, **options: Unpack[Options]
 ) -> Callable[[AnyTrial], Claim]: ...
 
 
 @overload
 def claim(
     id: str,
-    source: Source,
+    source: Source | None = None,
     *,
     statement: str,
     trial: AnyTrial,
@@ -98,7 +99,7 @@ def claim(
 
 def claim(
     id: str,
-    source: Source,
+    source: Source | None = None,
     *,
     statement: str = "",
     trial: AnyTrial | None = None,
@@ -113,7 +114,7 @@ def claim(
 
     Args:
         id: the key of the paper and the statement, `key/statement` or `key/statement/word`.
-        source: the place in the paper.
+        source: the place in the paper; by default that of the statement in the paper's list.
         statement: the text of the statement, with `trial`.
         trial: a function of a key, or of a key and an integrator, that returns a `Trial`; without it a decorator is
             returned.
@@ -132,7 +133,7 @@ def claim(
         >>> claim("mine/lem-1/corrected", source, statement="1 + 1 is 2.", trial=trial).variant
         'corrected'
     """
-    _check_id(instance("id", id, str, "a word"), instance("source", source, Source, "a place in a paper"))
+    _check_id(instance("id", id, str, "a word"), source and instance("source", source, Source, "a place in a paper"))
     if id.endswith("/corrected"):
         options.setdefault("variant", "corrected")
     against = None if control is None else _of_key_and_integrator(control)
@@ -150,16 +151,16 @@ certified = functools.partial(claim, evidence="certified")
 """Make a claim as `claim` does, of a trial in exact arithmetic or with proven error bounds."""
 
 
-def rule(id: str, source: Source, verdict: Verdict, reason: str) -> Claim:
+def rule(id: str, verdict: Verdict, reason: str) -> Claim:
     """Make a claim that no experiment can decide, ruled ILL_POSED or OUT_OF_SCOPE for a reason.
 
     Raises:
-        ValueError: for another verdict, or an id that does not begin with the paper's key.
+        ValueError: for another verdict, or an id of another form.
     """
-    _check_id(id, source)
+    _check_id(id, None)
     if verdict not in (Verdict.ILL_POSED, Verdict.OUT_OF_SCOPE):
         raise ArgumentError("verdict", "be ILL_POSED or OUT_OF_SCOPE", f"is {verdict.name}")
-    return Claim(id, source, reason, note=reason, ruling=verdict, num_trials=0)
+    return Claim(id, None, reason, note=reason, ruling=verdict, num_trials=0)
 
 
 def _of_key_and_integrator(given: AnyTrial) -> TrialFn:
@@ -191,8 +192,8 @@ def _takes_integrator(trial: AnyTrial) -> bool:
     return both
 
 
-def _check_id(id: str, source: Source) -> None:
-    parts = id.split("/")
-    if len(parts) not in (2, 3) or not all(parts) or parts[0] != source.paper.key:
-        must = f"be `{source.paper.key}/<statement>` or `{source.paper.key}/<statement>/<word>`"
+def _check_id(id: str, source: Source | None) -> None:
+    parts, key = id.split("/"), "<key>" if source is None else source.paper.key
+    if len(parts) not in (2, 3) or not all(parts) or parts[0] != (parts[0] if source is None else key):
+        must = f"be `{key}/<statement>` or `{key}/<statement>/<word>`"
         raise ArgumentError("id", must, f"is `{id}`")

@@ -1,21 +1,25 @@
 """The conditions of a theorem, each with its value, its margin and how it was decided, and what follows from them."""
 
+import functools
+import inspect
 import json
 import math
 import textwrap
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec
 
 import numpy as np
 from jaxtyping import Float
 
 from analysis.theorems.regions import Region, written
 from analysis.theorems.subdivision import Decision
+from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
 from dynsim.notebook import picture, plot
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 WIDTH = 100
+P = ParamSpec("P")
 
 
 class Hypothesis(NamedTuple):
@@ -75,7 +79,6 @@ class Conditions(NamedTuple):
 
     Attributes:
         theorem: its name.
-        source: where it is stated and proved.
         hypotheses: the conditions.
         conclusion: what follows if all of them hold.
         otherwise: what is lost if one fails.
@@ -84,10 +87,10 @@ class Conditions(NamedTuple):
         numbers: numbers that the conclusion names, such as a rate or a constant.
         curves: curves of the plane that show it, by name, such as images of sets: points, (points, 2), or a function of
             a state that is zero on it.
+        source: where it is stated and proved.
     """
 
     theorem: str
-    source: str
     hypotheses: tuple[Hypothesis, ...]
     conclusion: str
     otherwise: str
@@ -95,6 +98,7 @@ class Conditions(NamedTuple):
     system: Any = None
     numbers: dict[str, float] = {}
     curves: dict[str, Any] = {}
+    source: str = ""
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -175,6 +179,18 @@ class Conditions(NamedTuple):
             ValueError: for a theorem without a region in the plane, axes of another projection, or unknown options.
         """
         return plot(self, ax, **options)
+
+
+def theorem(fn: Callable[P, Conditions]) -> Callable[P, Conditions]:
+    """Check the arguments of a theorem, and give its conditions the source that its docstring names."""
+    said = inspect.cleandoc(fn.__doc__ or "").partition("\nSource: ")[2].partition("\n\n")[0]
+    source, run = " ".join(said.split()).removesuffix("."), checked(fn)
+
+    @functools.wraps(fn)
+    def with_source(*args: P.args, **kwargs: P.kwargs) -> Conditions:
+        return run(*args, **kwargs)._replace(source=source)
+
+    return with_source
 
 
 def decided(words: str, inequality: str, found: Decision) -> Hypothesis:

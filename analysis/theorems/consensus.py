@@ -2,7 +2,7 @@
 
 import json
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -119,9 +119,8 @@ def consensus_theorems(
 def _theorem_3_2(flow: TokenFlow, x: np.ndarray) -> Conditions:
     fixed, matrices = _constant(flow.query_key)
     P = None if matrices is None else matrices[0]
-    return Conditions(
+    return _conditions(
         "Theorem 3.2: a gradient flow of attention",
-        _source("Theorem 3.2"),
         (
             _one_head(flow),
             _full(flow.mask, len(x)),
@@ -134,7 +133,7 @@ def _theorem_3_2(flow: TokenFlow, x: np.ndarray) -> Conditions:
         ),
         "the tokens converge to an equilibrium",
         "the potential need not fall along solutions",
-        system=flow,
+        flow,
     )
 
 
@@ -147,9 +146,8 @@ def _theorem_4_1(flow: TokenFlow, x: np.ndarray) -> Conditions:
         if not margin > 0
         else measured(words, inequality, margin, HULL)
     )
-    return Conditions(
+    return _conditions(
         "Theorem 4.1: full attention in a hemisphere",
-        _source("Theorem 4.1"),
         (
             _full(flow.mask, len(x)),
             known("tokens move on an ellipsoid", "y_i^T W y_i = 1", W is not None),
@@ -161,14 +159,13 @@ def _theorem_4_1(flow: TokenFlow, x: np.ndarray) -> Conditions:
         ),
         "the tokens converge to consensus, inside every open hemisphere that holds them at first",
         "tokens may stay apart",
-        system=flow,
+        flow,
     )
 
 
 def _theorem_5_1(flow: TokenFlow, x: np.ndarray) -> Conditions:
-    return Conditions(
+    return _conditions(
         "Theorem 5.1: causal attention with U = I",
-        _source("Theorem 5.1"),
         (
             _causal(flow.mask, len(x)),
             _on_the_sphere(flow.space, x.shape[1]),
@@ -179,7 +176,7 @@ def _theorem_5_1(flow: TokenFlow, x: np.ndarray) -> Conditions:
         ),
         _reaches_the_first(len(x)),
         "tokens may stay apart",
-        system=flow,
+        flow,
     )
 
 
@@ -187,9 +184,8 @@ def _theorem_6_1(flow: TokenFlow, x: np.ndarray) -> Conditions:
     d = x.shape[1]
     fixed, matrices = _constant(flow.value)
     U = None if matrices is None else matrices[0]
-    return Conditions(
+    return _conditions(
         "Theorem 6.1: causal attention with a symmetric U",
-        _source("Theorem 6.1"),
         (
             _one_head(flow),
             _causal(flow.mask, len(x)),
@@ -203,7 +199,7 @@ def _theorem_6_1(flow: TokenFlow, x: np.ndarray) -> Conditions:
         "the tokens converge to the unit eigenvector v of the largest eigenvalue of U that has them in its hemisphere, "
         "and (v, ..., v) is asymptotically stable",
         "tokens may stay apart, or converge elsewhere",
-        system=flow,
+        flow,
     )
 
 
@@ -211,9 +207,8 @@ def _remark_5_1(flow: ProjectedValueFlow, x: np.ndarray) -> Conditions:
     U = np.asarray(flow.matrix, float)
     sizes = np.linalg.svd(U, compute_uv=False)
     error = ROUNDING * len(U) * float(sizes[0])
-    return Conditions(
+    return _conditions(
         "Remark 5.1: causal attention with a regular U and its own projection",
-        _source("Remark 5.1"),
         (
             measured("U is regular", "least singular value of U > 0", float(sizes[-1]), error),
             *_for_all_times(flow.attention),
@@ -222,12 +217,13 @@ def _remark_5_1(flow: ProjectedValueFlow, x: np.ndarray) -> Conditions:
         ),
         _reaches_the_first(len(x)),
         "tokens may stay apart",
-        system=flow,
+        flow,
     )
 
 
-def _source(where: str) -> str:
-    return f"{CONSENSUS.authors}, {CONSENSUS.title}, {where}"
+def _conditions(name: str, rows: tuple[Hypothesis, ...], follows: str, otherwise: str, flow: Any) -> Conditions:
+    source = f"{CONSENSUS.authors}, {CONSENSUS.title}, {name.partition(':')[0]}"
+    return Conditions(name, rows, follows, otherwise, system=flow, source=source)
 
 
 def _reaches_the_first(n: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.theorems.conditions import Hypothesis
 from analysis.theorems.exactly import vanishes
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.regions import Region, box
 from analysis.theorems.subdivision import Decision, least_value, positive
 from dynsim._core.validation import number

@@ -1,4 +1,4 @@
-"""Values at a point in ball arithmetic: zero exactly, or different from zero."""
+"""Decide in balls or by exact cancellation: signs, values at a point, and functions that are zero everywhere."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +8,10 @@ import numpy as np
 
 from analysis.dynamics.validated.balls import BallFunction, Balls, balls
 from analysis.dynamics.validated.taylor import arithmetic
+from analysis.theorems.algebra import is_zero
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis
-from analysis.theorems.regions import written
+from analysis.theorems.regions import Region, written
+from analysis.theorems.subdivision import positive
 
 BITS = 512
 """Precision of the balls, in which sums and products of a few binary fractions are exact."""
@@ -39,3 +41,39 @@ def vanishes(words: str, inequality: str, fn: Callable[[Any], Any], at: np.ndarr
     witness = np.array(at) if wrong else None
     status = FAILS if wrong else UNDECIDED
     return Hypothesis(words, f"{inequality} at {written(at)}", status, -size, "balls", witness=witness)
+
+
+def above_zero(words: str, inequality: str, value: Any) -> Hypothesis:
+    """Decide whether a ball is positive."""
+    status = HOLDS if bool(value > 0) else FAILS if bool(value <= 0) else UNDECIDED
+    return Hypothesis(words, inequality, status, float(value.lower() if status == HOLDS else value.upper()), "balls")
+
+
+def different_from_zero(words: str, inequality: str, value: Any) -> Hypothesis:
+    """Decide whether a ball excludes zero; one that is exactly zero fails, and a wider one about zero is undecided."""
+    status = HOLDS if bool(value != 0) else FAILS if bool(value == 0) else UNDECIDED
+    return Hypothesis(words, inequality, status, float(abs(value).lower()), "balls")
+
+
+TRIED = 2_000
+"""Largest number of boxes in which a point is looked for at which a function is not zero."""
+
+
+def identically_zero(words: str, inequality: str, fn: Callable[[Any], Any], region: Region) -> Hypothesis:
+    """Decide whether all entries of a function vanish in a region.
+
+    Exact cancellation shows that they do; a point of the region shows that they do not; otherwise it is undecided.
+    """
+    if is_zero(fn, region.dimension):
+        return Hypothesis(words, inequality, HOLDS, decided="algebra")
+    found = positive(lambda x: -jnp.sum(fn(x) ** 2), region, strictly=False, budget=TRIED)
+    margin = -((-found.observed) ** 0.5) if found.status == FAILS else float("nan")
+    status = FAILS if found.status == FAILS else UNDECIDED
+    return Hypothesis(words, inequality, status, margin, boxes=found.boxes, witness=found.witness)
+
+
+def not_zero_somewhere(words: str, inequality: str, fn: Callable[[Any], Any], region: Region) -> Hypothesis:
+    """Decide whether some entry of a function is different from zero at some point of a region."""
+    found = identically_zero(words, inequality, fn, region)
+    status = {HOLDS: FAILS, FAILS: HOLDS}.get(found.status, UNDECIDED)
+    return found._replace(status=status, margin=abs(found.margin), witness=None)

@@ -1,8 +1,10 @@
 """The exact matrix of a linear system, for theorems."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.fields import field_of, step_of
@@ -20,11 +22,6 @@ def linear_part(field: list[Polynomial]) -> Exact:
     n = len(field)
     powers = [tuple(int(j == k) for j in range(n)) for k in range(n)]
     return np.array([[one.get(a, Fraction(0)) for a in powers] for one in field], dtype=object).reshape(n, n)
-
-
-def is_linear(field: list[Polynomial]) -> bool:
-    """Whether a polynomial field has only linear terms."""
-    return all(sum(a) == 1 for one in field for a in one)
 
 
 def matrix_of(system: Any, theorem: str, name: str = "system") -> Exact | None:
@@ -54,4 +51,23 @@ def matrix_of(system: Any, theorem: str, name: str = "system") -> Exact | None:
         raise ArgumentError(name, f"have named components for {theorem}, or be a matrix", "has none")
     made = field_of if isinstance(system, AbstractFlow) else step_of
     field = polynomials(made(system, size, theorem), size)
-    return linear_part(field) if field is not None and is_linear(field) else None
+    return linear_part(field) if field is not None and all(sum(a) == 1 for one in field for a in one) else None
+
+
+def determinant(matrix: Any) -> Any:
+    """Compute the determinant of a small matrix by expansion along its first row."""
+    n = matrix.shape[0]
+    if n == 1:
+        return matrix[0, 0]
+    if n == 2:
+        return matrix[0, 0] * matrix[1, 1] - matrix[0, 1] * matrix[1, 0]
+    total: Any = jnp.zeros(())
+    for k in range(n):
+        rest = jnp.concatenate([matrix[1:, :k], matrix[1:, k + 1 :]], axis=1)
+        total = total + (-1.0) ** k * matrix[0, k] * determinant(rest)
+    return total
+
+
+def leading_minors(matrix: Callable[[Any], Any], size: int) -> list[Callable[[Any], Any]]:
+    """The leading principal minors of a symmetric matrix of functions: all are positive exactly if it is definite."""
+    return [lambda x, k=k: determinant(matrix(x)[:k, :k]) for k in range(1, size + 1)]

@@ -1,7 +1,7 @@
 """Standalone pages of verifiers: one Python file for a verifier, which needs nothing but the standard library.
 
-A verifier has a `STATEMENT`, a `WITNESS` that refutes it, and `checks` of a witness; it imports what it shares with
-others from `analysis.verifiers.frames`. Instead of these imports its page has the definitions that it uses, directly or
+A verifier is a function of a witness that yields checks, decorated by `verifies` with the statement and a witness that
+refutes it. Its page has the definitions of its own module and of `analysis.verifiers.frames` that it uses, directly or
 not, as they are written there, and at its end the lines that run it. Nothing is renamed, so that a name that would have
 two meanings on one page is refused.
 """
@@ -10,18 +10,35 @@ import ast
 import re
 import symtable
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 FRAMES = "analysis.verifiers.frames"
-SCRIPT = f"""
-from {FRAMES}.script import main
-
+SCRIPT = """
 if __name__ == "__main__":
     raise SystemExit(main(STATEMENT, WITNESS, checks))
 """
+PAPERS = {
+    "consensus": "Rodriguez Abella, Silvestre and Tabuada",
+    "hardmax": "Alcalde, Fantuzzi and Zuazua",
+    "multirate": '"Attention is just another name for coupling?"',
+    "prototypes": '"DDCL-Attention"',
+    "growing": '"DDCL-INCRT"',
+}
+"""The papers, as first lines of pages name them."""
+CHECKS = '"""Yield what is checked, the number measured, and whether the check holds."""'
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """The verifier of a statement: a function of a module."""
+
+    statement: str
+    path: Path
+    function: str
 
 
 @dataclass(frozen=True)
@@ -57,17 +74,26 @@ Definitions = Mapping[tuple[str, str], PageStatement]
 """Definitions of frames by module and name, in the order in which a page has them."""
 
 
-def verifiers() -> dict[str, Path]:
-    """The file of each verifier by the statement that it refutes, as the ledger spells it."""
-    files = [path for path in FOLDER.glob("*/*.py") if path.parent.name != "frames"]
-    found = {str(constant(path, "STATEMENT")): path for path in files}
+def verifiers() -> dict[str, Verifier]:
+    """The verifier of each statement that one refutes, as the ledger spells it."""
+    files = [path for path in sorted(FOLDER.glob("*/*.py")) if path.parent.name != "frames"]
+    found = {one.statement: one for path in files for one in verifiers_in(path)}
     return dict(sorted(found.items()))
 
 
-def constant(path: Path, name: str) -> object:
-    """The value of a constant of a verifier, read from its source."""
-    assigned = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
-    return ast.literal_eval(next(node.value for node in assigned if ast.unparse(node.targets[0]) == name))
+def verifiers_in(path: Path) -> list[Verifier]:
+    """The verifiers in a file: the functions with a decorator."""
+    functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+    return [
+        Verifier(str(ast.literal_eval(_arguments(one)[0])), path, one.name) for one in functions if one.decorator_list
+    ]
+
+
+def _arguments(verifier: ast.FunctionDef) -> list[ast.expr]:
+    """What a verifier says in its decorator: the statement and the witness."""
+    (call,) = verifier.decorator_list
+    assert isinstance(call, ast.Call)
+    return call.args
 
 
 def file_name(statement: str) -> str:
@@ -76,33 +102,69 @@ def file_name(statement: str) -> str:
     return f"{key}/{re.sub('[-./]', '_', rest)}"
 
 
-def page(path: Path, frames: Path = FOLDER / "frames") -> str:
-    """The standalone page of the verifier in a file: its text, and what it uses of the modules in `frames`.
+def title(statement: str) -> str:
+    """The statement and its paper in words: `Theorem 8 (iv) of "DDCL-INCRT"` for `growing/theorem-8-iv/corrected`."""
+    key, name, *_ = statement.split("/")
+    kind, number, *parts = name.split("-")
+    return " ".join([kind.capitalize(), number, *(f"({part})" for part in parts), "of", PAPERS[key]])
+
+
+def page(verifier: Verifier, frames: Path = FOLDER / "frames") -> str:
+    """The standalone page of a verifier: its function as `checks`, and what it uses of its module and of `frames`.
 
     Raises:
         ValueError: A name would have two meanings, or a module has what a page cannot take.
     """
-    verifier = parsed(path, path.stem, SCRIPT)
-    modules = frame_modules(verifier, frames)
-    ends = [i for i, one in enumerate(verifier.statements, 1) if one.is_function]
-    first, last = (ends[0] - 1, ends[-1]) if ends else (len(verifier.statements),) * 2
-    before = definitions(verifier, verifier.statements[:last], modules)
-    every = definitions(verifier, verifier.statements, modules)
-    check_meanings(verifier, every, modules)
-    constants, functions, tail = (
-        [one.text for one in part]
-        for part in (verifier.statements[:first], verifier.statements[first:last], verifier.statements[last:])
-    )
-    late = [one.text for place, one in every.items() if place not in before]
-    blocks = [*(one.text for one in before.values()), *functions, *late, *tail]
-    top = [with_usage(verifier.docstring, path.name), imports(verifier, every, modules)]
-    head = "\n\n".join(part for part in (*top, "\n".join(constants)) if part)
-    return "\n\n\n".join([head, *blocks]) + "\n"
+    module = parsed(verifier.path, verifier.path.stem)
+    modules = frame_modules(module, frames) | {module.name: module}
+    one, name = written_alone(verifier, module), file_name(verifier.statement).split("/")[1]
+    modules |= frame_modules(one, frames)
+    every = definitions(one, one.statements, modules)
+    check_meanings(one, every, modules)
+    before = definitions(one, one.statements[:-1], modules)
+    own = [found for place, found in every.items() if place[0] == module.name]
+    constants, (checks, tail) = one.statements[:2], one.statements[2:]
+    blocks = [
+        *(found.text for place, found in before.items() if place[0] != module.name),
+        *(found.text for found in own if found.is_function),
+        checks.text,
+        *(found.text for place, found in every.items() if place not in before),
+        tail.text,
+    ]
+    values = [found.text for found in (*constants, *own) if not found.is_function]
+    head = [with_usage(one.docstring, f"{name}.py"), imports(one, every, modules), "\n".join(values)]
+    return "\n\n\n".join(["\n\n".join(part for part in head if part), *blocks]) + "\n"
 
 
-def parsed(path: Path, name: str, ending: str = "") -> Module:
-    """The parts of the module in a file and its ending; raise `ValueError` for an import that a page cannot have."""
-    text = path.read_text() + ending
+def written_alone(verifier: Verifier, module: Module) -> Module:
+    """The statements of a page: STATEMENT, WITNESS and `checks` of a verifier, and the lines that run it."""
+    text = verifier.path.read_text()
+    tree, lines = ast.parse(text), text.splitlines()
+    node = next(one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == verifier.function)
+    doc, witness = node.body[0], _arguments(node)[1]
+    if isinstance(witness, ast.Name):
+        assigned = [one for one in tree.body if isinstance(one, ast.Assign)]
+        witness = next(one.value for one in assigned if ast.unparse(one.targets[0]) == witness.id)
+    value, indent = str(ast.get_source_segment(text, witness)), " " * lines[(witness.end_lineno or 1) - 1].find("}")
+    values = textwrap.dedent(indent + value)
+    docstring = textwrap.dedent("\n".join(lines[doc.lineno - 1 : doc.end_lineno]))
+    if not docstring.startswith('"""Verify '):  # it begins with what is printed
+        docstring = f'"""Verify an instance that refutes {title(verifier.statement)}.\n\n{docstring[3:]}'
+    function = [lines[node.lineno - 1].replace(f"def {node.name}(", "def checks(", 1), f"    {CHECKS}"]
+    texts = [
+        f'STATEMENT = "{verifier.statement}"', f"WITNESS = {values}",
+        "\n".join([*function, *lines[doc.end_lineno : node.end_lineno]]), SCRIPT.strip("\n"),
+    ]  # fmt: skip
+    statements = tuple(statement(ast.parse(one).body[0], one) for one in texts)
+    own = {one.name: (module.name, one.name) for one in module.statements}
+    known = {**module.imports, **own, "main": (f"{FRAMES}.script", "main")}
+    used = {name: known[name] for one in statements for name in one.reads & known.keys()}
+    return Module(file_name(verifier.statement), docstring, used, statements)
+
+
+def parsed(path: Path, name: str) -> Module:
+    """The parts of the module in a file; raise `ValueError` for an import that a page cannot have."""
+    text = path.read_text()
     lines, found, statements = text.splitlines(), {}, []
     docstring, *body = ast.parse(text).body
     end = docstring.end_lineno or 0
@@ -110,7 +172,7 @@ def parsed(path: Path, name: str, ending: str = "") -> Module:
         above, end = end, node.end_lineno or 0
         if isinstance(node, ast.Import | ast.ImportFrom):
             found |= imported(node, path)
-        else:
+        elif not (isinstance(node, ast.FunctionDef) and node.decorator_list):
             statements.append(statement(node, "\n".join(lines[above:end]).strip("\n")))
     return Module(name, "\n".join(lines[: docstring.end_lineno]), found, tuple(statements))
 

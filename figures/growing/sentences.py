@@ -5,10 +5,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from analysis.experiments import Size, record
+from analysis.experiments import Size, names_in, record
 from analysis.experiments.growing.pruning import PRUNING, separation_changes
 from analysis.experiments.growing.training import TRAINING
-from analysis.experiments.growing.training_records import READINGS, events, variant_names
+from analysis.experiments.growing.training_records import READINGS, events
 from dynsim._core.types import Key
 from dynsim.papers import GROWING
 from figures import panels
@@ -23,7 +23,7 @@ LEAST_CHANGE = 1e-16  # a change of zero is drawn at this value
 
 def _removals(size: Size) -> Numbers:
     found = record(PRUNING, size)
-    names = [name.removesuffix(": own") for name in found.arrays if name.endswith(": own")]
+    names = names_in(found.arrays, "own")
     kept = {**run_size(found, (len(found.arrays[f"{names[0]}: own"]), "removals")), "names": np.array(names)}
     for name in names:
         of = lambda what, name=name: found.arrays[f"{name}: {what}"]
@@ -77,7 +77,9 @@ def _training(size: Size) -> Numbers:
     found = record(TRAINING, size)
     seeds = len(found.config["seeds"])
     counts = ((found.config["epochs"], "epochs"), (seeds, "seed" if seeds == 1 else "seeds"))
-    names = [name for name in variant_names(found.arrays) if name in ("ordered", "ordered, data", "unordered, data")]
+    names = [
+        name for name in names_in(found.arrays, "accuracy") if name in ("ordered", "ordered, data", "unordered, data")
+    ]
     kept = {**run_size(found, *counts), "names": np.array(names), "threshold": np.array(found.config["threshold"])}
     kept |= {"seeds": np.array(found.config["seeds"])}
     for name in names:

@@ -6,8 +6,8 @@ import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis.experiments import Size, record
-from analysis.experiments.multirate.training_study import SECTION_9, variant_names
+from analysis.experiments import Size, names_in, record
+from analysis.experiments.multirate.training_study import SECTION_9
 from analysis.networks.leaks import leak_matrix
 from dynsim._core.types import Key
 from dynsim.networks.multirate.config import MultirateConfig
@@ -60,7 +60,7 @@ def leaks_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 def _study(size: Size) -> Numbers:
     found = record(SECTION_9, size)
-    arrays, known = found.arrays, variant_names(found.arrays)
+    arrays, known = found.arrays, names_in(found.arrays, "parameters")
     run = run_size(found, (found.config["steps"], "steps"), (found.config["seeds"], "seeds"))
     kept: Numbers = {**run, "names": np.array(known), "steps": arrays["steps"], "gates": arrays[f"{known[0]}: gates"]}
     for name in known:

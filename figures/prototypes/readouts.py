@@ -5,7 +5,7 @@ import matplotlib.figure
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis.experiments import Experiment, Size, record
+from analysis.experiments import Experiment, Size, names_in, record
 from analysis.experiments.prototypes.hierarchy import HIERARCHY
 from analysis.experiments.prototypes.neighbour_maps import neighbour_map
 from analysis.experiments.prototypes.quantisation import QUANTISATION
@@ -28,8 +28,7 @@ TASKS = ("SST-2", "IMDb", "20 Newsgroups")  # shown in the figure; the record al
 def _kept(experiment: Experiment, size: Size, measures: tuple[str, ...]) -> Numbers:
     """Select some measures from a record, by the name of what was trained, with these names."""
     found = record(experiment, size)
-    suffix = f": {measures[0]}"
-    names = [name.removesuffix(suffix) for name in found.arrays if name.endswith(suffix)]
+    names = names_in(found.arrays, measures[0])
     run = run_size(found, (found.config["epochs"], "epochs"), (found.config["seeds"], "seeds"))
     kept = {f"{name}: {what}": found.arrays[f"{name}: {what}"] for name in names for what in measures}
     return {**run, "names": np.array(names), **kept}

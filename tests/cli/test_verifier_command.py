@@ -2,7 +2,6 @@
 
 import re
 
-from analysis.verifiers.pages import constant
 from tests.support.commands import answer, refused, run
 from tests.support.verifiers import FILES, written
 
@@ -41,4 +40,4 @@ def test_an_unknown_statement_is_refused_with_the_nearest_ones(capsys):
 
 def test_the_list_of_verifiers_has_every_statement_once(capsys):
     said = answer(capsys, "list", "verifiers")
-    assert said.split()[1:] == sorted(str(constant(path, "STATEMENT")) for path in FILES.values())
+    assert said.split()[1:] == sorted(one.statement for one in FILES.values())

@@ -46,7 +46,7 @@ def test_branch_of_a_manifold_lists_points_and_then_losses_of_hyperbolicity():
 
 def test_conditions_have_a_row_each():
     rows = (Hypothesis("near", "a < 1", HOLDS, 0.5, "balls", boxes=3), Hypothesis("far", "b > 2", FAILS, -1.0, "told"))
-    found = ds.table(Conditions("T", "S", rows, "C", "O"))
+    found = ds.table(Conditions("T", rows, "C", "O"))
     assert found["condition"].tolist() == ["near", "far"]
     assert found["margin"].tolist() == [0.5, -1.0]
     assert found["decided by"].tolist() == ["balls", "told"]

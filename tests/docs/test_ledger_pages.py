@@ -57,7 +57,7 @@ def found(tmp_path):
 def test_the_data_say_what_was_found(found):
     assert (found["date"], found["seed"], found["claims"], found["trials"]) == ("2000-01-02", 7, 1, 1)
     (one,) = found["statements"]
-    assert (one["id"], one["where"], one["finding"]) == ("consensus/lemma-3.1", "Sec 3.1", "fails")
+    assert (one["id"], one["where"], one["finding"]) == ("consensus/lemma-3.1", "Lemma 3.1, Sec 3.1, (9)", "fails")
     (claim,) = one["claims"]
     assert (claim["says"], claim["verdict"], claim["witness"]) == ("All x_i are < 1.", "REFUTED", {"x": ["1/3", "1/3"]})
     assert claim["digest"] == claim_digest(against(2))

@@ -17,7 +17,7 @@ def labels(drawn):
 
 def test_signs_of_conditions_fill_the_part_of_the_region_in_which_they_count():
     row = together("positive", "x > 0", [positive(lambda x: x[0] + 0.03, HALF), positive(lambda x: x[1] + 2, FLAT)])
-    found = Conditions("A theorem", "A book", (row,), "it holds", "it fails", FLAT, ds.system("x' = -x; y' = -y"))
+    found = Conditions("A theorem", (row,), "it holds", "it fails", FLAT, ds.system("x' = -x; y' = -y"))
     drawn = found.plot(field=False)
     assert labels(drawn) == {"all conditions hold"}  # the first counts in the right half only
     row = together("positive", "y > 0", [positive(lambda x: x[1] + 0.03, FLAT)])

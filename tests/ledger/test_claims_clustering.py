@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.claims.consensus import section_05_input_to_state as input_to_state
+from analysis.claims.consensus import section_05_causal as causal
 from analysis.claims.consensus import section_06_value_matrix as value
 from analysis.claims.consensus.instances.exceptional_start import bracket, exceptional_arc
 from analysis.claims.consensus.section_04_wendel import sides
@@ -54,8 +54,8 @@ def test_the_signs_that_certify_an_exceptional_start_fail_for_two_tokens():
 
 
 def test_the_decrease_of_the_potential_vanishes_only_at_the_open_end():
-    assert input_to_state.decrease_trial(KEY, Fraction(-1)).contradicts
-    trial = input_to_state.decrease_trial(KEY, Fraction(-99, 100))
+    assert causal.decrease_trial(KEY, Fraction(-1)).contradicts
+    trial = causal.decrease_trial(KEY, Fraction(-99, 100))
     assert not trial.contradicts
     a = Fraction(-99, 100)
     assert trial.witness["infimum of the decrease"] == (1 - a * a) ** 2

@@ -11,8 +11,7 @@ import pytest
 from analysis.claims.hardmax import section_01_metastability as metastability
 from analysis.claims.hardmax import section_01_zero_tokens as zero_tokens
 from analysis.claims.hardmax import section_02_model as model
-from analysis.claims.hardmax import section_02_softmax as softmax
-from analysis.claims.hardmax import section_03_preliminaries as preliminary
+from analysis.claims.hardmax import section_03_hulls as hulls
 from analysis.claims.hardmax import section_05_leaders as leaders
 from analysis.claims.hardmax import section_06_training as training
 from analysis.claims.hardmax.instances import clouds as instances
@@ -67,14 +66,14 @@ def test_a_token_of_the_circle_follows_a_longer_one_in_the_norm_of_attention():
 def test_the_weights_in_powers_of_two_are_those_of_the_softmax_map():
     z = matrix([[1, 0], [0, 2], [1, 1], [0, 0]])
     rule = Softmax(1 / (3 * math.log(2)))
-    averages = np.stack([softmax.softmax_weights(row, 3) @ z for row in z @ z.T]).astype(float)
+    averages = np.stack([model.softmax_weights(row, 3) @ z for row in z @ z.T]).astype(float)
     np.testing.assert_allclose(rule.averages(jnp.asarray(z.astype(float))), averages, rtol=1e-13)
 
 
 def test_near_a_tie_softmax_is_off_by_a_third_at_every_temperature():
     for m in (64, 2048):
         z = matrix([[HALF, 0], [1, 1], [1 - Fraction(2, m), -1]])
-        weights = softmax.softmax_weights(z @ z[0], m)
+        weights = model.softmax_weights(z @ z[0], m)
         assert weights[2] == weights[1] / 2
         assert 0 < Fraction(2, 3) - weights[1] < Fraction(1, 2**15)
         assert model.similarity(z, identity(2))[0].tolist() == [0, 1, 0]
@@ -87,8 +86,8 @@ def test_a_token_may_come_nearer_to_the_origin_unless_attention_is_the_identity(
     moved = given.map.step(0, z)[0]
     assert moved.tolist() == [Fraction(13, 8), 1]
     assert moved @ moved == Fraction(233, 64) < 5
-    assert preliminary._norms_trial(given, euclidean=True).contradicts
-    assert not preliminary._norms_trial(given).contradicts
+    assert hulls._norms_trial(given, euclidean=True).contradicts
+    assert not hulls._norms_trial(given).contradicts
 
 
 def test_opposite_tokens_that_repel_nothing_meet_at_the_origin():
@@ -96,7 +95,7 @@ def test_opposite_tokens_that_repel_nothing_meet_at_the_origin():
     assert given.tokens.tolist() == [[1, 2], [3, -1], [-1, -2], [-3, 1]]
     negated = ExactHardmaxMap(1, -identity(2))
     assert np.sum(np.all(negated.step(0, given.tokens) == 0, axis=1)) >= 2
-    assert preliminary._distinct_trial(given, negated).contradicts
+    assert hulls._distinct_trial(given, negated).contradicts
 
 
 def test_the_example_is_sensitive_to_each_of_its_numbers(monkeypatch):

@@ -12,13 +12,11 @@ from analysis.claims.multirate import section_04_causality as causality
 from analysis.claims.multirate import section_05_norm_constraints as norms
 from analysis.claims.multirate import section_09_training as training
 from analysis.claims.multirate import section_11_anderson as anderson
-from analysis.claims.multirate import section_11_contraction as contraction
 from analysis.claims.multirate import section_11_equilibrium as equilibrium
 from analysis.claims.multirate import sections_02_04_forward_pass as forward
 from analysis.claims.multirate import sections_02_05_slow_manifold as manifolds
 from analysis.claims.multirate import sections_03_04_pooling as pooling
-from analysis.claims.multirate import sections_03_04_slow_context as context
-from analysis.claims.multirate.instances import contractions, slow_manifolds
+from analysis.claims.multirate.instances import contractions
 from analysis.claims.multirate.instances.networks import GENERIC, NextSeen, network, symbols, with_slow_mask
 from analysis.claims.multirate.instances.numpy_forward_pass import attended, pooled, rotary, upsampled
 from analysis.claims.rational_instances import identity, matrix
@@ -66,7 +64,7 @@ def test_drawn_blocks_are_of_the_kind_that_is_asked_for():
 def test_a_context_that_changes_too_often_or_not_at_its_blocks_is_noticed():
     found = forward.run(KEY).found.rounds[:1]
     n, y = len(found[0].x), np.arange(1.0, 4.0)[:, None]
-    judged = lambda c: outcomes(context._held_trial(list(found), [y], [c], GENERIC))
+    judged = lambda c: outcomes(pooling._held_trial(list(found), [y], [c], GENERIC))
     held = lambda period, start=0: ((np.arange(n) + start) // period)[:, None].astype(float)
     assert judged(held(4)) == [True, True, True, True]
     assert judged(held(4) + 1) == [True, True, False, True]  # the block after the one that is read
@@ -144,7 +142,7 @@ def test_a_mixture_of_permutations_is_doubly_stochastic():
 
 def test_the_graph_over_a_saddle_is_invariant():
     A, b = matrix([[1, 0], [0, -1]]), matrix([[1, 1], [0, 0], [2, 0]])
-    given = slow_manifolds.PolynomialSystem(A, b, Fraction(1))
+    given = manifolds.PolynomialSystem(A, b, Fraction(1))
     assert given.hyperbolic
     assert not given.contractive
     quarter = Fraction(1, 4)
@@ -158,17 +156,17 @@ def test_the_graph_over_a_saddle_is_invariant():
         assert np.all(quarter * speed == A @ (x - phi))
     assert given.persists(A, given.epsilon)
     assert not given.persists(given.epsilon * identity(2), given.epsilon)
-    assert not slow_manifolds.PolynomialSystem(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
+    assert not manifolds.PolynomialSystem(matrix([[0, 1], [-1, 0]]), b, Fraction(1)).hyperbolic
 
 
 def test_a_centre_has_no_invariant_graph_at_its_resonances_and_a_saddle_has_one():
     b, saddle, focus = matrix([1, 2]), matrix([[0, 1], [1, 0]]), matrix([[1, 1], [-1, 1]])
-    turn = slow_manifolds.centre(KEY)
+    turn = manifolds.centre(KEY)
     assert sum(np.diag(turn)) == 0
     for A, persists in ((saddle, True), (focus, True), (turn, False)):
-        given = slow_manifolds.CircleSystem(A, b, Fraction(3, 4))
+        given = manifolds.CircleSystem(A, b, Fraction(3, 4))
         assert given.persists(A) == persists
-    given = slow_manifolds.CircleSystem(saddle, b, Fraction(1))
+    given = manifolds.CircleSystem(saddle, b, Fraction(1))
     u, v = given.coefficients(saddle, HALF)[0]
     assert np.all(saddle @ u + HALF * v == saddle @ b / 2)  # (A - i/2) (u + i v) = A b / 2
     assert np.all(saddle @ v - HALF * u == 0)
@@ -177,7 +175,7 @@ def test_a_centre_has_no_invariant_graph_at_its_resonances_and_a_saddle_has_one(
 def test_the_reduction_of_an_expanding_system_is_not_called_well_posed():
     for index in range(4):
         expanding, contractive = (
-            slow_manifolds.polynomial_system(random_key(0, "polynomial", index), kind)
+            manifolds.polynomial_system(random_key(0, "polynomial", index), kind)
             for kind in ("expanding", "contractive")
         )
         assert manifolds._necessity_trial(contractive).contradicts
@@ -207,9 +205,9 @@ def test_exact_maps_have_the_lipschitz_constant_that_is_asked_for():
 
 def test_a_map_that_halves_passes_for_a_contraction_and_one_that_stretches_does_not():
     x = np.array([[1.0, -2.0], [0.5, 3.0]])
-    assert not contraction.contraction_trial(lambda x: x / 2, x).contradicts
+    assert not equilibrium.contraction_trial(lambda x: x / 2, x).contradicts
     bent = lambda x: x / 2 + np.array([0.8, 0.0]) * np.sin(x)
-    trial = contraction.contraction_trial(bent, x)
+    trial = equilibrium.contraction_trial(bent, x)
     assert trial.contradicts
     assert trial.witness["largest expansion"] == pytest.approx(0.5 + 0.8 * np.cos(0.5), abs=1e-6)
 

@@ -272,7 +272,7 @@ def test_ids_and_rulings_are_refused_in_one_sentence():
     ):
         claim("consensus/lemma-3.1", SOURCE)(lambda key, integrator: Trial((), ()))
     with pytest.raises(ValueError, match="`verdict` must be ILL_POSED or OUT_OF_SCOPE, but is SUPPORTED"):
-        rule("consensus/lemma-3.1", SOURCE, Verdict.SUPPORTED, "because")
+        rule("consensus/lemma-3.1", Verdict.SUPPORTED, "because")
     one = _claim(lambda key, integrator: Trial((), ()))
     with pytest.raises(ValueError, match="`id` must be that of one claim, but `.*` is that of two"):
         collect([one, one], statements())

@@ -7,22 +7,35 @@ import sys
 
 import pytest
 
-from analysis.verifiers.pages import file_name, page, parsed, verifiers
+from analysis.verifiers.pages import CHECKS, file_name, page, parsed, verifiers, verifiers_in
 from tests.support.verifiers import FILES, FRAMES, run, written
 
-VERIFIER = '''"""Verify that sums of squares are positive."""
+VERIFIER = '''"""Verifiers of Section 1."""
 
+import math
 from fractions import Fraction
 
+from analysis.verifiers.frames.script import verifies
 from analysis.verifiers.frames.sizes import length
 
-STATEMENT = "key/lemma-1"
-WITNESS = [1, 1]
+HALF = Fraction(1, 2)
 
 
-def checks(u):
-    """Return half of the squared length."""
-    return Fraction(length(u), 2)
+def half(x):
+    """Return half of a number."""
+    return HALF * x
+
+
+@verifies("key/lemma-1", {"u": [1, 1]})
+def lemma_1(u):
+    """Verify that sums of squares are positive."""
+    return half(length(u))
+
+
+@verifies("key/lemma-2", {"n": 2})
+def lemma_2(n):
+    """Verify that 2 is not prime."""
+    return math.isqrt(n)
 '''
 SCRIPT = '''"""The script of a verifier."""
 
@@ -77,7 +90,8 @@ import sys
 from fractions import Fraction
 
 STATEMENT = "key/lemma-1"
-WITNESS = [1, 1]
+WITNESS = {"u": [1, 1]}
+HALF = Fraction(1, 2)
 
 
 def dot(u, v):
@@ -90,9 +104,14 @@ def length(u):
     return dot(u, u)
 
 
+def half(x):
+    """Return half of a number."""
+    return HALF * x
+
+
 def checks(u):
-    """Return half of the squared length."""
-    return Fraction(length(u), 2)
+    """Yield what is checked, the number measured, and whether the check holds."""
+    return half(length(u))
 
 
 # Where a number goes.
@@ -113,9 +132,9 @@ if __name__ == "__main__":
 
 def page_of(folder, verifier=VERIFIER, sizes=SIZES, products=PRODUCTS):
     """Return the page of a verifier with three frames, all of which are written to a folder."""
-    for name, text in (("lemma_1", verifier), ("sizes", sizes), ("products", products), ("script", SCRIPT)):
+    for name, text in (("section_1", verifier), ("sizes", sizes), ("products", products), ("script", SCRIPT)):
         (folder / f"{name}.py").write_text(text)
-    return page(folder / "lemma_1.py", folder)
+    return page(verifiers_in(folder / "section_1.py")[0], folder)
 
 
 def test_a_page_has_what_it_uses_in_the_order_of_its_use_and_nothing_else(tmp_path):
@@ -123,7 +142,7 @@ def test_a_page_has_what_it_uses_in_the_order_of_its_use_and_nothing_else(tmp_pa
 
 
 def test_what_only_the_last_lines_use_stands_before_them(tmp_path):
-    both = VERIFIER.replace("return Fraction", "report(u)\n    return Fraction").replace("length\n", "length, report\n")
+    both = VERIFIER.replace("return half", "report(u)\n    return half").replace("length\n", "length, report\n")
     assert page_of(tmp_path, both).index("def report") < page_of(tmp_path, both).index("def checks")
 
 
@@ -142,28 +161,28 @@ def test_a_page_has_the_constants_of_frames(tmp_path):
     [
         (
             "verifier",
-            "def checks",
-            "def dot(u):\n    return u\n\n\ndef checks",
-            "`dot` is defined in `lemma_1` and in `.*products`",
+            "return HALF * x",
+            "return dot(x)\n\n\ndef dot(u):\n    return u",
+            "`dot` is defined in .* and in `section_1`",
         ),
-        ("verifier", '"key/lemma-1"', '"key/lemma-1"\ndot = 0', "`dot` is defined in `lemma_1` and in `.*products`"),
+        ("verifier", "HALF = ", "dot = 0\nHALF = dot + ", "`dot` is defined in .* and in `section_1`"),
         ("verifier", "from fractions", "from cmath import prod as dot\nfrom fractions", "without `as`"),
         (
             "verifier",
-            "from fractions import",
-            "from fractions import dot,",
+            "HALF = ",
+            "from fractions import dot\n\nHALF = dot + ",
             "`dot` is defined in `.*` and in `fractions`",
         ),
         (
             "verifier",
-            "def checks",
-            "def sys(u):\n    return u\n\n\ndef checks",
-            "`sys` is defined in `lemma_1` and in `sys`",
+            "return HALF * x",
+            "return sys(x)\n\n\ndef sys(u):\n    return u",
+            "`sys` is defined in `section_1` and in `sys`",
         ),
         (
             "verifier",
-            "def checks",
-            "def sum(u):\n    return u\n\n\ndef checks",
+            "return HALF * x",
+            "return sum(x)\n\n\ndef sum(u):\n    return u",
             "`dot` of `.*products` means another `sum`",
         ),
         ("products", "def dot", "def Fraction(a, b):\n    return b\n\n\ndef dot", None),
@@ -189,24 +208,25 @@ def test_a_name_with_two_meanings_is_refused(tmp_path, changed, old, new, said):
 
 def test_a_page_defines_what_its_parts_define_word_for_word():
     shared = {one.name: one.text for path in FRAMES for one in parsed(path, path.stem).statements}
-    for name, file in FILES.items():
+    for name, verifier in FILES.items():
         text = written(name).read_text()
-        tree = ast.parse(text)
+        tree, file = ast.parse(text), verifier.path
         own = {one.name: one.text for one in parsed(file, name).statements}
         defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
         assert len(defined) == len(set(defined)), name
-        for one in defined:
+        assert text.split(f"    {CHECKS}\n")[1].split("\n\n\n")[0] in file.read_text(), name
+        for one in {*defined} - {"checks"}:
             assert f"\n\n\n{own.get(one, shared.get(one))}\n" in text, name
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         assert set(defined) <= used, name
-        assert f"\n\nUsage: python {file.name} [WITNESS.json]\n" in text
+        assert f"\n\nUsage: python {name.split('/')[1]}.py [WITNESS.json]\n" in text
 
 
 def test_each_function_of_the_frames_is_on_two_pages_or_more():
     pages = [written(name).read_text() for name in FILES]
     for path in FRAMES:
         for one in parsed(path, path.stem).statements:
-            assert sum(f"\n\n\n{one.text}\n" in text for text in pages) > 1, one.name
+            assert one.name == "verifies" or sum(f"\n\n\n{one.text}\n" in text for text in pages) > 1, one.name
 
 
 def test_pages_do_not_depend_on_the_order_of_sets():
@@ -224,5 +244,6 @@ def test_a_verifier_runs_in_the_repository_as_its_page_does():
     assert done.stdout == run("growing/lemma_4").stdout
 
 
-def test_every_file_is_that_of_a_statement():
-    assert {file_name(statement): path for statement, path in verifiers().items()} == FILES
+def test_a_verifier_is_named_after_its_statement_in_the_folder_of_its_paper():
+    for statement, one in verifiers().items():
+        assert file_name(statement) == f"{one.path.parent.name}/{one.function}"

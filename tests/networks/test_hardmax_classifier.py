@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.experiments import record
+from analysis.experiments import names_in, record
 from analysis.experiments.hardmax import reviews as hardmax
 from analysis.experiments.hardmax.classifier_measures import HISTORY, leader_words
-from analysis.experiments.hardmax.reviews import REVIEWS, ReviewsConfig, classifiers, concurrently, read_data, table_1
+from analysis.experiments.hardmax.reviews import REVIEWS, ReviewsConfig, concurrently, read_data, table_1
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.keys import random_key
@@ -345,7 +345,7 @@ def test_the_experiment_ends_with_the_same_bytes_after_a_kill(tmp_path, monkeypa
 
 
 def _check_record(arrays):
-    assert classifiers(arrays) == ["d=2", "d=3"]
+    assert names_in(arrays, "alpha") == ["d=2", "d=3"]
     said = REVIEWS.summary(arrays)
     assert said.count("leaders by value:") == 2
     for name in ("d=2", "d=3"):

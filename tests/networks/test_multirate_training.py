@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.experiments import Experiment, experiments, record
+from analysis.experiments import Experiment, experiments, names_in, record
 from analysis.experiments.multirate.training_study import (
     SECTION_9,
     NetworkVariant,
@@ -21,7 +21,6 @@ from analysis.experiments.multirate.training_study import (
     run_study,
     summarise_study,
     trained_network,
-    variant_names,
 )
 from dynsim.keys import random_key
 from dynsim.networks import training
@@ -180,7 +179,7 @@ def test_a_study_keeps_curves_of_every_seed_and_its_first_network(words, tmp_pat
     study = Experiment("multirate/small", SECTION_9.source, "", STUDY, STUDY, run_study, summarise_study)
     found = record(study, "quick", results=tmp_path / "results")
     arrays = found.arrays
-    assert variant_names(arrays) == ["coupled", "frozen", "dense"]
+    assert names_in(arrays, "parameters") == ["coupled", "frozen", "dense"]
     np.testing.assert_array_equal(arrays["steps"], [0, 2, 4])
     assert arrays["coupled: training loss"].shape == (2, 4)
     assert arrays["coupled: validation loss"].shape == (2, 3)
@@ -189,7 +188,7 @@ def test_a_study_keeps_curves_of_every_seed_and_its_first_network(words, tmp_pat
     np.testing.assert_array_equal(arrays["coupled: training loss"][:, 0], arrays["frozen: training loss"][:, 0])
     assert arrays["coupled: training loss"][0, 0] != arrays["coupled: training loss"][1, 0]
     held_out = windows(TEXT, 10, count=4)
-    for name in variant_names(arrays):
+    for name in names_in(arrays, "parameters"):
         model = trained_network(arrays, found.config, name)
         assert text_loss(model, held_out) == arrays[f"{name}: final validation loss"][0]
     assert bits(trained_network(arrays, json.loads(json.dumps(asdict(STUDY))), "frozen").gates) == [bytes(4)]

@@ -1,5 +1,6 @@
 """The standalone pages of verifiers, run as a reader runs them, and the claims whose witness is none of theirs."""
 
+import ast
 import atexit
 import functools
 import json
@@ -13,11 +14,8 @@ from typing import Any
 from analysis.verifiers import pages
 
 FRAMES = sorted((pages.FOLDER / "frames").glob("*.py"))
-FILES = {
-    path.relative_to(pages.FOLDER).with_suffix("").as_posix(): path
-    for path in sorted(pages.FOLDER.glob("*/*.py"))
-    if path not in FRAMES
-}
+FILES = {pages.file_name(statement): one for statement, one in pages.verifiers().items()}
+"""The verifiers by the names of their pages."""
 
 RUN_OF_A_NETWORK = (
     "the claim runs a network with random weights; the verifier has a layer of the kind with rational states"
@@ -89,4 +87,5 @@ def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def constant(name: str, of: str) -> Any:
     """Return a constant of a verifier, read from its page."""
-    return pages.constant(written(name), of)
+    assigned = [node for node in ast.parse(written(name).read_text()).body if isinstance(node, ast.Assign)]
+    return ast.literal_eval(next(node.value for node in assigned if ast.unparse(node.targets[0]) == of))

@@ -11,8 +11,8 @@ import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.boundary import bounded
 from analysis.theorems.conditions import Conditions, Hypothesis, decided, together
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.maps.periods import point_of_period
-from analysis.theorems.matrices import leading_minors
 from analysis.theorems.subdivision import positive
 
 LINE, SQUARE = [(-1.0, 1.0)], [(-1.0, 1.0), (-1.0, 1.0)]
@@ -53,7 +53,7 @@ def test_a_table_keeps_every_number_of_its_rows():
         "words", "a > 0", "fails", -2.0, "floats", 0.5, 7, np.zeros((3, 1, 2)), np.array([0.25])
     )  # fmt: skip
     sure = Hypothesis("more", "b", "undecided", float("nan"), "balls")
-    made = Conditions("T", "S", (row, sure), "C", "O", th.box(LINE), None, {"n": 4.0, "far": float("inf")})
+    made = Conditions("T", (row, sure), "C", "O", th.box(LINE), None, {"n": 4.0, "far": float("inf")}, source="S")
     assert json.loads(made.to_json()) == {
         "theorem": "T", "source": "S", "status": "fails", "certified": False, "region": "the box [-1, 1]",
         "hypotheses": [

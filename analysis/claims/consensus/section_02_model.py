@@ -31,7 +31,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.exact import Exact
-from dynsim.papers import CONSENSUS
 from dynsim.spaces import Ellipsoid, Sphere
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.schedules import ScaledIdentity
@@ -99,7 +98,6 @@ def _shipped_projection(W: Exact, y: Exact, norm: Fraction, X: Exact) -> tuple[M
 
 tangent_map_of_the_projection = certified(
     "consensus/equation-3",
-    CONSENSUS.at("Section 2.1", "(3)"),
     statement="T_x pi_W X = |x|_W^{-1} (I - x x^T W |x|_W^{-2}) X for x != 0, and T_y E_W = {Y : y^T W Y = 0}.",
     trial=partial(_tangent_map_trial, metric_of="W"),
     control=partial(_tangent_map_trial, metric_of="I"),  # I in place of W inside the bracket.
@@ -158,7 +156,6 @@ def _matrix_form_trial(key: Key, side: str) -> Trial:
 
 @certified(
     "consensus/equation-5",
-    CONSENSUS.at("Section 2.2", "(4), (5), (6)"),
     num_trials=8,
     note="(4) and (5) normalise by D_jj, j being the index of the key, but (6) by D_ii, i being that of the query; all "
     "that follows uses (6); no control: the corrected claim is measured by the same function",
@@ -173,7 +170,6 @@ def matrix_form_is_the_layer(key: Key) -> Trial:
 
 matrix_form_with_the_diagonal_on_the_right = certified(
     "consensus/equation-5/corrected",
-    CONSENSUS.at("Section 2.2", "(5), (6)"),
     statement="y(k+1) = pi_W(y + sum_h W_h V_h y exp(y^T K_h^T Q_h y) D_h) is (6). Changed: "
     "D_h multiplies from the right.",
     trial=partial(_matrix_form_trial, side="right"),
@@ -221,7 +217,6 @@ def _size(key: Key) -> int:
 
 flow_is_tangent = certified(
     "consensus/equation-7-tangency",
-    CONSENSUS.at("Section 2.3", "(7)"),
     statement="""The right-hand side of (7) is tangent to (E_W)^l at each of its points: y_i^T W Y_i = 0.
 
     It is so for any weights alpha, so that rational numbers may replace the exponentials.

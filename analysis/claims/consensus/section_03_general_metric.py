@@ -14,7 +14,6 @@ from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.flow import gradient_token_flow
 
@@ -22,7 +21,6 @@ D = 3
 
 not_ascertainable = rule(
     "consensus/claim-general-p-not-ascertainable",
-    CONSENSUS.at("Section 3.3"),
     Verdict.ILL_POSED,
     "`easily ascertained` has no measurable meaning; see its reading.",
 )
@@ -69,7 +67,6 @@ def conjugacy_gaps(key: Key, integrator: AbstractIntegrator, lower: Exact, y: Ex
 
 @certified(
     "consensus/claim-general-p-not-ascertainable/conjugacy",
-    CONSENSUS.at("Section 3.3"),
     variant="reading",
     num_trials=8,
     note="no control: the reading asserts that two fields differ which a change of coordinates takes into each other; "

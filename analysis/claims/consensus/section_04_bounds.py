@@ -22,7 +22,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal
 from dynsim._core.types import Key, Time
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.schedules import AbstractSchedule
@@ -81,7 +80,6 @@ def _bounds_trial(key: Key, *, causal: bool, all_pairs: bool = True, share: floa
 
 weights_are_bounded = claim(
     "consensus/lemma-4.1",
-    CONSENSUS.at("Lemma 4.1"),
     statement="""If |P_h(t)| <= b then c_1 <= alpha_ij <= c_2 for all i and j, with c_1 = e^{-2 K^2 b} / (l sqrt d) and
     c_2 = e^{2 K^2 b}, K being the longest semi-axis of E_W.
 
@@ -95,7 +93,7 @@ weights_are_bounded = claim(
 )
 
 
-@claim("consensus/lemma-4.1/causal", CONSENSUS.at("Lemma 4.1"), variant="reading", num_trials=8)
+@claim("consensus/lemma-4.1/causal", variant="reading", num_trials=8)
 def causal_weights_are_bounded(key: Key) -> Trial:
     """Read for the causal weights: c_1 <= alpha_ij <= c_2 for j <= i; the other weights are zero."""
     return _bounds_trial(key, causal=True, all_pairs=False)
@@ -183,7 +181,6 @@ def _modulus_trial(key: Key, integrator: AbstractIntegrator, jump: float) -> Tri
 
 rates_are_uniformly_continuous = claim(
     "consensus/lemma-4.2",
-    CONSENSUS.at("Lemma 4.2"),
     statement="""
     For bounded and uniformly continuous P_h the functions f_i = v^T y_i-dot along solutions of (11) are bounded and
     uniformly continuous.

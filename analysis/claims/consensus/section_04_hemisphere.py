@@ -32,7 +32,6 @@ from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key
 from dynsim.exact import Exact
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.tokens.flow import TokenFlow, identity_value_flow
@@ -91,7 +90,6 @@ def _attraction_trial(key: Key, integrator: AbstractIntegrator, *, closed: bool 
 
 hemisphere_reaches_consensus = claim(
     "consensus/theorem-4.1",
-    CONSENSUS.at("Theorem 4.1", "(11)"),
     statement="""
     If the P_h are bounded and uniformly continuous, then for every v in E_W every solution of (11) with initial
     v^T y_i > 0 for all i converges to the consensus set of the hemisphere of v.
@@ -107,7 +105,6 @@ hemisphere_reaches_consensus = claim(
 
 domain_contains_the_hemisphere = claim(
     "consensus/theorem-4.1-domain/corrected",
-    CONSENSUS.at("Theorem 4.1"),
     statement="The domain of attraction of the consensus set of the hemisphere contains the hemisphere. Changed: "
     "contains.",
     trial=_attraction_trial,
@@ -167,7 +164,6 @@ def _angle(p: int, q: int) -> Exact:
 
 domain_is_exactly_the_hemisphere = certified(
     "consensus/theorem-4.1-domain",
-    CONSENSUS.at("Theorem 4.1"),
     statement="""The domain of attraction of the consensus set of the hemisphere of v is exactly the open hemisphere.
 
     Evaluated for two tokens at the angles m + s and m - s from v with m + s > 90 degrees, both less than 90 degrees

@@ -20,7 +20,6 @@ from analysis.tokens.hemispheres import (
     wendel_probability,
 )
 from dynsim._core.types import Key
-from dynsim.papers import CONSENSUS
 from dynsim.spaces import Sphere
 
 
@@ -101,7 +100,6 @@ def _wendel_trial(key: Key, probability: Callable[[int, int], Fraction], *, crow
 
 @certified(
     "consensus/remark-4.2-formula",
-    CONSENSUS.at("Remark 4.2"),
     num_trials=16,
     note="tokens on S^n lie in R^{n+1}, so that the sum ends at n, not n - 1: two tokens on the circle almost surely "
     "share a half-circle, where the printed formula gives 1/2; for n >= l the missing terms are zero; no control: the "
@@ -114,7 +112,6 @@ def printed_wendel(key: Key) -> Trial:
 
 wendel = certified(
     "consensus/remark-4.2-formula/corrected",
-    CONSENSUS.at("Remark 4.2"),
     statement="The probability is 2^{1-l} sum_{mu=0}^{n} binom(l-1, mu). Changed: the upper limit of the sum.",
     trial=lambda key: _wendel_trial(key, lambda l, n: wendel_probability(l, n + 1)),
     # The probability for one more token.
@@ -155,7 +152,6 @@ def _certain_trial(key: Key, dimension_of: Callable[[int], int]) -> Trial:
 
 many_dimensions_make_it_certain = claim(
     "consensus/remark-4.2-certain",
-    CONSENSUS.at("Remark 4.2"),
     statement="For n >= l the l uniform tokens on S^n share a hemisphere almost surely (n + 1 >= l suffices).",
     trial=lambda key: _certain_trial(key, lambda l: l + 1),
     control=lambda key: _certain_trial(key, lambda l: l - 1),  # The dimension d = l - 1 for l tokens.

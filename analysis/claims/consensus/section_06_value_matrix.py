@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from analysis.claims.consensus.instances.hemispheres import chord
 from analysis.claims.consensus.instances.modulated_heads import (
     BOUND,
     Heads,
@@ -25,7 +26,6 @@ from analysis.tokens.consensus import distance_to_point
 from analysis.tokens.hemispheres import margin_along
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.spaces import Sphere
@@ -71,7 +71,7 @@ def _first_token(path: Trajectory, U: np.ndarray) -> Measurement:
     oja = OjaFlow(U, 1 / math.sqrt(D))
     expected = np.stack([oja.solution(t, path.ys[0, 0]) for t in path.ts[:: TIMES // 6]])
     gap = float(np.max(np.abs(np.asarray(path.ys[:: TIMES // 6, 0]) - expected)))
-    return at_most("error of token 1, against the closed form of (22)", gap, 0.0, tolerance=SOLVER, within=(0, 2))
+    return chord("error of token 1, against the closed form of (22)", gap, 0.0)
 
 
 def convergence_trial(
@@ -98,13 +98,7 @@ def convergence_trial(
         conclusions=(
             has_the_printed_field(path, lambda t: printed_heads(P, t), U[None], np.eye(D)),
             at_least("least v^T y_i over time", jnp.min(margins), 0.0, tolerance=SOLVER, within=(-1, 1)),
-            at_most(
-                "distance from (v, ..., v) at t=120",
-                distance_to_point(path.final, v),
-                1e-4,
-                tolerance=SOLVER,
-                within=(0, 2),
-            ),
+            chord("distance from (v, ..., v) at t=120", distance_to_point(path.final, v), 1e-4),
             _first_token(path, U),
             agrees(
                 "the largest distance from v, and the least v^T y_i, at t=0",
@@ -119,7 +113,6 @@ def convergence_trial(
 
 tokens_reach_the_top_eigenvector = claim(
     "consensus/theorem-6.1",
-    CONSENSUS.at("Theorem 6.1", "(21)"),
     statement="""
     Let U be symmetric with simple top eigenvalue lambda > 0, eigenvector v, and sup |P(t)| < b: every solution of
     (21) with initial values v^T y_i > 0 for all i converges to (v, ..., v).
@@ -168,15 +161,13 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
     return Trial(
         hypotheses=_hypotheses(P, U, margin_along(paths[0].initial, v), positive=positive),
         conclusions=(
-            at_most(
+            chord(
                 "largest distance from (v, ..., v), against its bound by the linearisation",
                 far.max(),
                 1.1 * factor * far[0],
-                tolerance=SOLVER,
-                within=(0, 2),
             ),
-            at_most("the same, starting nearer", near.max(), 1.1 * factor * near[0], tolerance=SOLVER, within=(0, 2)),
-            at_most("distance from (v, ..., v) at t=120", far[-1], 0.0, tolerance=SOLVER, within=(0, 2)),
+            chord("the same, starting nearer", near.max(), 1.1 * factor * near[0]),
+            chord("distance from (v, ..., v) at t=120", far[-1], 0.0),
             has_the_printed_field(paths[0], lambda t: printed_heads(P, t), U[None], np.eye(D)),
         ),
         witness={"U": U, "P'": np.asarray(P.base), "noise": np.asarray(noise)},
@@ -186,7 +177,6 @@ def _stability_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
 
 top_eigenvector_is_stable = claim(
     "consensus/theorem-6.1/stability",
-    CONSENSUS.at("Theorem 6.1", "(21)"),
     statement="""Under the hypotheses of Theorem 6.1, (v, ..., v) is an asymptotically stable equilibrium.
 
     Read: solutions that start near it stay within the multiple of their initial distance that the linearisation gives
@@ -236,7 +226,6 @@ def _equilibria_trial(key: Key, lowest: int) -> Trial:
 
 ends_are_the_only_equilibria = certified(
     "consensus/theorem-6.1-equilibria",
-    CONSENSUS.at("Theorem 6.1, proof", "(23)"),
     statement="For e = 0 and lambda > 0 the only equilibria of (23) in [-1, 1] are b_i = 1 and b_i = -1.",
     trial=partial(_equilibria_trial, lowest=-1),
     num_trials=8,
@@ -247,7 +236,6 @@ ends_are_the_only_equilibria = certified(
 
 top_is_the_only_equilibrium_in_the_hemisphere = certified(
     "consensus/theorem-6.1-equilibria/corrected",
-    CONSENSUS.at("Theorem 6.1, proof", "(23)"),
     statement="For e = 0 and lambda > 0 the only equilibrium of (23) in [0, 1] is b_i = 1. Changed: the interval.",
     trial=partial(_equilibria_trial, lowest=0),
     control=partial(_equilibria_trial, lowest=-1),  # The interval extended below 0, down to -1.

@@ -21,7 +21,6 @@ from analysis.hardmax.exact_geometry import determinant
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
-from dynsim.papers import CONSENSUS
 from dynsim.systems.tokens.flow import ProjectedValueFlow, causal_identity_flow, causal_symmetric_flow
 
 N, D, HEADS = 4, 3, 2
@@ -79,7 +78,6 @@ def _cascade_trial(key: Key, first: int) -> Trial:
 
 cascade_is_rewritten = certified(
     "consensus/equation-18-19",
-    CONSENSUS.at("Theorem 5.1, proof", "(18), (19)"),
     statement="""With e_j = y_j - y_1 the equation of token i in (15) is (18), and a_i = y_1^T y_i satisfies (19).
 
     Read: in the second sum of (19) the weight without head index is the sum over heads. For any weights and tokens.
@@ -147,7 +145,6 @@ def _second_form(y: Exact, P: Exact, U: Exact) -> np.ndarray:
 
 coordinates_turn_20_into_15 = certified(
     "consensus/remark-5.1-coordinates",
-    CONSENSUS.at("Remark 5.1", "(20)"),
     statement="For U invertible and W = U^T U, z = U y takes (20) to (15) with one head and beta(t, z) = alpha(t, "
     "U^{-1} z).",
     trial=partial(_coordinates_trial, transformed=True),
@@ -184,7 +181,6 @@ def _projection_trial(key: Key, kind: str, *, idempotent: bool = True) -> Trial:
 
 new_projection_is_one = certified(
     "consensus/remark-5.1-projection",
-    CONSENSUS.at("Remark 5.1"),
     statement="""For U invertible, W = U^T U and y in E_W, Pi_W = U^{-1} (I - U y y^T U^T) is a projection to T_y E_W.
 
     Read: a linear map onto the tangent space that fixes tangent vectors.
@@ -198,7 +194,6 @@ new_projection_is_one = certified(
 
 new_projection_after_the_value = certified(
     "consensus/remark-5.1-projection/corrected",
-    CONSENSUS.at("Remark 5.1"),
     statement="U^{-1} (I - U y y^T U^T) U is a projection to T_y E_W. Added: the factor U, with which (20) applies it.",
     trial=partial(_projection_trial, kind="after the value"),
     control=partial(_projection_trial, kind="printed"),  # Without the factor U.
@@ -208,7 +203,6 @@ new_projection_after_the_value = certified(
 
 new_projection_has_tangent_images = certified(
     "consensus/remark-5.1-projection/onto",
-    CONSENSUS.at("Remark 5.1"),
     statement="Read: Pi_W maps R^d onto the tangent space; it need not be idempotent.",
     trial=partial(_projection_trial, kind="printed", idempotent=False),
     control=partial(_projection_trial, kind="sphere", idempotent=False),  # The projection of the sphere, I - y y^T.
@@ -272,7 +266,6 @@ def _printed_slopes(x: np.ndarray, P: np.ndarray, U: np.ndarray, v: np.ndarray, 
 
 top_coordinate_is_rewritten = certified(
     "consensus/equation-23-24",
-    CONSENSUS.at("Theorem 6.1, proof", "(23), (24)"),
     statement="b_i = v^T y_i satisfies (23) under (21), and |g(t, e)| <= C_2 sum_{j<i} |e_j| with C_2 = c_2 (lambda + "
     "|U|).",
     trial=partial(_symmetric_cascade_trial, sign=1),

@@ -4,14 +4,12 @@ from analysis.claims.consensus.instances.modulated_heads import growing_heads, j
 from analysis.claims.consensus.section_05_causal import HEADS, D, stability_trial
 from analysis.claims.consensus.section_06_value_matrix import convergence_trial
 from analysis.ledger.claim import claim
-from dynsim.papers import CONSENSUS
 
 END = 30
 
 
 consensus_set_is_stable_for_jumping_heads = claim(
     "consensus/theorem-5.1-stability/jumps",
-    CONSENSUS.at("Theorem 5.1", "(15)"),
     statement="""
     If sup |P_h(t)| < b for some b, the consensus set is asymptotically stable for (15), with limit (y_1, ..., y_1).
 
@@ -28,7 +26,6 @@ consensus_set_is_stable_for_jumping_heads = claim(
 
 tokens_reach_the_top_eigenvector_for_jumping_heads = claim(
     "consensus/theorem-6.1/jumps",
-    CONSENSUS.at("Theorem 6.1", "(21)"),
     statement="""
     Let U be symmetric with simple top eigenvalue lambda > 0, eigenvector v, and sup |P(t)| < b: every solution of
     (21) with initial values v^T y_i > 0 for all i converges to (v, ..., v).

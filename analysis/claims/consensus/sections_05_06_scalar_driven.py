@@ -14,7 +14,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from analysis.tokens.energies import alignment_potential, rate_along
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
 from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, SinusoidalRate
@@ -105,7 +104,6 @@ def _attracted_trial(key: Key, integrator: AbstractIntegrator, *, positive: bool
 
 one_token_is_attracted = claim(
     "consensus/lemma-5.1",
-    CONSENSUS.at("Lemma 5.1", "(16), (17)"),
     statement="For a rate >= c > 0 the equilibria of (16) are y_0 and -y_0; y_0 is asymptotically stable with domain "
     "of attraction S^n - {-y_0}, -y_0 is unstable, and V(a) of (17), a = y_0^T y, has the derivative -a(t) V'(a)^2 <= "
     "-c V'(a)^2 along solutions.",
@@ -125,11 +123,6 @@ def _spectral(key: Key, *, simple: bool) -> tuple[np.ndarray, np.ndarray, np.nda
     values = np.array([top, *below]) if simple else np.array([top, top, *below[1:]])
     U = Q @ np.diag(values) @ Q.T
     return (U + U.T) / 2, values, Q
-
-
-def _printed_oja(U: np.ndarray, a: float, x: np.ndarray) -> np.ndarray:
-    """Return a (U y - (y^T U y) y) for every row."""
-    return np.stack([a * (U @ y - (y @ U @ y) * y) for y in x])
 
 
 def _top_trial(key: Key, integrator: AbstractIntegrator, *, simple: bool = True) -> Trial:
@@ -163,7 +156,7 @@ def _top_trial(key: Key, integrator: AbstractIntegrator, *, simple: bool = True)
             agrees(
                 "the field (22)",
                 flow.velocity(0.7, x0),
-                _printed_oja(U, float(_value(rate, np.array(0.7))), np.asarray(x0)),
+                float(_value(rate, np.array(0.7))) * np.stack([U @ y - (y @ U @ y) * y for y in np.asarray(x0)]),
             ),
             at_most(
                 "tangent of the angle from v or -v at t=8, against its bound", max(now - limit), 0.0, tolerance=SOLVER
@@ -185,7 +178,6 @@ def _top_trial(key: Key, integrator: AbstractIntegrator, *, simple: bool = True)
 
 top_eigenvector_attracts_its_hemisphere = claim(
     "consensus/lemma-6.1-top",
-    CONSENSUS.at("Lemma 6.1 (1)", "(22)"),
     statement="""
     If the top eigenvalue of U is simple, its unit eigenvectors v and -v are asymptotically stable for (22), with the
     open hemispheres {v^T y > 0} and {v^T y < 0} as domains of attraction.
@@ -236,7 +228,6 @@ def _equator_trial(key: Key) -> Trial:
 
 @certified(
     "consensus/lemma-6.1-lower",
-    CONSENSUS.at("Lemma 6.1 (2)", "(22)"),
     num_trials=4,
     note="refuted on the invariant equator v^T y = 0; that an equilibrium attracts itself is not counted; no control: "
     "the corrected claim is its positive case, and its control the same refutation by simulation",
@@ -292,7 +283,6 @@ def _lower_trial(key: Key, integrator: AbstractIntegrator, *, in_plane: bool) ->
 
 lower_eigenvectors_attract_a_null_set = claim(
     "consensus/lemma-6.1-lower/corrected",
-    CONSENSUS.at("Lemma 6.1 (2)", "(22)"),
     statement="""Such a y* is unstable, and its domain of attraction is contained in {v^T y = 0}.
 
     Changed: of measure zero instead of empty. Tried at initial points down to v^T y = 1e-4; off that set the quotient

@@ -14,7 +14,6 @@ from analysis.claims.rational_instances import identity, integers, matrix
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import NON_NEGATIVE, Measurement, Trial, at_least, holds
 from dynsim._core.types import Key
-from dynsim.papers import HARDMAX
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.maps import SoftmaxMap
 
@@ -91,7 +90,6 @@ def _drawn(key: Key) -> tuple[Fraction, int]:
 
 @certified(
     "hardmax/claim-no-metastability",
-    HARDMAX.at("Section 1.3"),
     num_trials=4,
     note="refuted by two clusters that merge after having been stationary for arbitrarily many layers, about "
     "log(1/e) / log(1 + alpha) if the score of the leader followed later is larger by e. Such states rest on exact "
@@ -197,7 +195,6 @@ def _leaders_trial(
 
 @certified(
     "hardmax/claim-no-metastability/one-follower",
-    HARDMAX.at("Section 1.3"),
     # The softmax map at temperature 0.3.
     control=lambda key: _leaders_trial(_two_pairs(key), single=True, soft=SoftmaxMap(1.0, 0.3)),
     variant="corrected",
@@ -217,7 +214,6 @@ def clusters_without_ties_do_not_merge(key: Key) -> Trial:
 
 @certified(
     "hardmax/claim-no-metastability/single-point",
-    HARDMAX.at("Section 1.3"),
     # A small alpha, below 1/80: two pairs move slowly, and merge into the only leader.
     control=lambda key: _leaders_trial(_slow_pair(key), single=False, layers=400, any_step=True),
     variant="reading",

@@ -23,7 +23,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import rational, rationals
-from dynsim.papers import HARDMAX
 from dynsim.systems.hardmax.examples import ALPHA, REMARK_1_3
 from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
@@ -67,7 +66,6 @@ def _zero_trial(cases: Mapping[str, ClusteringCase], *, origin: bool) -> Trial:
 
 @certified(
     "hardmax/remark-1.3",
-    HARDMAX.at("Remark 1.3"),
     # S without the origin, for symmetric sets of tokens in the plane, whose K has the origin in its interior.
     control=lambda key: _zero_trial({"symmetric": _centrally_symmetric(polygon(key))}, origin=False),
     num_trials=12,
@@ -90,7 +88,6 @@ def theorem_holds_with_the_origin(key: Key) -> Trial:
 
 @certified(
     "hardmax/remark-1.3/boundary",
-    HARDMAX.at("Remark 1.3"),
     variant="reading",
     num_trials=1,
     note="the added origin is interior to K in the remark's own example, so that the union is not on the boundary; "
@@ -151,7 +148,7 @@ def _example_trial(tokens: Exact, alpha: Fraction) -> Trial:
     )
 
 
-@certified("hardmax/remark-1.3/example", HARDMAX.at("Remark 1.3"), num_trials=6)
+@certified("hardmax/remark-1.3/example", num_trials=6)
 def five_tokens_cluster_at_three_points(key: Key) -> Trial:
     """For A = I and alpha > 0 the tokens -1, -1/2, 0, 1/2, 1 in R, in every order, converge to -1, 0 and 1.
 
@@ -200,7 +197,7 @@ def _moves_to_mean(given: ClusteringCase, x: Exact) -> bool:
     return bool(np.all(given.map.step(0, x)[-1] == given.alpha / (1 + given.alpha) * mean))
 
 
-@certified("hardmax/remark-1.3/moved", HARDMAX.at("Remark 1.3"), num_trials=12)
+@certified("hardmax/remark-1.3/moved", num_trials=12)
 def theorem_applies_after_the_move(key: Key) -> Trial:
     """Once an initially zero token has moved, Theorem 1.1 applies as stated: the tokens are distinct and nonzero, and
     their limits are in S of (4.1), on the boundary of K.
@@ -209,7 +206,7 @@ def theorem_applies_after_the_move(key: Key) -> Trial:
     """
     a, b, c = jax.random.split(key, 3)
     cases = {"random": certifiable_case(a).with_zero, "late leaders": late_leaders(b).with_zero}
-    at_once = {name: given for name, given in cases.items() if _off_centre(given)}
+    at_once = {name: given for name, given in cases.items() if np.any(np.sum(given.tokens, axis=0) != 0)}
     return _moved_trial({**at_once, "centred": _centred(c)}, doubled=False)
 
 
@@ -230,11 +227,6 @@ def _centred(key: Key) -> ClusteringCase:
     ).with_zero
     moved = [bool(np.any(x[-1])) for x in run(found.map, found.tokens)]
     return _centred(jax.random.fold_in(key, 0)) if moved[1] or not any(moved) else found
-
-
-def _off_centre(given: ClusteringCase) -> bool:
-    """Return whether the mean of the tokens is not zero, so that a zero token moves at once."""
-    return bool(np.any(np.sum(given.tokens, axis=0) != 0))
 
 
 def _remains_trial(given: ClusteringCase, twice: int) -> Trial:
@@ -262,7 +254,6 @@ def _remains_trial(given: ClusteringCase, twice: int) -> Trial:
 
 @certified(
     "hardmax/remark-1.3/remains",
-    HARDMAX.at("Remark 1.3"),
     # A token that is repeated in the map but counted once in the mean.
     control=lambda key: _remains_trial(_centrally_symmetric(case(key)), 1),
     variant="reading",

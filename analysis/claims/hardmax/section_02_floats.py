@@ -13,7 +13,6 @@ from analysis.claims.rational_instances import integers, matrix
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
-from dynsim.papers import HARDMAX
 from dynsim.simulation.hardmax import CertainLayers, iterate_hardmax
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.reuse import NormBounds, ReusedFollowerSets
@@ -159,7 +158,6 @@ def _floats_trial(key: Key, names: tuple[str, ...], *, certain: bool) -> Trial:
 
 certain_layers_are_those_of_exact_arithmetic = certified(
     "hardmax/equation-2.5/floats",
-    HARDMAX.at("Section 2.2", "(1.1)"),
     statement="""
     In floats the follower sets of (1.1) are those of exact arithmetic in all layers that `iterate_hardmax` calls
     certain, and the distance of every token from its exact value is at most the bound of its error.

@@ -9,7 +9,6 @@ import numpy as np
 from analysis.claims.hardmax.instances.certified_limits import (
     BEYOND,
     CertifiedRun,
-    Measures,
     certified_trial,
     is_subset,
     tied_case,
@@ -23,37 +22,32 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, holds
 from analysis.tokens.clusters import clusters
 from dynsim._core.types import Key
-from dynsim.papers import HARDMAX
 
 INTERVAL = 30  # layers between comparisons of distances, after the follower sets are certified to be final
 
 
-def _separation_measures(key: Key, *, with_tie: bool) -> Measures:
+def _separation_measures(run: CertifiedRun, key: Key, *, with_tie: bool) -> tuple[Measurement, ...]:
     """Measure (4.26) for a random s_0 in S at extremal and random points of the balls, and what follows for the map."""
-
-    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
-        b, c = jax.random.split(key)
-        points = run.candidates.points
-        level = lambda s0: [s for s in points if s @ s0 == s0 @ s0 and any(s != s0)]
-        below = lambda s0: [s for s in points if s @ s0 < s0 @ s0]
-        choices = [s for s in points if below(s) and (level(s) or not with_tie)]
-        s0 = choices[int(jax.random.randint(b, (), 0, len(choices)))]
-        largest = max(sum(abs(s)) for s in points)  # the 1-norm is an upper bound of the Euclidean norm
-        others, gap = level(s0) if with_tie else below(s0), lambda some: min(s0 @ s0 - s @ s0 for s in some)
-        radius = gap(below(s0)) / (8 * largest)
-        keys = jax.random.split(c, len(others))
-        worst = min(_least_difference(k, s0, s, radius) for k, s in zip(keys, others, strict=True))
-        return (
-            at_least("least <x, x> - <y, x> at the points tried", worst, 0.0, tolerance=0.0),
-            holds("it is positive there", worst > 0),
-            holds(
-                "(4.27) and (4.28) bound it from below for all points",
-                gap(others) > 2 * (2 * largest + radius) * radius,
-            ),
-            holds("no token in the ball of s_0 follows one in a ball of S'", _apart(run, s0, others, radius)),
-        )
-
-    return measures
+    b, c = jax.random.split(key)
+    points = run.candidates.points
+    level = lambda s0: [s for s in points if s @ s0 == s0 @ s0 and any(s != s0)]
+    below = lambda s0: [s for s in points if s @ s0 < s0 @ s0]
+    choices = [s for s in points if below(s) and (level(s) or not with_tie)]
+    s0 = choices[int(jax.random.randint(b, (), 0, len(choices)))]
+    largest = max(sum(abs(s)) for s in points)  # the 1-norm is an upper bound of the Euclidean norm
+    others, gap = level(s0) if with_tie else below(s0), lambda some: min(s0 @ s0 - s @ s0 for s in some)
+    radius = gap(below(s0)) / (8 * largest)
+    keys = jax.random.split(c, len(others))
+    worst = min(_least_difference(k, s0, s, radius) for k, s in zip(keys, others, strict=True))
+    return (
+        at_least("least <x, x> - <y, x> at the points tried", worst, 0.0, tolerance=0.0),
+        holds("it is positive there", worst > 0),
+        holds(
+            "(4.27) and (4.28) bound it from below for all points",
+            gap(others) > 2 * (2 * largest + radius) * radius,
+        ),
+        holds("no token in the ball of s_0 follows one in a ball of S'", _apart(run, s0, others, radius)),
+    )
 
 
 def _apart(run: CertifiedRun, s0: Exact, others: list[Exact], radius: Fraction) -> bool:
@@ -81,7 +75,6 @@ def _least_difference(key: Key, s0: Exact, s: Exact, radius: Fraction) -> Fracti
 
 @certified(
     "hardmax/lemma-4.5",
-    HARDMAX.at("Lemma 4.5", "(4.26)"),
     num_trials=8,
     note="A = I; S' consists of all points of S that meet the hypothesis; for s_0 = 0 there are none; delta is "
     "computed from S, as in the proof; what the lemma is used for, that no token near s_0 follows one near S', is "
@@ -94,39 +87,35 @@ def balls_are_separated(key: Key) -> Trial:
     a, b, c = jax.random.split(key, 3)
     name, given = hard_case(b, *FACES, with_identity=True)
     cases = {"box": tied_case(a, with_identity=True), name: given}
-    return certified_trial(cases, _separation_measures(c, with_tie=False))
+    return certified_trial(cases, _separation_measures, key=c, with_tie=False)
 
 
 @balls_are_separated.with_control
 def balls_are_separated(key: Key) -> Trial:
     """Points s with <s, s_0> = <s_0, s_0> in place of S'."""
     a, b = jax.random.split(key)
-    return certified_trial({"polygon": polygon(a, with_identity=True)}, _separation_measures(b, with_tie=True))
+    return certified_trial({"polygon": polygon(a, with_identity=True)}, _separation_measures, key=b, with_tie=True)
 
 
-def _balls_measures(share: Fraction) -> Measures:
+def _balls_measures(run: CertifiedRun, share: Fraction) -> tuple[Measurement, ...]:
     """Measure that tokens stay in disjoint balls around points of S, of `share` times their least distance."""
-
-    def measures(run: CertifiedRun) -> tuple[Measurement, ...]:
-        S, A = run.candidates.points, run.case.attention
-        gaps = [(s - t) @ A @ (s - t) for i, s in enumerate(S) for t in S[:i]]
-        square = share**2 * min(gaps, default=Fraction(1))
-        layers = [run.certificate.num_layers + INTERVAL * k for k in range(1, 5)]
-        far = [
-            [(x - s) @ A @ (x - s) for x, s in zip(run.certificate.tokens(k), run.certificate.limits, strict=True)]
-            for k in layers
-        ]
-        stays = all(a >= b for before, after in itertools.pairwise(far) for a, b in zip(before, after, strict=True))
-        return (
-            holds("the balls around the points of S are disjoint", all(4 * square < gap for gap in gaps)),
-            holds("every token is in the ball of its limit", max(far[-1]) < square),
-            holds("its distance from the limit does not grow", stays),
-            is_subset("every limit is in S", run.certificate.limits, values(S)),
-            _clusters_are_those_of_limits(run),
-            _clusters_are_chains(np.asarray(run.path[0], float)),
-        )
-
-    return measures
+    S, A = run.candidates.points, run.case.attention
+    gaps = [(s - t) @ A @ (s - t) for i, s in enumerate(S) for t in S[:i]]
+    square = share**2 * min(gaps, default=Fraction(1))
+    layers = [run.certificate.num_layers + INTERVAL * k for k in range(1, 5)]
+    far = [
+        [(x - s) @ A @ (x - s) for x, s in zip(run.certificate.tokens(k), run.certificate.limits, strict=True)]
+        for k in layers
+    ]
+    stays = all(a >= b for before, after in itertools.pairwise(far) for a, b in zip(before, after, strict=True))
+    return (
+        holds("the balls around the points of S are disjoint", all(4 * square < gap for gap in gaps)),
+        holds("every token is in the ball of its limit", max(far[-1]) < square),
+        holds("its distance from the limit does not grow", stays),
+        is_subset("every limit is in S", run.certificate.limits, values(S)),
+        _clusters_are_those_of_limits(run),
+        _clusters_are_chains(np.asarray(run.path[0], float)),
+    )
 
 
 def _clusters_are_those_of_limits(run: CertifiedRun) -> Measurement:
@@ -160,16 +149,17 @@ def _clusters_are_chains(x: np.ndarray) -> Measurement:
 
 tokens_stay_in_one_ball = certified(
     "hardmax/proposition-4.6",
-    HARDMAX.at("Proposition 4.6"),
     statement="""
     For some delta > 0 the balls B_delta(s), s in S, are disjoint, and every token stays in one of them from some
     layer on.
 
     Tokens that wait near one point of S, and settle at another, are among the cases.
     """,
-    trial=lambda key: certified_trial(with_late_leaders(key, "waiting followers"), _balls_measures(Fraction(1, 3))),
+    trial=lambda key: certified_trial(
+        with_late_leaders(key, "waiting followers"), _balls_measures, share=Fraction(1, 3)
+    ),
     # Balls of a radius equal to half of the least distance between two points of S, which touch.
-    control=lambda key: certified_trial({"polygon": polygon(key)}, _balls_measures(Fraction(1, 2))),
+    control=lambda key: certified_trial({"polygon": polygon(key)}, _balls_measures, share=Fraction(1, 2)),
     num_trials=10,
     note="the statement holds, but the equality (4.35) in its proof does not: the convex hull of the balls around S_1 "
     "and s_2 can contain other points of S, as in a rectangle; a token that jumps there would have to increase its "

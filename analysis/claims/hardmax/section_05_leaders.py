@@ -1,21 +1,30 @@
-"""Claims of Section 5.1: leaders exist, remain leaders and do not move; a token may become a leader after layer 0."""
+"""Claims of Section 5: leaders exist, remain and do not move, may appear late, and correspond to vertices of K."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import jax
 import numpy as np
 
-from analysis.claims.hardmax.instances.certified_limits import certified_run
+from analysis.claims.hardmax.instances.certified_limits import (
+    CERTIFIED,
+    CertifiedRun,
+    certified_run,
+    certified_trial,
+    is_subset,
+    trial_with_twins,
+    with_late_leaders,
+)
 from analysis.claims.hardmax.instances.clouds import LAYERS, ClusteringCase, case, defined_sets, run, squared_norms
-from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, posed, uneven_tie
+from analysis.claims.hardmax.instances.zoo import hard_case, late_leaders, polygon, posed, uneven_tie
+from analysis.claims.hardmax.section_01_theorem import attained_limits
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.hardmax.leaders import leader_layers, leader_layers_by_value
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
-from dynsim.exact import rationals
-from dynsim.papers import HARDMAX
+from dynsim.exact import rational, rationals
 from dynsim.systems.hardmax.examples import ALPHA, EXAMPLE_5_2
 from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
@@ -61,7 +70,7 @@ def _hypotheses_are_told(given: ClusteringCase) -> bool:
     return all({name for name, met in vars(hypotheses(map, x)).items() if not met} == fail for map, fail in tries)
 
 
-@certified("hardmax/theorem-1.1-leaders-exist", HARDMAX.at("Theorem 1.1"), num_trials=32)
+@certified("hardmax/theorem-1.1-leaders-exist", num_trials=32)
 def some_token_is_a_leader(key: Key) -> Trial:
     """For distinct nonzero initial tokens, A symmetric positive definite and alpha > 0 there is a leader: a token with
     C_i = {i} at some layer. The tokens of largest A-norm are leaders at layer 0.
@@ -89,7 +98,6 @@ def _index_trial(given: ClusteringCase, *, doubled: bool = False) -> Trial:
 
 leaders_exist = certified(
     "hardmax/lemma-5.1-i",
-    HARDMAX.at("Lemma 5.1 (i)"),
     statement="For distinct nonzero initial tokens, A = I and alpha > 0, the set of leaders is not empty.",
     trial=lambda key: _index_trial(case(key).with_identity),
     control=lambda key: _index_trial(case(key).with_identity, doubled=True),  # Every token repeated.
@@ -145,7 +153,7 @@ def _same_for_equals(given: ClusteringCase, layers: np.ndarray) -> bool:
     )
 
 
-@certified("hardmax/lemma-5.1-i/by-value", HARDMAX.at("Lemma 5.1 (i)"), variant="reading", num_trials=16)
+@certified("hardmax/lemma-5.1-i/by-value", variant="reading", num_trials=16)
 def leading_values_exist(key: Key) -> Trial:
     """Read for tokens that may be equal: at some layer there is a token that follows only tokens equal to itself.
 
@@ -214,7 +222,6 @@ def _stay_for_any_matrix(given: ClusteringCase, *, alone: bool) -> Measurement:
 
 @certified(
     "hardmax/lemma-5.1-ii",
-    HARDMAX.at("Lemma 5.1 (ii)"),
     num_trials=32,
     note="needs neither distinct tokens nor a definite or symmetric A, which is measured too; on leaders at layer 0 "
     "and on later ones",
@@ -260,7 +267,7 @@ def _example_trial(alpha: Fraction) -> Trial:
     )
 
 
-@certified("hardmax/example-5.2", HARDMAX.at("Example 5.2", "(5.4), (5.5)"), num_trials=1)
+@certified("hardmax/example-5.2", num_trials=1)
 def example_has_a_late_leader(key: Key) -> Trial:
     """For A = I and alpha = 1/2, z_1 = (-1, 1), z_2 = (0, 3), z_3 = (12, 4) have C_1 = {2} and C_2 = C_3 = {3}; one
     layer later they are (-2/3, 5/3), (4, 10/3), (12, 4), with C_1 = {1} and C_2 = C_3 = {3}.
@@ -274,3 +281,117 @@ def example_has_a_late_leader(key: Key) -> Trial:
 def example_has_a_late_leader(key: Key) -> Trial:
     """A step of alpha = 2."""
     return _example_trial(Fraction(2))
+
+
+def _only_if(run: CertifiedRun) -> tuple[Measurement, ...]:
+    ends = run.certificate.limits[run.leaders]
+    return (is_subset("every limit of a leader is a vertex of K", ends, run.vertices),)
+
+
+def _if_attained(run: CertifiedRun) -> tuple[Measurement, ...]:
+    return (_are_leaders(run, _attaining(run)),)
+
+
+def _finite(run: CertifiedRun) -> tuple[Measurement, ...]:
+    return (*_only_if(run), attained_limits(run))
+
+
+def _every_vertex(run: CertifiedRun) -> tuple[Measurement, ...]:
+    """Measure whether every vertex is the value of a leader at the layer at which that token becomes a leader."""
+    first = run.certificate.leader_layers
+    led = {tuple(run.states(int(first[i]))[-1][i]) for i in run.leaders}
+    return (holds("every vertex of K is the value of a leader", run.vertices <= led),)
+
+
+def _at_vertex(run: CertifiedRun, i: int) -> bool:
+    return tuple(run.certificate.limits[i]) in run.vertices
+
+
+def _attaining(run: CertifiedRun) -> list[int]:
+    """Return the tokens that are at a vertex in the layer of the certificate; the others never attain theirs."""
+    final = run.states(run.certificate.num_layers)[-1]
+    return [i for i in range(len(final)) if _at_vertex(run, i) and bool(np.all(final[i] == run.certificate.limits[i]))]
+
+
+def _are_leaders(run: CertifiedRun, tokens: list[int]) -> Measurement:
+    return holds("every such token is a leader", all(run.certificate.leader_layers[i] >= 0 for i in tokens))
+
+
+@certified("hardmax/proposition-5.3-only-if", num_trials=12, note=CERTIFIED)
+def limits_of_leaders_are_vertices(key: Key) -> Trial:
+    """If a token is a leader, its limit is a vertex of K. In each trial one leader appears after layer 0."""
+    return certified_trial(with_late_leaders(key), _only_if)
+
+
+@limits_of_leaders_are_vertices.with_control
+def limits_of_leaders_are_vertices(key: Key) -> Trial:
+    """All tokens in place of leaders, including those whose limit is the midpoint of a side."""
+    all_limits = lambda run: (is_subset("every limit is a vertex of K", run.certificate.limits, run.vertices),)
+    return certified_trial({"polygon": polygon(key)}, all_limits)
+
+
+@certified(
+    "hardmax/proposition-5.3-if",
+    num_trials=1,
+    note="two tokens on a line: the inner one follows the outer one at every layer and converges to it, but is never a "
+    "leader; the proof shows that a vertex is the limit of some leader, not that every token that converges to it is "
+    "one",
+)
+def tokens_that_tend_to_vertices_are_leaders(key: Key) -> Trial:
+    """If the limit of a token is a vertex of K, the token is a leader."""
+    given = ClusteringCase(matrix([[1], [2]]), identity(1), rational("alpha", ALPHA))
+    trial = certified_trial(
+        {"two tokens": given},
+        lambda run: (_are_leaders(run, [i for i in range(len(run.certificate.limits)) if _at_vertex(run, i)]),),
+    )
+    return replace(trial, witness={**given.witness(), "layers": 8})
+
+
+tokens_that_attain_vertices_are_leaders = certified(
+    "hardmax/proposition-5.3-if/corrected",
+    statement="""If a token attains a vertex of K in finitely many layers, the token is a leader.
+
+    In each trial one leader appears after layer 0.
+    """,
+    trial=lambda key: certified_trial(with_late_leaders(key), _if_attained),
+    # One token of largest norm given twice: both attain the vertex and follow each other.
+    control=lambda key: trial_with_twins(key, _if_attained),
+    num_trials=12,
+    note="added: the token attains the vertex in finitely many layers; the proof of Theorem 1.1 uses the proposition "
+    "only to identify the vertices with the limits of leaders, which lemma-5.4 and lemma-5.5 show",
+)
+
+
+@certified("hardmax/lemma-5.4", num_trials=12, note=CERTIFIED)
+def leaders_attain_vertices(key: Key) -> Trial:
+    """If a token is a leader, it attains a vertex of K in finitely many layers: at the layer where C_i = {i}.
+
+    In each trial one leader appears after layer 0.
+    """
+    return certified_trial(with_late_leaders(key), _finite)
+
+
+@leaders_attain_vertices.with_control
+def leaders_attain_vertices(key: Key) -> Trial:
+    """All tokens whose limit is a vertex in place of leaders."""
+
+    def attain(run: CertifiedRun) -> tuple[Measurement, ...]:
+        followers = [i for i in range(len(run.certificate.limits)) if _at_vertex(run, i)]
+        return (holds("every such token attains the vertex", set(followers) <= set(_attaining(run))),)
+
+    return certified_trial(with_late_leaders(key), attain)
+
+
+@certified("hardmax/lemma-5.5", num_trials=12, note=CERTIFIED)
+def every_vertex_is_a_leader(key: Key) -> Trial:
+    """If v is a vertex of K, there are a leader z_i and a layer k with v = z_i^k.
+
+    In each trial one leader appears after layer 0.
+    """
+    return certified_trial(with_late_leaders(key), _every_vertex)
+
+
+@every_vertex_is_a_leader.with_control
+def every_vertex_is_a_leader(key: Key) -> Trial:
+    """One token of largest norm given twice: no leader is at that vertex."""
+    return trial_with_twins(key, _every_vertex)

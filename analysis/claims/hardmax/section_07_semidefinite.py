@@ -27,7 +27,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, holds
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
-from dynsim.papers import HARDMAX
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.hypotheses import hypotheses
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
@@ -251,7 +250,6 @@ def _with_twins(cases: Mapping[str, ClusteringCase]) -> dict[str, ClusteringCase
 
 @certified(
     "hardmax/claim-semidefinite",
-    HARDMAX.at("Section 7"),
     # Distinct tokens of which two differ by an element of the kernel: a component of largest norm occurs twice.
     control=lambda key: _semidefinite_trial(
         key, _with_twins(with_late_leaders(key)), _component_measures, of_components=False
@@ -291,7 +289,6 @@ def _joined(one: Trial, other: Trial) -> Trial:
 
 @certified(
     "hardmax/claim-semidefinite/tokens",
-    HARDMAX.at("Section 7"),
     variant="reading",
     num_trials=8,
     note="two tokens that differ by an element of the kernel have the same scores; if they are the longest, neither is "
@@ -307,7 +304,6 @@ def components_of_distinct_tokens_cluster(key: Key) -> Trial:
 
 @certified(
     "hardmax/claim-semidefinite/kernel",
-    HARDMAX.at("Section 7"),
     # Distinct tokens of which two differ by an element of the kernel: a component of largest norm occurs twice.
     control=lambda key: _semidefinite_trial(
         key, _with_twins(with_late_leaders(key)), _kernel_measures, of_components=False

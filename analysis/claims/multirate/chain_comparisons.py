@@ -159,7 +159,7 @@ def exponential_measurements(given: Chain, p: Exact, t: Fraction, expected: Exac
     if given.fastest * t <= FEW:
         methods += ["uniformisation"]
         lossy = ["chebyshev"] if known_chain and known_chain.reversible else []
-        methods += lossy if known_chain and _even(known_chain.stationary) else []
+        methods += lossy if known_chain and max(known_chain.stationary) <= CLOSE * min(known_chain.stationary) else []
     if not np.any(np.triu(Q, 2)) and not np.any(np.tril(Q, -2)):
         methods += ["rational"]
     found = {m: relaxation(Q, floats(p), [0.0, float(t)], method=m) for m in dict.fromkeys([*methods, *lossy])}
@@ -270,10 +270,6 @@ def balance_measurements(rng: np.random.Generator) -> tuple[Measurement, ...]:
         holds("a ratio of 1 + 2^-32 is no balance, one of 1 + 2^-40 is", balanced.reversible and not nearly.reversible),
         at_most("error of the tree less that which it states", wrong - tree.error, 0.0, tolerance=TINY),
     )
-
-
-def _even(law: Exact) -> bool:
-    return max(law) <= CLOSE * min(law)
 
 
 def _least_error(given: Chain) -> float:

@@ -27,7 +27,6 @@ from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.equilibrium import Anderson
 from dynsim.networks.multirate.network import MultirateNetwork, with_gates
-from dynsim.papers import MULTIRATE
 from dynsim.systems.tokens.interactions.masks import Causal, Full
 
 WIDE_OPEN = 10.0  # a gate far above those of trained networks
@@ -122,7 +121,6 @@ def _change_trial(key: Key, model: MultirateNetwork, case: NetworkCase, mask: Me
 
 @claim(
     "multirate/proposition-21",
-    MULTIRATE.at("Proposition 21"),
     num_trials=10,
     note="equality in every bit, at every position, with gates in (0, 1) and at 10, lengths with and without a partial "
     "last block, one to three rounds, also P = 1 and the methods of Section 11; derivatives by embeddings, too; with "
@@ -158,7 +156,6 @@ def no_symbol_reaches_an_earlier_score(key: Key) -> Trial:
 
 @claim(
     "multirate/proposition-21/secant-over-the-sequence",
-    MULTIRATE.at("Proposition 21, Section 11.3"),
     variant="reading",
     num_trials=2,
     note="the text does not say over which indices the inner products of the secant are taken; over the coordinates of "
@@ -193,10 +190,9 @@ def _sized_trial(key: Key, *, causal: bool) -> Trial:
 
 @claim(
     "multirate/proposition-21-full-slow",
-    MULTIRATE.at("abstract, Section 3.2, Proposition 21"),
     num_trials=2,
     note="every nonzero context then depends on the last block; with a closed gate (Proposition 23) or at most P "
-    "symbols this has no effect; no control: the corrected claim is the positive case",
+    "symbols this has no effect",
 )
 def full_slow_attention_is_causal(key: Key) -> Trial:
     """With full attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t."""
@@ -207,7 +203,6 @@ def full_slow_attention_is_causal(key: Key) -> Trial:
 
 causal_slow_attention_is_causal = claim(
     "multirate/proposition-21-full-slow/corrected",
-    MULTIRATE.at("abstract, Section 3.2, Proposition 21"),
     statement="""With causal attention over the pooled tokens, changing symbol t changes no logit of any symbol s < t.
 
     Its context still reaches every later block.

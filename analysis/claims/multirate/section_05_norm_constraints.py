@@ -15,7 +15,6 @@ from analysis.ledger.evidence import ROUNDING, Trial, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.transformer import RMSNorm
-from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationFlow
 from dynsim.systems.master_equation.generators import attention_generator
 from dynsim.systems.tokens.flow import TokenFlow
@@ -68,7 +67,6 @@ def _with_layer(trial: Trial, c: Exact, gain: Exact) -> Trial:
 
 @certified(
     "multirate/remark-24-rmsnorm",
-    MULTIRATE.at("Remark 24"),
     num_trials=24,
     note="compared with the normalisation of the network, and attained by large contexts up to "
     "epsilon. RMSNorm as in the text, without a gain, as at the start of training; the inequality is strict because "
@@ -96,7 +94,6 @@ def _gain(key: Key, d: int) -> Exact:
 
 @certified(
     "multirate/remark-24-rmsnorm/gain",
-    MULTIRATE.at("Remark 24"),
     variant="reading",
     num_trials=1,
     note="a context along the coordinate of the largest gain, which is 5/4 instead of the initial 1; "
@@ -112,7 +109,6 @@ def rms_norm_with_a_gain_has_the_same_bound(key: Key) -> Trial:
 
 @certified(
     "multirate/remark-24-rmsnorm/largest-gain",
-    MULTIRATE.at("Remark 24"),
     variant="corrected",
     num_trials=24,
     note="changed: the bound, which is attained, has the largest absolute entry of the gain as a factor",
@@ -217,11 +213,10 @@ def _contraction_trial(pair: StatePair, met: bool, *, rate: Fraction | None = No
 
 @certified(
     "multirate/remark-25-norm-constraints",
-    MULTIRATE.at("Remark 25"),
     num_trials=4,
     note="the constraints keep it bounded, but not contractive: on the sphere points diverge from the direction of the "
     "least growth rate, and under x' = M x - x with M doubly stochastic constant differences persist; RMSNorm in the "
-    "network is claim-rmsnorm-contraction; no control: the corrected claim is the positive case",
+    "network is claim-rmsnorm-contraction",
 )
 def norm_constraints_make_contractive(key: Key) -> Trial:
     """A fast subsystem whose state is constrained to a sphere, or whose matrix is doubly stochastic, is contractive.
@@ -253,7 +248,6 @@ def _doubly_stochastic(key: Key) -> bool:
 
 @certified(
     "multirate/remark-25-norm-constraints/corrected",
-    MULTIRATE.at("Remark 25"),
     # Two states with a constant difference under rho = 1.
     control=lambda key: _contraction_trial(
         doubly_stochastic_flow(key, Fraction(1), common=True), _doubly_stochastic(key)

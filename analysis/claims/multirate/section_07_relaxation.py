@@ -40,7 +40,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_le
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import MULTIRATE
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap, step_bound
 
@@ -168,7 +167,6 @@ def _mixing_measurements(given: Chain) -> tuple[Measurement, ...]:
 
 @certified(
     "multirate/theorem-28-iii-flow",
-    MULTIRATE.at("Theorem 28 (iii)"),
     num_trials=48,
     note="by contraction in total variation over a given time step, hence for every initial distribution, in "
     "fractions; the field, each method for e^{Qt} p and, where eigenvalues are known, the spectral gap and the "
@@ -225,7 +223,6 @@ def _path_trial(key: Key, integrator: AbstractIntegrator, *, linked: bool) -> Tr
 
 integrated_flow_converges_to_the_stationary_distribution = claim(
     "multirate/theorem-28-iii-flow/integrated",
-    MULTIRATE.at("Theorem 28 (iii)"),
     statement="If Q is irreducible, e^{Qt} p tends to the stationary distribution as t -> infinity, "
     "computed by integration.",
     trial=partial(_path_trial, linked=True),
@@ -298,7 +295,6 @@ def _below_the_bound(share: Fraction) -> Measurement:
 
 @certified(
     "multirate/theorem-28-iii-euler",
-    MULTIRATE.at("Theorem 28 (iii)"),
     num_trials=48,
     note="the printed bound is read as 0 < tau < 1 / max |Q_jj|, strict, which the proof needs for a positive "
     "diagonal; sufficient, not necessary. By contraction in total variation, so for every start. Also measured: the "
@@ -324,7 +320,6 @@ def euler_iterates_converge_to_the_stationary_distribution(key: Key) -> Trial:
 
 @certified(
     "multirate/theorem-28-iii-euler/at-the-bound",
-    MULTIRATE.at("Theorem 28 (iii)"),
     variant="reading",
     num_trials=8,
     note="for a directed cycle with equal rates the step matrix at the bound is a permutation, and its iterates are "

@@ -37,7 +37,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
 from dynsim.systems.master_equation.generators import birth_death, generator_from_rates, walk_in_potential
 from dynsim.systems.master_equation.rates import DrivenRates
@@ -111,7 +110,6 @@ def _gap_measurements(given: Chain) -> tuple[Measurement, ...]:
 
 @certified(
     "multirate/theorem-28-i",
-    MULTIRATE.at("Theorem 28 (i)"),
     num_trials=48,
     note="true by definition for f(x, y) = Q(y) x. Measured on the field of the flow, in floats, and on the fixed "
     "points of the Euler map, in fractions; in addition the dimension of the kernel, the number of closed classes, and "
@@ -204,7 +202,6 @@ def _constructed_measurements(key: Key) -> tuple[Measurement, ...]:
 
 @certified(
     "multirate/theorem-28-ii",
-    MULTIRATE.at("Theorem 28 (ii)"),
     # A chain with a transient state.
     control=lambda key: _uniqueness_trial(with_transient(key), irreducible_chain(key).measured()),
     num_trials=48,
@@ -266,7 +263,6 @@ def _equilibrium_trial(given: Chain, hypotheses: tuple[Measurement, ...], *, mas
 
 @certified(
     "multirate/claim-qss-equals-stationary",
-    MULTIRATE.at("Section 1, Section 7, Section 12"),
     num_trials=8,
     note="with the generator structure alone all multiples of p_st are equilibria, also 2 p_st and 0; the theorem that "
     "the sentences summarise adds irreducibility and, in its last clause, mass one; no control: the corrected claim is "
@@ -280,7 +276,6 @@ def equilibrium_is_the_stationary_distribution(key: Key) -> Trial:
 
 @certified(
     "multirate/claim-qss-equals-stationary/distributions",
-    MULTIRATE.at("Section 1, Section 7, Section 12"),
     variant="reading",
     num_trials=8,
     note="with two closed classes there is a segment of stationary distributions; no control: as for the printed claim",
@@ -293,7 +288,6 @@ def equilibrium_among_distributions_is_the_stationary_distribution(key: Key) -> 
 
 @certified(
     "multirate/claim-qss-equals-stationary/irreducible",
-    MULTIRATE.at("Section 1, Section 7, Section 12"),
     # Two closed classes.
     control=lambda key: _equilibrium_trial(two_closed_classes(key), irreducible_chain(key).measured(), mass=True),
     variant="corrected",

@@ -19,7 +19,6 @@ from dynsim.io.data import data_file
 from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.pretrained import load_transformer
 from dynsim.networks.decoder.transformer import Block
-from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.checks import check_generator
 from dynsim.systems.master_equation.flow import step_bound
 from dynsim.systems.master_equation.generators import random_generator
@@ -77,7 +76,6 @@ def _trained_trial(maps: list[np.ndarray]) -> Trial:
 
 @claim(
     "multirate/remark-30-column-sums",
-    MULTIRATE.at("Remark 30"),
     num_trials=1,
     note="the paper states this as an expectation and checks a random matrix. Measured on the middle layers of two "
     "trained networks (stories, sorting), in the coordinates of the residual stream, on which column sums depend; "
@@ -119,7 +117,6 @@ def _is_generator(J: Exact) -> bool:
 
 @certified(
     "multirate/remark-30-column-sums/random-map",
-    MULTIRATE.at("Remark 30", "Remark 31"),
     num_trials=16,
     note="the range of column sums is missing in the text. True of almost every matrix: unit sums are k equations",
 )
@@ -140,7 +137,6 @@ def random_maps_have_other_column_sums(key: Key) -> Trial:
 
 @certified(
     "multirate/remark-30-column-sums/every-map",
-    MULTIRATE.at("Remark 30"),
     variant="reading",
     num_trials=4,
     note="column sums of 1 mean conservation of mass, not nonnegative rates; no control: random maps are measured by "
@@ -215,7 +211,6 @@ def _fixed_point_trial(given: AffineMap) -> Trial:
 
 fixed_point_is_an_eigendirection = certified(
     "multirate/remark-30-fixed-point",
-    MULTIRATE.at("Remark 30"),
     statement="The fixed point of a one-step map that is not stochastic is its least-contracting eigendirection.",
     trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(3, 4), affine=True)),
     num_trials=8,
@@ -226,7 +221,6 @@ fixed_point_is_an_eigendirection = certified(
 
 fixed_point_of_a_homogeneous_map = certified(
     "multirate/remark-30-fixed-point/homogeneous",
-    MULTIRATE.at("Remark 30"),
     statement="The nonzero fixed points are the least-contracting eigendirection. Added: the map is linear (b = 0), "
     "with a simple eigenvalue 1 and all others smaller in modulus.",
     trial=lambda key: _fixed_point_trial(_affine_map(key, Fraction(1), affine=False)),
@@ -258,7 +252,6 @@ def _asymptotic_direction_trial(given: AffineMap, start: Exact) -> Trial:
 
 @certified(
     "multirate/remark-30-fixed-point/approach",
-    MULTIRATE.at("Remark 30"),
     variant="reading",
     num_trials=8,
     note="for affine maps with rational eigenvalues, the second being 2/3 of the first in modulus",

@@ -21,7 +21,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.generators import attention_generator
 from dynsim.systems.tokens.interactions.masks import Causal, Full
 
@@ -62,7 +61,6 @@ def positive_determinant(A: Exact) -> Measurement:
 
 @certified(
     "multirate/claim-attention-exponential",
-    MULTIRATE.at("Section 8"),
     num_trials=4,
     note="two tokens that attend to each other more than to themselves: the determinant of A is negative, whereas that "
     "of an exponential is e^{tau tr Q} > 0; hence A is not the propagator of a time-dependent generator either; no "
@@ -83,7 +81,6 @@ def attention_is_an_exponential(key: Key) -> Trial:
 
 @certified(
     "multirate/claim-attention-exponential/causal",
-    MULTIRATE.at("Section 8"),
     variant="reading",
     num_trials=4,
     note="three tokens, the third attending to the second and the second to the first: the half step would have a "
@@ -120,9 +117,7 @@ def _root(square: int) -> int:
     return round(float(square) ** 0.5)
 
 
-@certified(
-    "multirate/claim-attention-exponential/shared", MULTIRATE.at("Section 8"), variant="special case", num_trials=16
-)
+@certified("multirate/claim-attention-exponential/shared", variant="special case", num_trials=16)
 def shared_attention_is_an_exponential(key: Key) -> Trial:
     """A = e^{Q tau} with Q = A - I. Added: all tokens place the same weight on any third token, and each places more on
     itself: A = lambda I + (1 - lambda) 1 pi^T with 0 < lambda < 1. For two tokens this holds whenever det A > 0.
@@ -195,12 +190,7 @@ def _ordered_trial(A: Exact, hypotheses: tuple[Measurement, ...]) -> Trial:
     )
 
 
-@certified(
-    "multirate/claim-attention-exponential/causal-in-time",
-    MULTIRATE.at("Section 8"),
-    variant="corrected",
-    num_trials=16,
-)
+@certified("multirate/claim-attention-exponential/causal-in-time", variant="corrected", num_trials=16)
 def causal_attention_is_an_ordered_exponential(key: Key) -> Trial:
     """Every causal attention matrix A is the propagator of a generator over a time interval: A = e^{Q_2} ... e^{Q_n},
     where Q_i moves only token i. Added: causal. Changed: the generator is time-dependent, piecewise constant.

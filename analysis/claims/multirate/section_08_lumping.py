@@ -27,7 +27,6 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.pooling import causal_pool
-from dynsim.papers import MULTIRATE
 from dynsim.systems.tokens.interactions.masks import Causal
 
 SIZES = (2, 1, 2)  # of the blocks of a chain constructed to be lumpable
@@ -121,7 +120,6 @@ def _partition_trial(given: Chain, labels: np.ndarray, *, rows: bool = False) ->
 
 @certified(
     "multirate/claim-lumpability",
-    MULTIRATE.at("Section 8"),
     # The rates into a state in place of those out of it.
     control=lambda key: _partition_trial(*lumpable(key), rows=True),
     num_trials=32,
@@ -193,7 +191,6 @@ def _uniform(M: Exact, labels: np.ndarray, p: Exact) -> bool:
 
 lumpability_from_one_start_requires_the_condition = certified(
     "multirate/claim-lumpability/one-start",
-    MULTIRATE.at("Section 8"),
     statement="""If the blocks are a Markov chain, the condition of Kemeny and Snell holds.
 
     Read: if they are a Markov chain for some initial distribution.
@@ -249,7 +246,6 @@ def _pooling_trial(key: Key, share: Fraction) -> Trial:
 
 block_means_are_approximate = certified(
     "multirate/claim-lumpability/pooling",
-    MULTIRATE.at("Section 8"),
     statement="Block means of tokens under causal attention (blocks of two) do not evolve autonomously; they follow "
     "the lumped layer with an error of at most half of the defect of the partition over the block size, times the "
     "spread within blocks, the sum of the distances from block means. The constant is sharp.",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import t
 
 from analysis.claims.multirate.instances import numpy_forward_pass
-from analysis.claims.multirate.section_11_contraction import contraction_trial, passed
+from analysis.claims.multirate.section_11_equilibrium import contraction_trial, passed
 from analysis.experiments import Record, best_record
 from analysis.experiments.multirate.training_study import SECTION_9, trained_network
 from analysis.ledger.claim import claim
@@ -20,7 +20,6 @@ from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.byte_text import read_bytes, windows
 from dynsim.networks.multirate.network import with_gates
 from dynsim.networks.multirate.training import text_loss
-from dynsim.papers import MULTIRATE
 
 CLOSED = 0.1  # "nearly closed": bound of |alpha| after training; the printed number is missing
 STEPS = 650  # of training, as in the statement
@@ -100,7 +99,6 @@ def _neutral_trial(bound: bool, *, trained_frozen: bool = True) -> Trial:
 
 coupling_is_neutral = claim(
     "multirate/experiment-9-gate",
-    MULTIRATE.at("Section 9, Table 2"),
     statement="After 650 steps the coupled and the frozen network agree within run-to-run noise; "
     "the gate is nearly closed.",
     trial=lambda key: _neutral_trial(True),
@@ -114,7 +112,6 @@ coupling_is_neutral = claim(
 
 paired_losses_do_not_differ = claim(
     "multirate/experiment-9-gate/paired",
-    MULTIRATE.at("Section 9, Table 2"),
     statement="Read: for paired seeds. The confidence interval of the mean difference of held-out losses contains "
     "zero.",
     trial=lambda key: _neutral_trial(False),
@@ -143,7 +140,6 @@ def _effect_trial(gate: float) -> Trial:
 
 closing_the_trained_gate_changes_little = claim(
     "multirate/experiment-9-gate/effect",
-    MULTIRATE.at("Section 9, Section 10"),
     statement="Read: setting alpha to zero after training changes the loss by at most the standard deviation over "
     "seeds.",
     trial=lambda key: _effect_trial(np.nan),
@@ -158,7 +154,6 @@ closing_the_trained_gate_changes_little = claim(
 
 @claim(
     "multirate/claim-rmsnorm-contraction/trained",
-    MULTIRATE.at("Section 11.2"),
     variant="reading",
     num_trials=1,
     note="at states of Post for two bytes of text, of which the second is perturbed, for a network whose loss has "

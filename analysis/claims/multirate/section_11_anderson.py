@@ -16,7 +16,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.networks.multirate.equilibrium import Anderson
-from dynsim.papers import MULTIRATE
 
 TOKENS = 3
 D = 3
@@ -137,7 +136,6 @@ def _largest(x: object) -> float:
 
 anderson_of_depth_one_is_the_secant = certified(
     "multirate/claim-anderson",
-    MULTIRATE.at("Section 11.3"),
     statement="""
     For scalar maps G, Anderson's step of depth one from x_0 and G(x_0) is that of the secant method for G(x) = x.
 
@@ -216,7 +214,6 @@ def _error(found: Iterates) -> float:
 
 anderson_leaves_the_least_residual = certified(
     "multirate/claim-anderson/least-squares",
-    MULTIRATE.at("Section 11.3"),
     statement="Read: for vectors, theta = <r_1, r_1 - r_0> / |r_1 - r_0|^2, which minimises |r_1 - theta (r_1 - "
     "r_0)|: the mixed residual is orthogonal to r_1 - r_0.",
     trial=lambda key: _square_trial(key, Fraction(1)),

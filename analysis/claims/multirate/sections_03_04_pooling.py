@@ -1,6 +1,7 @@
-"""Claims of Sections 3.2, 3.3 and 4.2 on pooling and upsampling, in exact arithmetic.
+"""Claims of Sections 3.2, 3.3 and 4.2 on pooling, upsampling, and the slow context that a token reads.
 
-Entries are multiples of `MULTIPLE`, so that means of up to twelve of them are integers, and float64 is exact.
+In claims on pooling entries are multiples of `MULTIPLE`: means of up to twelve of them are integers, and float64 is
+exact.
 """
 
 import math
@@ -14,12 +15,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from analysis.claims.multirate.instances.networks import (
+    GENERIC,
+    TWO_ROUNDS,
+    NetworkCase,
+    RoundStates,
+    leaking_logits,
+    network,
+    scores,
+    stages,
+    symbols,
+)
+from analysis.claims.multirate.instances.numpy_forward_pass import in_numpy, logits, slow_state
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
 from dynsim.networks.multirate.pooling import causal_pool, causal_upsample, leaking_upsample
-from dynsim.papers import MULTIRATE
 
 LONGEST = 12  # largest block size
 MULTIPLE = math.lcm(*range(1, LONGEST + 1))
@@ -122,7 +134,6 @@ def _changed_last(x: np.ndarray) -> np.ndarray:
 
 @certified(
     "multirate/definition-3",
-    MULTIRATE.at("Definition 3", "(4)"),
     num_trials=16,
     note="with the remark below Definition 6: a partial last block is averaged over its own tokens. A block mean "
     "depends on all tokens of the block: causality of the network is due to the upsampling",
@@ -175,7 +186,6 @@ def _filter_trial(key: Key, narrower: int) -> Trial:
 
 block_means_are_a_low_pass_filter = claim(
     "multirate/definition-3/low-pass",
-    MULTIRATE.at("Section 3.2, below Definition 3"),
     statement="Block means are a low-pass filter: gain |sin(pi f P) / (P sin(pi f))| at frequency f, 1 at frequency "
     "0, half-power point between 0.4 / P and 0.5 / P.",
     trial=partial(_filter_trial, narrower=0),
@@ -214,7 +224,6 @@ def _upsample_trial(*contexts: tuple[Blocks, np.ndarray]) -> Trial:
 
 tokens_get_the_block_before_theirs = certified(
     "multirate/definition-6",
-    MULTIRATE.at("Definition 6", "(7)"),
     statement="Token i gets the slow state of block floor(i / P) - 1, entirely in its past, "
     "or zero in the first block.",
     trial=lambda key: _context_trial(key, _upsample_previous),
@@ -262,7 +271,6 @@ def _shift_trial(given: Blocks, upsample: Upsample) -> Trial:
 
 own_block_would_leak = certified(
     "multirate/definition-6-shift",
-    MULTIRATE.at("Definition 6, Section 4.1"),
     statement="If token i read block floor(i / P), the last token of a block would affect all P - 1 earlier tokens of "
     "it.",
     trial=lambda key: _shift_trial(blocks(key, least=2), _upsample_own),
@@ -276,7 +284,6 @@ own_block_would_leak = certified(
 
 @certified(
     "multirate/proposition-22/arrival",
-    MULTIRATE.at("Proposition 22"),
     variant="reading",
     num_trials=4,
     note="the pooled token of the partial last block is a running mean; no token reads it, so that with a causal slow "
@@ -297,3 +304,114 @@ def pooled_sequence_changes_once_per_block(key: Key) -> Trial:
         witness={**given.witness(), "before": earlier[-1] / MULTIPLE, "after": y[-1] / MULTIPLE},
         parameters=given.sizes(),
     )
+
+
+def _logits_trial(key: Key, leaking: bool) -> Trial:
+    """Measure which logits change with the last symbol of block two, each token reading its own block if `leaking`."""
+    a, b = jax.random.split(key)
+    model, ids, P = network(a, TWO_ROUNDS), symbols(b), TWO_ROUNDS.block
+    last, changed = 2 * P - 1, ids.copy()
+    changed[last] = (ids[last] + 1) % TWO_ROUNDS.vocabulary
+    before, after = (np.asarray((leaking_logits if leaking else scores)(model, part)) for part in (ids, changed))
+    gap = np.max(np.abs(before - after), axis=1)
+    written = np.max(np.abs(before - logits(model, ids, shift=0 if leaking else 1)))
+    return Trial(
+        hypotheses=(
+            at_least("least gate", np.min(model.gates), 0.0, tolerance=ROUNDING),
+            at_least("change of the logits at the changed symbol", gap[last], 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            holds(
+                "the earlier logits that change by more than rounding are those of the symbol's block",
+                np.flatnonzero(gap[:last] > ROUNDING).tolist() == list(range(last - P + 1, last)),
+            ),
+            at_most("difference of the logits from those in NumPy", written, 0.0, tolerance=ROUNDING),
+        ),
+        witness={"P": P, "changed symbol": last, "change of logits": gap},
+        parameters={"n": len(ids), "P": P, "R": TWO_ROUNDS.rounds},
+    )
+
+
+own_block_would_leak_into_logits = claim(
+    "multirate/definition-6-shift/logits",
+    statement="Read: in the whole network. If tokens read block floor(i / P), the last symbol of a block affects the "
+    "logits of all earlier symbols of the block.",
+    trial=partial(_logits_trial, leaking=True),
+    control=partial(_logits_trial, leaking=False),  # Block floor(i / P) - 1 read by token i.
+    variant="reading",
+    num_trials=8,
+    note="random networks with open gates and causal slow masks, composed of the network's own parts",
+)
+
+
+def _held_trial(
+    rounds: list[RoundStates], expected: list[np.ndarray], slow: list[np.ndarray], case: NetworkCase
+) -> Trial:
+    """Measure for each round at which tokens the slow variable of each token, in `slow`, changes, and what it is.
+
+    `expected` are the slow states in NumPy.
+    """
+    P, n = case.config.block, case.n
+    changes = [np.flatnonzero(np.any(c[1:] != c[:-1], axis=1)) + 1 for c in slow]
+    read = [
+        np.concatenate([np.zeros((P, c.shape[1])), np.repeat(y, P, axis=0)])[:n]
+        for c, y in zip(slow, expected, strict=True)
+    ]
+    return Trial(
+        hypotheses=(at_least("P", P, 2, tolerance=0.0), at_least("number of tokens", n, P + 1, tolerance=0.0)),
+        conclusions=tuple(
+            measured
+            for k, at in enumerate(rounds)
+            for measured in (
+                at_least(
+                    "least number of tokens between two changes", np.min(np.diff(changes[k]), initial=n), P, tolerance=0
+                ),
+                holds(
+                    "it changes at the beginning of every block from the second on, and only there",
+                    changes[k].tolist() == list(range(P, n, P)),
+                ),
+                at_most(
+                    "distance from the slow state of the previous block",
+                    np.max(np.abs(slow[k] - read[k])),
+                    0.0,
+                    tolerance=ROUNDING,
+                ),
+                equal("number of positions of slow attention", len(at.y), math.ceil(n / P), tolerance=0.0),
+            )
+        ),
+        witness={"n": n, "P": P, "changes before tokens": changes},
+        parameters={"n": n, "P": P, "R": len(rounds), "case": case.name},
+    )
+
+
+def _slow_trial(key: Key, case: NetworkCase, *, moving: bool = False) -> Trial:
+    """Measure the contexts of a network, or if `moving` the means of the P tokens before each token."""
+    a, b = jax.random.split(key)
+    model, P = network(a, case.config), case.config.block
+    found = list(stages(model, symbols(b, case.n)).rounds)
+    parts = in_numpy(model).rounds
+    expected = [slow_state(parts[k % len(parts)], np.asarray(at.x)) for k, at in enumerate(found)]
+    slow = [_means_before(np.asarray(at.x), P) if moving else np.asarray(at.c) for at in found]
+    return _held_trial(found, expected, slow, case)
+
+
+def _means_before(x: np.ndarray, width: int) -> np.ndarray:
+    """Return for each token the mean of the `width` tokens before it, zero if there are fewer."""
+    return np.stack([np.mean(x[i - width : i], axis=0) if i >= width else 0 * x[0] for i in range(len(x))])
+
+
+slow_variable_changes_once_per_block = claim(
+    "multirate/proposition-22",
+    statement="""
+    The slow variable changes at most once every P tokens, and slow attention has at most ceil(N / P) positions.
+
+    Read: the slow variable is the context c of each token.
+    """,
+    trial=partial(_slow_trial, case=GENERIC),
+    # The mean of the P tokens before each token in place of that of the previous block.
+    control=partial(_slow_trial, case=GENERIC, moving=True),
+    num_trials=8,
+    note="by construction: the context is copied to the P tokens of a block. It says how often the slow variable "
+    "changes, not by how much: between blocks it may jump as far as the fast one. The claim also measures that it does "
+    "change at every block, and its values. See `arrival` for a partial block",
+)

@@ -28,7 +28,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import MULTIRATE
 from dynsim.systems.master_equation.flow import MasterEquationFlow, MasterEquationMap
 
 ENCLOSED = "logarithms are evaluated in rational interval arithmetic, so that the sign is certain"
@@ -147,7 +146,6 @@ def _mixture(distributions: list[Exact], first: Fraction) -> Exact:
 
 @certified(
     "multirate/claim-h-theorem",
-    MULTIRATE.at("Section 6.1"),
     num_trials=48,
     note=f"{ENCLOSED}; compared with the relative entropy, the dissipation and the field of the toolkit. "
     "Reversible or not, with one closed class or two; if p has mass where p_st has none, the "
@@ -184,7 +182,6 @@ def relative_entropy_does_not_grow(key: Key) -> Trial:
 
 @certified(
     "multirate/claim-h-theorem/strict",
-    MULTIRATE.at("Section 6.1"),
     variant="reading",
     num_trials=4,
     note="every convex combination of the stationary distributions of two closed classes is an equilibrium, where the "
@@ -199,7 +196,6 @@ def relative_entropy_falls(key: Key) -> Trial:
 
 @certified(
     "multirate/claim-h-theorem/irreducible",
-    MULTIRATE.at("Section 6.1"),
     variant="special case",
     num_trials=48,
     note=f"{ENCLOSED}; compared with the relative entropy, the dissipation and the field of the toolkit",
@@ -293,7 +289,6 @@ def _row_entropies(key: Key) -> tuple[Measurement, ...]:
 
 attention_entropy_is_no_lyapunov_function = certified(
     "multirate/claim-attention-entropy",
-    MULTIRATE.at("Section 8"),
     statement="The entropy of attention rows is not the Lyapunov functional: along some relaxations on which the "
     "relative entropy of the state to the stationary distribution decreases in each layer, it both increases and "
     "decreases.",

@@ -23,22 +23,17 @@ from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.flow import CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-SOURCE = PROTOTYPES.at("Appendix A")
-SEPARATION = PROTOTYPES.at("Appendix A (b)")
-
 
 @certified(
     "prototypes/appendix-a-ii",
-    SOURCE,
     num_trials=4,
     note="at a critical temperature an equilibrium with distinct prototypes has a zero eigenvalue; convergence itself "
-    "fails (fact-1). Both modes; no control: the corrected claim is the positive case",
+    "fails (fact-1). Both modes",
 )
 def fast_subsystem_converges_exponentially(key: Key) -> Trial:
     """For lambda > 2 eta_P C(K, 2) the fast subsystem converges exponentially to P*(theta) at a rate mu_P > 0.
@@ -92,7 +87,6 @@ def _exponential_trial(flow: PrototypeFlow, start: jax.Array, integrator: Abstra
 
 @claim(
     "prototypes/appendix-a-ii/corrected",
-    SOURCE,
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _exponential_trial(*plane_bank(key, far=9.0, ridge=0.0), integrator),
     num_trials=3,
@@ -107,10 +101,9 @@ def fast_subsystem_with_a_ridge_converges_exponentially(key: Key, integrator: Ab
 
 @certified(
     "prototypes/appendix-a-rate",
-    SEPARATION,
     num_trials=4,
     note="in the time eta_P t of the appendix the slow direction decays at the rate eps l at most: no c > 0 serves all "
-    "eps. Mode frozen; no control: the corrected claim is the positive case",
+    "eps. Mode frozen",
 )
 def decay_rate_does_not_depend_on_the_ratio(key: Key) -> Trial:
     """There is c > 0 such that for all small eps the decay rate is at least c min(mu_P, mu_P / (L eps)).
@@ -175,7 +168,6 @@ def _rate_trial(key: Key, slow: Callable[[float, float, float], float]) -> Trial
 
 decay_rate_is_that_of_the_slower_part = claim(
     "prototypes/appendix-a-rate/corrected",
-    SEPARATION,
     statement="""
     At a nondegenerate minimum the decay rate in the time eta_P t is at least min(mu', eps l) / 2 for every eps > 0.
 
@@ -192,11 +184,9 @@ decay_rate_is_that_of_the_slower_part = claim(
 
 @certified(
     "prototypes/appendix-a-iv",
-    SOURCE,
     num_trials=2,
     note="the flow has real eigenvalues at every ratio, and a nondegenerate minimum is stable at every ratio: there is "
-    "nothing for (iv) to prevent, nor is (iv) sufficient for what Theorem 1 says (theorem-1). Mode frozen; no control: "
-    "the corrected claim is the positive case",
+    "nothing for (iv) to prevent, nor is (iv) sufficient for what Theorem 1 says (theorem-1). Mode frozen",
 )
 def equal_rates_are_unstable(key: Key) -> Trial:
     """At eps = 1 resonance instabilities arise: an eigenvalue of J* is not positive, or not real, at a minimum.
@@ -258,7 +248,6 @@ def _descent_trial(key: Key, exchanged: bool) -> Trial:
 
 long_steps_are_unstable = claim(
     "prototypes/appendix-a-iv/corrected",
-    SOURCE,
     statement="At a nondegenerate minimum gradient descent with learning rates eta_theta, eta_P is stable if the "
     "largest eigenvalue kappa of diag(eta) H is below 2 and unstable above, at any ratio; deviations along it are "
     "multiplied by 1 - kappa.",

@@ -11,7 +11,7 @@ import numpy as np
 from analysis.claims.prototypes.instances.hessians import hessian, pair_hessian
 from analysis.claims.prototypes.instances.lattices import lattice_point
 from analysis.claims.prototypes.instances.partly_trained import Minimum, minimum, random_pair
-from analysis.claims.prototypes.section_04_time_scales import exact_velocities, moving, shipped_field
+from analysis.claims.prototypes.section_04_small_ratios import exact_velocities, moving, shipped_field
 from analysis.dynamics.convergence import observed_order
 from analysis.dynamics.equilibria.newton import newton
 from analysis.ledger.claim import certified, claim
@@ -41,11 +41,9 @@ def _source(equation: str):
 
 @certified(
     "prototypes/appendix-a-systems",
-    _source("(A.3)-(A.5)"),
     num_trials=4,
-    note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the "
-    "variable with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen; no control: the corrected "
-    "claim is the positive case",
+    note="in that time dtheta/dt = -eps F: it is the encoder that is slow, and (A.3) exchanges the roles; the variable "
+    "with eps in (A.3) is theta, and (A.5) takes P for the fast one; mode frozen",
 )
 def systems_in_prototype_time(key: Key) -> Trial:
     """In the time eta_P t the flow is eps dtheta/dt = -F, dP/dt = -G."""
@@ -98,7 +96,6 @@ def _subsystem_trial(key: Key, integrator: AbstractIntegrator, shift: float) -> 
 
 @claim(
     "prototypes/appendix-a-systems/corrected",
-    _source("(A.3)-(A.5)"),
     control=partial(_subsystem_trial, shift=0.05),  # The fast subsystem at another theta.
     num_trials=3,
     note="changed: the roles; with claim-rescaling/corrected for the slow time eta_theta t. Mode full",
@@ -112,10 +109,8 @@ def prototypes_are_the_fast_subsystem(key: Key, integrator: AbstractIntegrator) 
 
 @certified(
     "prototypes/appendix-a-6",
-    _source("(A.6)"),
     num_trials=4,
-    note="theta is slow: it stays where it starts for times eta_P t of order one. Mode frozen; no control: "
-    "the corrected claim is the positive case",
+    note="theta is slow: it stays where it starts for times eta_P t of order one. Mode frozen",
 )
 def encoder_is_near_its_quasi_static_equilibrium(key: Key) -> Trial:
     """On a bounded interval of the time eta_P t, |theta - theta*(P)| <= C eps.
@@ -180,7 +175,6 @@ def _manifold_trial(key: Key, integrator: AbstractIntegrator, end: Callable[[flo
 
 prototypes_are_near_their_quasi_static_equilibrium = claim(
     "prototypes/appendix-a-6/corrected",
-    _source("(A.6)"),
     statement="""After an initial layer |P - P*(theta)| = O(eps), at bounded times eta_theta t.
 
     To first order it is -eps H_PP^-2 H_Ptheta grad_theta L.
@@ -194,10 +188,9 @@ prototypes_are_near_their_quasi_static_equilibrium = claim(
 
 @certified(
     "prototypes/appendix-a-7",
-    _source("(A.7)"),
     num_trials=2,
     note="a bounded Hessian makes the field Lipschitz, not contracting: below the critical temperature 2 a^2 two "
-    "solutions near the collapse move apart. Mode frozen; no control: the corrected claim is the positive case",
+    "solutions near the collapse move apart. Mode frozen",
 )
 def reduced_flow_is_a_contraction(key: Key) -> Trial:
     """If the Hessian of the reduced loss is at most L, the reduced flow dP/dt = -grad L~(P) contracts distances.
@@ -254,7 +247,6 @@ def _contraction_trial(key: Key, curvature: Callable[[Minimum], np.ndarray]) -> 
 
 reduced_flow_contracts_near_a_minimum = claim(
     "prototypes/appendix-a-7/corrected",
-    _source("(A.7)"),
     statement="Near a nondegenerate minimum of the reduced loss L~(theta), with Hessian between l > 0 and L, the "
     "distance of two solutions of dtheta/dt = -grad L~ decreases at a rate between l and L.",
     trial=partial(

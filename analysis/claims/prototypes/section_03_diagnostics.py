@@ -18,7 +18,6 @@ from analysis.prototypes.collapse import collapse, critical_temperature
 from dynsim._core.types import Key, Scalar, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import separation
@@ -202,7 +201,7 @@ COUNTERED = (
 )
 
 
-@claim("prototypes/claim-separation-monotone", PROTOTYPES.at("Section 3.3"), num_trials=4, note=COUNTERED)
+@claim("prototypes/claim-separation-monotone", num_trials=4, note=COUNTERED)
 def separation_grows(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For eps << 1 the separation S(P) grows monotonically along the coupled flow, from any start with S(P) > 0.
 
@@ -213,7 +212,6 @@ def separation_grows(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @claim(
     "prototypes/claim-separation-monotone/near-collapse",
-    PROTOTYPES.at("Section 3.3"),
     # A start at the means of the clusters.
     control=lambda key, integrator: _growth_trial(key, integrator, mode_of(key), 1.0, _separation, "S(P)"),
     variant="special case",
@@ -231,7 +229,6 @@ def separation_grows_from_near_collapse(key: Key, integrator: AbstractIntegrator
 
 @claim(
     "prototypes/claim-separation-monotone/annealed",
-    PROTOTYPES.at("Section 3.3"),
     variant="reading",
     num_trials=2,
     note=f"read: along the annealing of Section 7.1, in the time eta_P t; {WARM}; no control: the special case "
@@ -243,7 +240,7 @@ def separation_grows_while_annealed(key: Key, integrator: AbstractIntegrator) ->
     return in_some_mode(lambda mode: _annealed_trial(key, integrator, mode, _separation, "S(P)", hot=True))
 
 
-@claim("prototypes/claim-entropy-decreases", PROTOTYPES.at("Section 3.3"), num_trials=4, note=COUNTERED)
+@claim("prototypes/claim-entropy-decreases", num_trials=4, note=COUNTERED)
 def entropy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For eps << 1 the entropy H(Q) decreases along the coupled flow, at a constant temperature.
 
@@ -254,7 +251,6 @@ def entropy_decreases(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @claim(
     "prototypes/claim-entropy-decreases/near-collapse",
-    PROTOTYPES.at("Section 3.3"),
     # A start at the means of the clusters.
     control=lambda key, integrator: _growth_trial(key, integrator, mode_of(key), 1.0, _minus_entropy, "-H(Q)"),
     variant="special case",
@@ -272,7 +268,6 @@ def entropy_decreases_from_near_collapse(key: Key, integrator: AbstractIntegrato
 
 @claim(
     "prototypes/claim-entropy-decreases/annealed",
-    PROTOTYPES.at("Section 3.3"),
     variant="reading",
     num_trials=2,
     note=f"read: along the annealing of Section 7.1, in the time eta_P t; {WARM}; no control: the special case "
@@ -285,7 +280,6 @@ def entropy_decreases_while_annealed(key: Key, integrator: AbstractIntegrator) -
 
 @claim(
     "prototypes/claim-entropy-decreases/annealed-near-collapse",
-    PROTOTYPES.at("Section 3.3"),
     # T_0 above the critical temperature, and a start at the means of the clusters.
     control=lambda key, integrator: _annealed_trial(key, integrator, mode_of(key), _minus_entropy, "-H(Q)", hot=True),
     variant="special case",

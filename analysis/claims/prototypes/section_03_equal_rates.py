@@ -10,7 +10,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Trial, at_most, equal
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.descent import DescentMap, random_batches
@@ -129,7 +128,6 @@ def _equal_rates_trial(key: Key, deviation: float, rate: float) -> Trial:
 
 @claim(
     "prototypes/claim-equal-rates-collapse",
-    PROTOTYPES.at("Sec 3.4 (i)"),
     num_trials=4,
     note=f"read: S falls to a tenth within {FEW} epochs; both modes, annealing and start of Section 7.1, descent on "
     "all points; what makes S fall is the scatter within clusters, which a linear encoder shrinks away at any ratio "
@@ -148,7 +146,6 @@ def _wide(key: Key) -> tuple[float, float]:
 
 @claim(
     "prototypes/claim-equal-rates-collapse/wide-clusters",
-    PROTOTYPES.at("Sec 3.4 (i)"),
     variant="special case",
     num_trials=4,
     note="for a linear encoder, clusters a third as wide as their centres are far from the origin, and a rate near the "

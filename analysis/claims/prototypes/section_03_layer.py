@@ -18,7 +18,6 @@ from dynsim.keys import numpy_rng
 from dynsim.networks.decoder.transformer import LayerNorm
 from dynsim.networks.multirate.flops import matmul_flops
 from dynsim.networks.prototypes.layer import PrototypeReadout, draw_readout
-from dynsim.papers import PROTOTYPES
 
 HEADS, TOKENS, WIDTH = 2, 4, 2
 
@@ -56,7 +55,6 @@ def _output_trial(key: Key, bank: RationalBank, expected: Exact) -> Trial:
 
 @certified(
     "prototypes/remark-1",
-    PROTOTYPES.at("Remark 1", "(4)-(5)"),
     num_trials=12,
     note="true by (4), which defines the output; measured on the layer that ships",
 )
@@ -144,19 +142,14 @@ def _heads_trial(given: _Heads, found: list[Parts], *, hard: bool) -> Trial:
     )
 
 
-@certified(
-    "prototypes/claim-multihead",
-    PROTOTYPES.at("Section 3.2"),
-    num_trials=4,
-    note="no control: the corrected claim is the positive case",
-)
+@certified("prototypes/claim-multihead", num_trials=4)
 def decomposition_holds_for_each_head(key: Key) -> Trial:
     """The decomposition (3) holds for each head: Lq = M + V with embeddings W_h z_n and the prototypes of head h."""
     given = _heads(key)
     return _heads_trial(given, [bank.parts for bank in given.banks], hard=True)
 
 
-@certified("prototypes/claim-multihead/corrected", PROTOTYPES.at("Section 3.2"), num_trials=12)
+@certified("prototypes/claim-multihead/corrected", num_trials=12)
 def corrected_decomposition_holds_for_each_head(key: Key) -> Trial:
     """For each head Lq = R + V, independently. Changed: R = sum_n |z_n - mu_n|^2 of the head in place of L_OLS."""
     given = _heads(key)
@@ -182,11 +175,9 @@ def operations(tokens: int, k: int, m: int, heads: int) -> int:
 
 @certified(
     "prototypes/claim-complexity",
-    PROTOTYPES.at("Section 3.3"),
     num_trials=4,
     note="multiplications and additions in the matrix products of the layer that ships, which multiplies in the "
-    "cheaper order; W_O costs 2 min(T, K) m^2 with one head, and the projections W_h cost 2 T m^2 with several; "
-    "no control: the corrected claim is the positive case",
+    "cheaper order; W_O costs 2 min(T, K) m^2 with one head, and the projections W_h cost 2 T m^2 with several",
 )
 def cost_is_linear_in_the_dimension(key: Key) -> Trial:
     """The layer takes O(T K m) operations. Read: for fixed T and K the number grows no faster than m."""
@@ -227,7 +218,6 @@ def _cost_trial(key: Key, heads: int) -> Trial:
 
 cost_is_linear_for_many_tokens = certified(
     "prototypes/claim-complexity/corrected",
-    PROTOTYPES.at("Section 3.3"),
     statement="""A layer with one head takes O(T K m) operations: at most 6 T K m.
 
     Added: one head without projection, m <= max(T, K), and W_O multiplied in the cheaper order.

@@ -23,13 +23,10 @@ from analysis.prototypes.lyapunov import rate_along
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.assignments import assignments, competitive_loss, distance_variance, entropy
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
-
-THEOREM = PROTOTYPES.at("Theorem 3")
 
 
 @jax.jit
@@ -64,7 +61,6 @@ def _derivative_trial(key: Key, exponent: int) -> Trial:
 
 derivative_by_temperature_is_the_variance = claim(
     "prototypes/theorem-3-derivative",
-    PROTOTYPES.at("Theorem 3 (proof)"),
     statement="dL_q/dT = (1 / T^2) sum_n Var_{q_n}(|z_n - p_k|^2) >= 0.",
     trial=partial(_derivative_trial, exponent=2),
     # 1 / T in place of 1 / T^2.
@@ -135,7 +131,6 @@ def _monotone_trial(key: Key, mode: str, energy_of: str) -> Trial:
 
 annealed_free_energy_decreases = claim(
     "prototypes/theorem-3-monotone",
-    THEOREM,
     statement="""For any decreasing schedule T(t) > 0, W(theta(t), P(t); T(t)) is non-increasing along the flow.
 
     dW/dt = -eta_theta |grad_theta L_q|^2 - eta_P |grad_P W|^2 + (dT/dt) / T^2 sum_n Var_{q_n}.
@@ -149,7 +144,6 @@ annealed_free_energy_decreases = claim(
 
 @certified(
     "prototypes/theorem-3-monotone/frozen",
-    THEOREM,
     variant="reading",
     num_trials=2,
     note="read: in the mode frozen, whose Lyapunov function at fixed T is W = F + barrier, and with c(t) = 0, which is "
@@ -183,7 +177,6 @@ def annealed_frozen_free_energy_decreases(key: Key) -> Trial:
 
 corrected_frozen_free_energy_decreases = claim(
     "prototypes/theorem-3-monotone/frozen-corrected",
-    THEOREM,
     statement="""In the mode frozen F + barrier + N T log K is non-increasing for any decreasing schedule.
 
     Its derivative by T is N (log K - H) >= 0, H the mean entropy of the assignments.
@@ -198,7 +191,6 @@ corrected_frozen_free_energy_decreases = claim(
 
 @certified(
     "prototypes/corollary-1",
-    PROTOTYPES.at("Corollary 1"),
     num_trials=2,
     note="its own proof says 'not nested'. Theorem 1 needs no barrier, and Theorem 2 lambda > 2 eta_P C(K, 2) > 0; "
     "Theorem 1 needs a fast subsystem that converges exponentially, and Fact 1 does not; no control: the claim `fixed-"
@@ -274,7 +266,6 @@ def _slow(flow: CoupledFlow, x: Coupled) -> Measurement:
 
 @claim(
     "prototypes/corollary-1/fixed-encoder",
-    PROTOTYPES.at("Corollary 1"),
     control=partial(_fixed_encoder_trial, shift=0.1),  # Other parameters of the fixed encoder.
     variant="special case",
     num_trials=4,

@@ -18,7 +18,6 @@ from analysis.prototypes.certificates import escaping_prototypes
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator, stiff
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -131,7 +130,6 @@ def _certificates_trial(key: Key, *, beyond: float) -> Trial:
 
 certified_prototypes_escape = claim(
     "prototypes/fact-1/certificates",
-    PROTOTYPES.at("Fact 1"),
     statement="""
     Read: which trajectories do not converge. A prototype that is certified to escape moves away from the embeddings.
 
@@ -232,7 +230,6 @@ def _growth_trial(key: Key, integrator: AbstractIntegrator, *, repelling: int) -
 
 prototypes_stay_bounded_or_grow_as_a_fourth_root = claim(
     "prototypes/fact-1/growth",
-    PROTOTYPES.at("Fact 1"),
     statement="Read: which trajectories stay bounded. Prototypes with a ridge, or with frozen assignments and no "
     "barrier, do; with a barrier they converge to an equilibrium or escape; r^4 of one that escapes alone grows at "
     "the rate 8 lambda eta_P (K - 1).",

@@ -17,7 +17,6 @@ from analysis.prototypes.certificates import bounding_radius
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import separation
@@ -25,10 +24,6 @@ from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature
-
-FACT = PROTOTYPES.at("Fact 1")
-THEOREM_2 = PROTOTYPES.at("Theorem 2")
-THEOREM_3 = PROTOTYPES.at("Theorem 3")
 
 
 def _escape_trial(key: Key, at: Escape, temperature: AbstractTemperature | None = None) -> Trial:
@@ -56,7 +51,6 @@ def _mode(key: Key) -> str:
 
 frozen_encoder_flow_converges = certified(
     "prototypes/fact-1",
-    FACT,
     statement="""
     For lambda > 2 eta_P C(K, 2) the flow P' = -eta_P grad_P of the loss with the barrier has a global Lyapunov
     function and converges to the set of its critical points with distinct prototypes.
@@ -65,15 +59,14 @@ frozen_encoder_flow_converges = certified(
     """,
     trial=lambda key: _escape_trial(key, escape(key, mode=_mode(key), coupled=False)),
     num_trials=4,
-    note="a Lyapunov function exists; convergence fails for every lambda > 0 in both modes: a prototype far from "
-    "the embeddings and the others is repelled like 2 lambda / r^3 and attracted at most like r e^(-r^2 / T), so "
-    "that r^4 grows at least like 4 lambda eta_P t; no control: the corrected claim is the positive case",
+    note="a Lyapunov function exists; convergence fails for every lambda > 0 in both modes: a prototype far from the "
+    "embeddings and the others is repelled like 2 lambda / r^3 and attracted at most like r e^(-r^2 / T), so that r^4 "
+    "grows at least like 4 lambda eta_P t",
 )
 
 
 coupled_flow_converges = certified(
     "prototypes/theorem-2-convergence",
-    THEOREM_2,
     statement="""
     For lambda > 2 eta_P C(K, 2) the flow of encoder and prototypes with the barrier converges to the set of its
     critical points with distinct prototypes, for any ratio of rates.
@@ -83,16 +76,14 @@ coupled_flow_converges = certified(
     trial=lambda key: _escape_trial(key, escape(key, mode=_mode(key), coupled=True)),
     num_trials=4,
     note="as Fact 1, with a free embedding that moves at its own rate; both modes, each with the gradient of its own "
-    "potential; the growth law is the claim `growth`; no control: the corrected claim is the positive case",
+    "potential; the growth law is the claim `growth`",
 )
 
 
 @certified(
     "prototypes/theorem-3-convergence",
-    THEOREM_3,
     num_trials=4,
-    note="the region of the escape at the first temperature is one at every lower temperature; both modes; no control: "
-    "the corrected claim is the positive case",
+    note="the region of the escape at the first temperature is one at every lower temperature; both modes",
 )
 def annealed_flow_converges(key: Key) -> Trial:
     """For any decreasing T(t) with limit T_min > 0 the flow converges to the critical set at T_min."""
@@ -112,10 +103,9 @@ CURVED = 0.02  # of the slope of r^4: the squares of the other distances, of ord
 
 @claim(
     "prototypes/theorem-2-convergence/growth",
-    THEOREM_2,
     num_trials=2,
     note="five embeddings and three prototypes in the plane, frozen encoder, mode full: r^4 = 8 lambda eta_P (K - 1) t "
-    "over a decade; no control: the corrected claim is the positive case",
+    "over a decade",
 )
 def trajectories_do_not_escape(key: Key, integrator: AbstractIntegrator) -> Trial:
     """For lambda > 2 eta_P C(K, 2) trajectories do not escape to infinity.
@@ -232,7 +222,6 @@ def _far(key: Key) -> float:
 
 frozen_encoder_flow_with_a_ridge_converges = claim(
     "prototypes/fact-1/corrected",
-    FACT,
     statement="With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of the prototypes that starts "
     "with distinct prototypes converges to a critical point with distinct prototypes; W decreases, S >= lambda / W(0).",
     trial=lambda key, integrator: _ridge_trial(*plane_bank(key, far=_far(key), ridge=0.3), integrator),
@@ -246,7 +235,6 @@ frozen_encoder_flow_with_a_ridge_converges = claim(
 
 coupled_flow_with_a_ridge_converges = claim(
     "prototypes/theorem-2-convergence/corrected",
-    THEOREM_2,
     statement="With the barrier, lambda > 0, and a ridge, rho > 0, every trajectory of a linear encoder and distinct "
     "prototypes converges to a critical point with distinct prototypes, at any ratio of rates.",
     trial=lambda key, integrator: _ridge_trial(*line_bank(key, far=_far(key), ridge=0.3), integrator),
@@ -260,7 +248,6 @@ coupled_flow_with_a_ridge_converges = claim(
 
 @claim(
     "prototypes/theorem-3-convergence/corrected",
-    THEOREM_3,
     # No ridge, and a prototype far away.
     control=lambda key, integrator: _ridge_trial(*line_bank(key, far=9.0, ridge=0.0, annealed=True), integrator),
     num_trials=2,

@@ -32,10 +32,7 @@ from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
-
-PROPOSITION = PROTOTYPES.at("Proposition 3")
 
 
 @eqx.filter_jit
@@ -51,11 +48,9 @@ def _along_the_difference(flow: CoupledFlow, x: Coupled) -> tuple[Array, Array]:
 
 @certified(
     "prototypes/proposition-3-iff",
-    PROPOSITION,
     num_trials=2,
-    note="'if' holds, 'only if' does not: at the critical temperature, 2 max Cov (mode frozen) or 4 max Cov (full), "
-    "J* is singular, and the equilibrium is the strict local minimum of the potential by its fourth derivative; no "
-    "control: the corrected claim is the positive case",
+    note="'if' holds, 'only if' does not: at the critical temperature, 2 max Cov (mode frozen) or 4 max Cov (full), J* "
+    "is singular, and the equilibrium is the strict local minimum of the potential by its fourth derivative",
 )
 def asymptotically_stable_iff_positive_spectrum(key: Key) -> Trial:
     """A fixed point is locally asymptotically stable if and only if all eigenvalues of J* have positive real part.
@@ -123,7 +118,6 @@ def _decay_trial(key: Key, integrator: AbstractIntegrator, exchanged: bool) -> T
 
 exponentially_stable_iff_positive_spectrum = claim(
     "prototypes/proposition-3-iff/corrected",
-    PROPOSITION,
     statement="""
     A fixed point is locally exponentially stable if and only if all eigenvalues of J* have positive real part.
 
@@ -163,7 +157,6 @@ def _sufficient_trial(at: Minimum, hypothesis: Measurement) -> Trial:
 
 @claim(
     "prototypes/proposition-3-sufficient",
-    PROTOTYPES.at("Proposition 3", equation="(14)"),
     num_trials=6,
     note="true for another reason than printed: H* > 0 suffices, at any ratio of rates, since J* is similar to a "
     "symmetric positive definite matrix; (14) is not needed. Mode full; the control has H* of a pair that is positive "
@@ -195,11 +188,9 @@ def _bounds(pair: SymmetricPair) -> tuple[Fraction, Fraction]:
 
 @certified(
     "prototypes/proposition-3-proof",
-    PROTOTYPES.at("Proposition 3 (proof)"),
     num_trials=2,
     note="false in both directions: at equal rates (14) fails and all eigenvalues of J* are positive; at small ratios "
-    "(14) holds and J*, which is not symmetric, is not positive definite as a quadratic form. Mode frozen; no control: "
-    "the corrected claim is the positive case",
+    "(14) holds and J*, which is not symmetric, is not positive definite as a quadratic form. Mode frozen",
 )
 def positive_jacobian_iff_condition(key: Key) -> Trial:
     """For H* > 0, J* is positive definite (hence all its eigenvalues are positive) if and only if (14) holds."""
@@ -256,7 +247,6 @@ def _somewhere(key: Key) -> tuple[Minimum, float]:
 
 @claim(
     "prototypes/proposition-3-proof/corrected",
-    PROTOTYPES.at("Proposition 3 (proof)"),
     num_trials=16,
     note="changed: (14) becomes the Schur complement, in which the rates do not occur; both modes, at any state",
 )
@@ -279,10 +269,8 @@ def positive_jacobian_iff_schur_complement(key: Key) -> Trial:
 
 @certified(
     "prototypes/proposition-3-weak-coupling",
-    PROPOSITION,
     num_trials=2,
-    note="it becomes eta_theta / eta_P < lambda_min / lambda_max of H_PP; mode frozen, all prototypes at the mean; no "
-    "control: the corrected claim is the positive case",
+    note="it becomes eta_theta / eta_P < lambda_min / lambda_max of H_PP; mode frozen, all prototypes at the mean",
 )
 def weak_coupling_leaves_the_order_of_rates(key: Key) -> Trial:
     """If H_thetaP = 0 condition (14) is eta_theta < eta_P."""
@@ -333,7 +321,6 @@ def _weak_trial(key: Key, expected: Fraction, pair: SymmetricPair) -> Trial:
 
 @claim(
     "prototypes/proposition-3-weak-coupling/corrected",
-    PROPOSITION,
     num_trials=6,
     note="changed: 1 becomes the inverse condition number of H_PP; it is 1 only for a multiple of the identity",
 )

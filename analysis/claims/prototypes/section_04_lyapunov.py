@@ -1,4 +1,4 @@
-"""Claims of Theorem 2 on W = L_q + barrier: its decrease, its sublevel sets, and the separation that it keeps."""
+"""Claims of Theorem 2 on W = L_q + barrier: its decrease, its sublevel sets, the separation, and other candidates."""
 
 import math
 from collections.abc import Callable
@@ -11,24 +11,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototypes.lyapunov_candidates import candidates_that_ship
 from analysis.claims.prototypes.section_04_escape import FRAMES, line_bank, lyapunov, plane_bank
 from analysis.claims.rational_logarithms import Enclosure
 from analysis.ledger.claim import certified, claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
-from analysis.prototypes.lyapunov import measures, rate_along
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
+from analysis.prototypes.lyapunov import lyapunov_candidates, measures, rate_along
 from dynsim._core.types import Key, Scalar, State, Time
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
-from dynsim.simulation.simulate import simulate
+from dynsim.simulation.simulate import map_stats, simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import FreeEmbeddings, MLPEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import AbstractTemperature
-
-THEOREM = PROTOTYPES.at("Theorem 2")
 
 
 def random_system(key: Key, mode: str, temperature: AbstractTemperature | None = None) -> tuple[CoupledFlow, Coupled]:
@@ -95,7 +92,6 @@ def _decrease_trial(key: Key, flow: CoupledFlow, x: Coupled) -> Trial:
 
 free_energy_decreases = claim(
     "prototypes/theorem-2-decrease",
-    THEOREM,
     statement="""W = L_q + (lambda / 2) sum |p_j - p_k|^-2 is non-increasing along the flow of encoder and prototypes.
 
     dW/dt = -eta_theta |grad_theta L_q|^2 - eta_P |grad_P W|^2.
@@ -116,7 +112,6 @@ def exponential(x: Fraction) -> Enclosure:
 
 @certified(
     "prototypes/theorem-2-decrease/frozen",
-    THEOREM,
     variant="reading",
     num_trials=2,
     note="read: with the stop-gradient of Section 2.2, mode frozen; there F + barrier decreases (claims `corrected` of "
@@ -188,7 +183,6 @@ def _separation_trial(
 
 @claim(
     "prototypes/theorem-2-no-collapse",
-    THEOREM,
     num_trials=4,
     note="for every lambda > 0, without the condition on it, and in both modes, with W(0) raised by N T log K in the "
     "mode frozen; the barrier is infinite there, and the decomposition of the loss has no part in it. S = 0 means that "
@@ -215,10 +209,9 @@ def no_limit_point_is_collapsed(key: Key, integrator: AbstractIntegrator) -> Tri
 
 @certified(
     "prototypes/theorem-2-coercive",
-    THEOREM,
     num_trials=2,
-    note="for every lambda: the barrier tends to zero at large distances, as do the assignments of a far prototype, "
-    "in both modes; lambda plays no part; no control: the corrected claim is the positive case",
+    note="for every lambda: the barrier tends to zero at large distances, as do the assignments of a far prototype, in "
+    "both modes; lambda plays no part",
 )
 def condition_makes_sublevel_sets_compact(key: Key) -> Trial:
     """For lambda > 2 eta_P C(K, 2) the sublevel sets of W are compact.
@@ -278,7 +271,6 @@ def _coercive_trial(key: Key, ridge: float) -> Trial:
 
 ridge_makes_sublevel_sets_compact = claim(
     "prototypes/theorem-2-coercive/corrected",
-    THEOREM,
     statement="With a ridge the sublevel sets of W are compact: on {W <= w}, |P|^2 <= 2 w / rho, S >= lambda / w, and "
     "|z_n| <= max |p_k| + sqrt(w).",
     trial=partial(_coercive_trial, ridge=0.5),
@@ -287,3 +279,64 @@ ridge_makes_sublevel_sets_compact = claim(
     note="added: a ridge rho / 2 |P|^2 with rho > 0, and an encoder that its embeddings determine, such as a linear "
     "one of data that span their space; any lambda > 0 does. Mode full; the constants are attained",
 )
+
+
+TIMES = np.array([0.0, 0.5, 0.8, 2.0, 2.1])
+"""Times at unequal distances, for the quadrature of rates."""
+
+
+def candidates_that_ship(key: Key, flow: CoupledFlow, x: Coupled) -> tuple[Measurement, ...]:
+    """Measure the candidates for a Lyapunov function at five states, as if these were those of a trajectory.
+
+    A rise is the largest change from one to the next, and the error the largest difference of a change over two
+    intervals from the integral of the parabola through three rates, here by its coefficients.
+    """
+    rng = numpy_rng(key, "series")
+    near = lambda leaf: leaf[None] + 0.3 * jnp.asarray(rng.normal(size=(len(TIMES), *leaf.shape)))
+    ys = jax.tree.map(near, x)
+    found = lyapunov_candidates(
+        Trajectory(jnp.asarray(TIMES), ys, flow, map_stats(True, len(TIMES) - 1, jnp.zeros(())))
+    )
+    W, L, R, V, M = (found[name] for name in ("W", "L", "R", "V", "M"))
+    states = [jax.tree.map(lambda leaf, k=k: leaf[k], ys) for k in range(len(TIMES))]
+    values = [float(flow.value(t, y)) for t, y in zip(TIMES, states, strict=True)]
+    slopes = [flow.gradient(t, y) for t, y in zip(TIMES, states, strict=True)]
+    squared = lambda part: sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(part))
+    rates = [
+        -float(flow.encoder_rate) * squared(g.encoder) - float(flow.prototype_rate) * squared(g.prototypes)
+        for g in slopes
+    ]
+    rule = [_parabola(TIMES[k : k + 3], W.rates[k : k + 3]) for k in range(len(TIMES) - 2)]
+    error = np.max(np.abs(W.values[2:] - W.values[:-2] - rule))
+    size = 1 + np.max(np.abs(W.values))
+    hard = [_hard_loss(flow, y) for y in states]
+    return (
+        agrees("W at five states", W.values / size, values / size),
+        agrees("L is R + V there", (L.values - R.values - V.values) / size, np.zeros(len(TIMES))),
+        agrees("M there", M.values / size, hard / size),
+        agrees("F there", found["F"].values / size, np.array([_free_energy(flow, y) for y in states]) / size),
+        agrees("the potential in this mode, W", found["potential"].values / size, values / size),
+        agrees("the rates of W, over the largest", W.rates / np.max(np.abs(rates)), rates / np.max(np.abs(rates))),
+        equal("the error of W, over that of the rule", W.error / error, 1.0, tolerance=1e-9),
+        equal("the largest rise of L", L.rise, float(np.max(np.diff(L.values))), tolerance=1e-9 * size),
+        holds("it increases if the rise exceeds the error", L.increases == (L.rise > L.error)),
+    )
+
+
+def _hard_loss(flow: CoupledFlow, y: Coupled) -> float:
+    """Return the sum of the least squared distances of embeddings from prototypes."""
+    z, p = np.asarray(flow.embed(y)), np.asarray(y.prototypes)
+    return sum(min(float((a - b) @ (a - b)) for b in p) for a in z)
+
+
+def _free_energy(flow: CoupledFlow, y: Coupled) -> float:
+    """Return F at the temperature of a flow, term by term."""
+    z, p, T = np.asarray(flow.embed(y)), np.asarray(y.prototypes), float(flow.temperature(0.0))
+    return -T * sum(math.log(sum(math.exp(-float((a - b) @ (a - b)) / T) for b in p)) for a in z)
+
+
+def _parabola(ts: np.ndarray, values: np.ndarray) -> float:
+    """Return the integral, from the first to the last of three times, of the parabola through three values."""
+    c = np.linalg.solve(np.vander(ts - ts[0], 3), values)
+    h = ts[-1] - ts[0]
+    return float(c[0] * h**3 / 3 + c[1] * h**2 / 2 + c[2] * h)

@@ -1,4 +1,4 @@
-"""Claims of Theorem 1 and Remark 2: stability at a small ratio of rates."""
+"""Claims of Section 4 on small ratios of rates: Theorem 1, Remark 2, and the rescaled equations."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -11,23 +11,21 @@ from analysis.claims.prototypes.instances.clouds import random_cloud, slow_flow
 from analysis.claims.prototypes.instances.lattices import LatticePoint, lattice_point
 from analysis.claims.prototypes.instances.linearisations import gap_after, separation_reached
 from analysis.claims.prototypes.instances.partly_trained import Minimum, SymmetricPair, minimum, random_pair
-from analysis.claims.prototypes.section_04_time_scales import exact_velocities, shipped_field
+from analysis.claims.rational_instances import Exact
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.ledger.claim import certified, claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
 from analysis.prototypes.slow_manifold import effective_loss_hessian
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
+from dynsim.systems.fast_slow.flow import FastSlow
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.encoders import FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import GradientMode, PrototypeLoss
-
-THEOREM = PROTOTYPES.at("Theorem 1")
 
 
 def spreading(at: LatticePoint) -> Fraction:
@@ -71,12 +69,11 @@ def _two_embeddings(
 
 @certified(
     "prototypes/theorem-1",
-    THEOREM,
     num_trials=4,
     note="both modes: with free embeddings, translations of embeddings and prototypes map equilibria to equilibria, so "
     "that none is asymptotically stable at any ratio; in the mode frozen none has distinct prototypes, for any encoder "
     "with a linear output layer, since theta . grad_theta + P . grad_P = 2 L_q > 0. The hypotheses do not say that the "
-    "effective loss has a nondegenerate minimum; no control: the corrected claim is the positive case",
+    "effective loss has a nondegenerate minimum",
 )
 def slow_encoder_gives_a_stable_equilibrium(key: Key) -> Trial:
     """If L_q is twice continuously differentiable, the fast subsystem converges exponentially to P*(theta) at a rate
@@ -182,7 +179,6 @@ def speed(at: Minimum) -> float:
 
 @claim(
     "prototypes/theorem-1/corrected",
-    THEOREM,
     num_trials=6,
     note="added: the effective loss has a nondegenerate minimum with a positive definite fast Hessian and distinct "
     "prototypes, which (i)-(iv) do not give; condition (iv) and small eps are then not needed. Mode full; "
@@ -207,11 +203,10 @@ def nondegenerate_minimum_is_stable(key: Key, integrator: AbstractIntegrator) ->
 
 @certified(
     "prototypes/remark-2",
-    PROTOTYPES.at("Remark 2"),
     num_trials=4,
     note="in the mode frozen, for L_q alone and an encoder linear in its parameters, |theta|^2 / eta_theta + |P|^2 / "
     "eta_P decreases at the rate 4 L_q: every trajectory ends with all prototypes at one point, at these ratios as at "
-    "any other; see `full` for the other mode; no control: the corrected claim is the positive case",
+    "any other; see `full` for the other mode",
 )
 def ratios_of_a_tenth_are_reliably_stable(key: Key) -> Trial:
     """A ratio eps in [.01, .1] reliably gives the stable regime.
@@ -238,7 +233,6 @@ def ratios_of_a_tenth_are_reliably_stable(key: Key) -> Trial:
 
 @claim(
     "prototypes/remark-2/full",
-    PROTOTYPES.at("Remark 2"),
     variant="reading",
     num_trials=4,
     note="read: in the mode full, in which a loss of tight clusters has separate minima at low temperatures; above the "
@@ -287,7 +281,6 @@ def _regime_trial(key: Key, integrator: AbstractIntegrator, at: Minimum, hypothe
 
 @claim(
     "prototypes/remark-2/corrected",
-    PROTOTYPES.at("Remark 2"),
     num_trials=4,
     note="added: the effective loss has a nondegenerate minimum with distinct prototypes, and the start is near it; "
     "ratios outside [.01, .1] then do as well. Mode full",
@@ -312,3 +305,91 @@ def ratios_of_a_tenth_are_stable_at_a_minimum(key: Key, integrator: AbstractInte
         Minimum(at.flow, at.state._replace(prototypes=middle)),
         holds("the prototypes are distinct", float(separation(middle)) > 0),
     )
+
+
+class Velocities(NamedTuple):
+    """The velocities of the encoder's parameters and of the prototypes, exactly."""
+
+    encoder: Exact
+    prototypes: Exact
+
+
+def exact_velocities(at: LatticePoint) -> Velocities:
+    """Return the right-hand sides of (11) and (12) in the mode `frozen`."""
+    by_encoder, by_prototypes = at.gradients
+    return Velocities(-at.encoder_rate * by_encoder, -at.rate * by_prototypes)
+
+
+def shipped_field(at: LatticePoint) -> Measurement:
+    """Measure that the field that ships is that of (11) and (12)."""
+    v, exact = at.flow().velocity(0.0, jax.tree.map(jnp.asarray, at.state())), exact_velocities(at)
+    found = np.concatenate([np.asarray(v.encoder), np.asarray(v.prototypes)])
+    return agrees("the field that ships", found, np.concatenate(exact))
+
+
+def moving(at: LatticePoint) -> Measurement:
+    """Measure that neither variable is at rest."""
+    return holds("both derivatives are nonzero", all(np.any(g != 0) for g in at.gradients))
+
+
+@certified(
+    "prototypes/claim-rescaling",
+    num_trials=4,
+    note="in tau = t / eps both derivatives are eps times those in t, so that eps dtheta/dtau = -eps^2 eta_theta "
+    "grad_theta; no rescaling of time makes the encoder the fast variable; mode frozen",
+)
+def rescaled_time_is_the_standard_form(key: Key) -> Trial:
+    """With tau = t / eps, eps = eta_theta / eta_P, equations (11) and (12) become eps dtheta/dtau = -grad_theta L_q /
+    eta_P and dP/dtau = -grad_P L_q.
+    """
+    at = lattice_point(key, linear=True)
+    v, (by_encoder, by_prototypes) = exact_velocities(at), at.gradients
+    return Trial(
+        hypotheses=(shipped_field(at), moving(at), holds("the ratio is below 1", at.ratio < 1)),
+        conclusions=(
+            holds("eps dtheta/dtau", bool(np.all(at.ratio**2 * v.encoder == -by_encoder / at.rate))),
+            holds("dP/dtau", bool(np.all(at.ratio * v.prototypes == -by_prototypes))),
+        ),
+        witness={"x": at.x, "W": at.W, "p": at.p, "eta_theta": at.encoder_rate, "eta_P": at.rate},
+        parameters={"eps": float(at.ratio)},
+    )
+
+
+def _rescaled_trial(key: Key, exponent: int) -> Trial:
+    """Compare the flow and its fast-slow form, in the time eta_theta t, with the gradients."""
+    at = lattice_point(key, linear=True)
+    flow, state = at.flow(), Coupled(*map(jnp.asarray, at.state()))
+    scale, epsilon = float(at.encoder_rate) ** exponent, float(at.ratio)
+    form = flow.fast_slow(state.encoder)
+    start = FastSlow(state.prototypes, jnp.ravel(state.encoder))
+    v, w = flow.velocity(0.0, state), form.velocity(0.0, start)
+    by_encoder, by_prototypes = (g.astype(float) for g in at.gradients)
+    return Trial(
+        hypotheses=(moving(at), at_least("epsilon", epsilon, 0.0, tolerance=ROUNDING)),
+        conclusions=(
+            shipped_field(at),
+            agrees("dtheta/ds", np.ravel(v.encoder) / scale, np.ravel(-by_encoder)),
+            agrees("eps dP/ds", epsilon * np.asarray(v.prototypes) / scale, -by_prototypes),
+            agrees("the field of the fast-slow form", w.slow, np.ravel(-by_encoder)),
+            agrees("its fast part, times eps", epsilon * np.asarray(w.fast), -by_prototypes),
+        ),
+        witness={"x": at.x, "W": at.W, "p": at.p, "eta_theta": at.encoder_rate, "eta_P": at.rate},
+        parameters={"eps": epsilon},
+    )
+
+
+@claim(
+    "prototypes/claim-rescaling/corrected",
+    num_trials=6,
+    note="changed: the variable with eps, which is the prototypes, and the time s = eta_theta t",
+)
+def encoder_time_is_the_standard_form(key: Key) -> Trial:
+    """With s = eta_theta t equations (11) and (12) become eps dP/ds = -grad_P L_q and dtheta/ds = -grad_theta L_q."""
+    return _rescaled_trial(key, 1)
+
+
+@encoder_time_is_the_standard_form.with_control
+def encoder_time_is_the_standard_form(key: Key) -> Trial:
+    """The time eta_theta^2 t."""
+    at = lattice_point(key, linear=True)
+    return _rescaled_trial(key if at.encoder_rate != 1 else jax.random.fold_in(key, 1), 2)

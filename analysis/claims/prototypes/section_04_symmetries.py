@@ -11,7 +11,6 @@ from analysis.prototypes.hessian import hessian_blocks, rate_spectrum
 from analysis.prototypes.symmetries import permuted, symmetry_modes
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.encoders import Affine, AffineEncoder, FreeEmbeddings
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
@@ -93,7 +92,6 @@ def _symmetric_trial(key: Key, heat: float, *, positive: bool = True) -> Trial:
 
 positive_hessian_across_symmetries_is_stable = claim(
     "prototypes/proposition-3-sufficient/across-symmetries",
-    PROTOTYPES.at("Proposition 3", equation="(14)"),
     statement="With free embeddings or an affine encoder, rigid motions of embeddings and prototypes together leave "
     "the loss as it is, and H* has them in its kernel. If H* is positive across them, J* has no other eigenvalues "
     "zero or negative.",

@@ -1,9 +1,12 @@
-"""Claims of Proposition 4 on degenerate assignments, utilisation, and prototypes at the centroid."""
+"""Claims of Proposition 4 on degenerate assignments, utilisation and centroids, and of Remark 3 on dead codes."""
 
+import math
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -11,17 +14,17 @@ from analysis.claims.prototype_banks import RationalBank, distances, random_bank
 from analysis.claims.rational_instances import Exact, identity, matrix
 from analysis.claims.rational_logarithms import logarithm
 from analysis.dynamics.linearisation import tangent_jacobian
-from analysis.ledger.claim import certified, claim
-from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
+from analysis.ledger.claim import certified, claim, rule
+from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
+from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
+from dynsim.networks.prototypes.quantisers import AbstractQuantiser, HardQuantiser, SoftQuantiser, usage
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.flow import PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 THRESHOLD = Fraction(1, 100)  # of Table 5
 
 velocity = eqx.filter_jit(lambda flow, p: flow.velocity(0.0, p))
@@ -67,10 +70,9 @@ def _degenerate_trial(q: Exact, kind: str, degenerate: bool, what: str, *, refut
 
 @certified(
     "prototypes/proposition-4-sigma",
-    PROTOTYPES.at("Proposition 4 (proof)"),
     num_trials=6,
     note="for any assignments, such as the limits T -> 0, of which the proof speaks; at T > 0 and K >= 2 Sigma_q is "
-    f"never zero in exact arithmetic, and is in floating point once assignments underflow. {POSITIVE_CASE}",
+    "never zero in exact arithmetic, and is in floating point once assignments underflow",
 )
 def covariance_vanishes_for_one_prototype_alone(key: Key) -> Trial:
     """Sigma_q = 0 only if all tokens are assigned to a single prototype."""
@@ -79,7 +81,7 @@ def covariance_vanishes_for_one_prototype_alone(key: Key) -> Trial:
     return _degenerate_trial(q, "different", alike, "all tokens go to one prototype", refuted=True)
 
 
-@certified("prototypes/proposition-4-sigma/corrected", PROTOTYPES.at("Proposition 4 (proof)"), num_trials=12)
+@certified("prototypes/proposition-4-sigma/corrected", num_trials=12)
 def covariance_vanishes_for_hard_assignments(key: Key) -> Trial:
     """Sigma_q = 0 only if each token is assigned to a single prototype. Changed: each to its own. Then it is zero."""
     kind = str(numpy_rng(key, "kind").choice(["one", "different", "one soft row", "soft"]))
@@ -119,11 +121,10 @@ def _gap_weight(bank: RationalBank) -> Fraction:
 
 @certified(
     "prototypes/proposition-4-utilisation",
-    PROTOTYPES.at("Proposition 4"),
     num_trials=4,
     note="used means a mean assignment above .01, as in Table 5. A prototype far from all embeddings, or more than 100 "
     "prototypes, of which at most 99 can be used; the proof's q_nk > 0 holds for every prototype anywhere, and says "
-    f"nothing. {POSITIVE_CASE}",
+    "nothing",
 )
 def all_prototypes_are_used(key: Key) -> Trial:
     """For distinct prototypes and any T > 0 the whole codebook is used, by construction."""
@@ -135,7 +136,7 @@ def all_prototypes_are_used(key: Key) -> Trial:
     return _used_trial(bank._replace(p=bank.spacing * grid, name="121 prototypes"), Fraction(1), Fraction(0))
 
 
-@certified("prototypes/proposition-4-utilisation/corrected", PROTOTYPES.at("Proposition 4"), num_trials=8)
+@certified("prototypes/proposition-4-utilisation/corrected", num_trials=8)
 def prototypes_of_hot_banks_are_used(key: Key) -> Trial:
     """The whole codebook is used. Added: e^(-D/T) > K/100, D being the largest of |z_n - p_k|^2 - min_j |z_n - p_j|^2.
 
@@ -219,13 +220,12 @@ def _frozen_hessian(bank: RationalBank, barrier: Fraction, cold: Fraction) -> Ex
 
 @certified(
     "prototypes/proposition-4-centroid",
-    PROTOTYPES.at("Proposition 4"),
     num_trials=4,
     note="mode frozen, with the barrier of Fact 1 and its condition on lambda; the equilibrium attracts all prototypes "
     "near it in the plane, by the signs of the pivots of its Hessian at both ends of an enclosure of log b, to which "
     "1 / T is proportional. By symmetry the middle one of three prototypes stays at the mean of the embeddings for all "
     "times, in the mode full too. The proof's V = 0 is all prototypes at one point, which theorem-2-no-collapse "
-    f"excludes, and not one at the mean. {POSITIVE_CASE}",
+    "excludes, and not one at the mean",
 )
 def no_prototype_is_at_the_centroid(key: Key) -> Trial:
     """With lambda > 2 eta_P C(K, 2), no prototype can collapse to, or sit at, the centroid of the embeddings.
@@ -257,12 +257,6 @@ def no_prototype_is_at_the_centroid(key: Key) -> Trial:
     )
 
 
-def _energy(bank: RationalBank, barrier: Fraction) -> float:
-    """Return W of a bank, Lq + (lambda/2) sum over ordered pairs of |p_j - p_k|^-2."""
-    pairs = distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)]
-    return float(bank.parts.loss + barrier * np.sum(1 / pairs))
-
-
 def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
     """Measure that two prototypes near the centroid need more than the potential with which a flow starts."""
     bank, barrier = _centroid_bank(key, attracting=False)
@@ -277,12 +271,13 @@ def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
     ratio = float(loss.value(z, p, T)) / start
     rest = PrototypeFlow(z, T, loss=PrototypeLoss("frozen", barrier=float(barrier)))
     slope = float(jnp.sum(flow.gradient(0.0, p0) * velocity(flow, p0)))
+    pairs = distances(bank.p, bank.p)[np.triu_indices(len(bank.p), 1)]
     return Trial(
         (at_least("lambda", float(barrier), 0.0, tolerance=ROUNDING),),
         (
             at_least("W with two prototypes at the centroid over W at the start", ratio, 1.0, tolerance=ROUNDING),
             at_most("derivative of W along the flow", slope, 0.0, tolerance=ROUNDING),
-            agrees("W that ships at the start", start, _energy(bank, barrier)),
+            agrees("W that ships at the start", start, float(bank.parts.loss + barrier * np.sum(1 / pairs))),
             agrees("the velocity that ships at an equilibrium", velocity(rest, p0), np.zeros(p0.shape)),
         ),
         bank.witness(),
@@ -292,7 +287,6 @@ def _two_at_the_centroid(key: Key, *, present: bool) -> Trial:
 
 at_most_one_prototype_is_at_the_centroid = claim(
     "prototypes/proposition-4-centroid/corrected",
-    PROTOTYPES.at("Proposition 4"),
     statement="""At most one prototype can get to the centroid: two within sqrt(lambda / W(0)) of each other never are.
 
     Changed: at most one instead of none; any lambda > 0. For W does not increase, and W > W(0) there.
@@ -301,4 +295,83 @@ at_most_one_prototype_is_at_the_centroid = claim(
     control=partial(_two_at_the_centroid, present=False),  # The same distance, and the loss without barrier.
     num_trials=6,
     note="mode full; as for any other point, and whatever the embeddings",
+)
+
+
+M = 3  # dimension of the embeddings
+
+
+formula_of_dead_codes = rule(
+    "prototypes/remark-3-formula",
+    Verdict.ILL_POSED,
+    "the 'risk' of dead codes is not defined, and a formula with K alone can be no measured share: it depends on the "
+    "embeddings and on the step. Readings: the largest possible share, and the share",
+)
+
+
+@eqx.filter_jit
+def _codebook_gradient(quantiser: AbstractQuantiser, z: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the derivative by the codebook of the output's sum and the loss, and how much each code is used."""
+
+    def total(quantiser: AbstractQuantiser) -> tuple[jax.Array, jax.Array]:
+        found = quantiser(z, 1.0)
+        return jnp.sum(found.output) + found.loss, usage(found.assignments)
+
+    gradient, used = eqx.filter_grad(total, has_aux=True)(quantiser)
+    return gradient.codebook, used
+
+
+def _dead_trial(key: Key, kind: Any, *, near: int) -> Trial:
+    """Measure the share of codes without gradient, embeddings being nearest to the first `near` codes, or to all."""
+    rng = numpy_rng(key)
+    K = int(rng.choice((2, 3, 16, 64)))
+    grid = np.stack(np.meshgrid(*[np.arange(4)] * M), axis=-1).reshape(-1, M)
+    p = matrix(rng.permutation(grid)[:K])
+    own = (np.arange(2 * K) % min(near, K) + int(rng.integers(K))) % K
+    z = p[own] + matrix(rng.integers(1, 4, (2 * K, M))) / 16  # by less than half of the grid's spacing
+    nearest = np.argmin(distances(z, p).astype(float), axis=1)
+    gradient, used = _codebook_gradient(kind(p.astype(float)), jnp.asarray(z.astype(float)))
+    dead = np.all(np.asarray(gradient) == 0, axis=1)
+    share, formula = 100 * Fraction(int(dead.sum()), K), math.floor(100 * (1 - Fraction(1, K)))
+    hard = kind is HardQuantiser
+    exact = np.array([np.sum((p[own] - z)[own == k], axis=0) for k in range(K)]) / K  # 2 / n, with n = 2 K
+    shipped = (
+        agrees("usage that ships", used, np.bincount(own, minlength=K)),
+        agrees("the gradient of the codebook that ships", gradient, exact),
+    )
+    return Trial(
+        (holds("embeddings are nearest to the codes meant", bool(np.all(nearest == own))),),
+        (
+            equal("percent of codes with zero gradient", math.floor(share), formula, tolerance=0.0, within=(0, 100)),
+            *(shipped if hard else ()),
+        ),
+        {"codes": p, "embeddings": z, "dead": dead},
+        parameters={"K": K, "n": 2 * K},
+    )
+
+
+@certified(
+    "prototypes/remark-3-formula/largest",
+    # Soft assignments in place of the straight-through estimator.
+    control=partial(_dead_trial, kind=SoftQuantiser, near=1),
+    variant="reading",
+    num_trials=8,
+    note="at the extremal instance; no share is larger, since some code is nearest to any embedding",
+)
+def largest_share_of_dead_codes(key: Key) -> Trial:
+    """Read: of K codes at most K - 1 are dead, floor(100 (1 - 1/K)) percent, and all of them have zero gradient.
+
+    The bound is attained where all embeddings are nearest to one code.
+    """
+    return _dead_trial(key, HardQuantiser, near=1)
+
+
+share_of_dead_codes = certified(
+    "prototypes/remark-3-formula/share",
+    statement="Read: with a straight-through estimator floor(100 (1 - 1/K)) percent of K codes are dead.",
+    trial=partial(_dead_trial, kind=HardQuantiser, near=64),
+    variant="reading",
+    num_trials=4,
+    note="Table 5 contradicts it too: of 16 codes 81.2% are used after one epoch, where the formula has 93% dead, of "
+    "64 codes 18.8%, where it has 98% dead, and later all; no control: `largest` is the positive case",
 )

@@ -1,19 +1,109 @@
 """Claims of Section 5.2 and Section 8.4 on two levels of prototypes."""
 
 from functools import partial
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.prototype_banks import RationalBank, parts, shipped, soft, squared_norms
-from analysis.claims.prototypes.instances.two_levels import GROUPS, TwoBanks, far_apart, generic_flow, random_two_banks
-from analysis.claims.rational_instances import Exact
+from analysis.claims.prototype_banks import N, RationalBank, parts, random_bank, shipped, soft, squared_norms
+from analysis.claims.rational_instances import Exact, matrix
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
-from dynsim.papers import PROTOTYPES
+from dynsim.keys import numpy_rng
+from dynsim.systems.prototypes.encoders import FreeEmbeddings, LinearEncoder
 from dynsim.systems.prototypes.hierarchy import TwoLevel, TwoLevelFlow
+from dynsim.systems.prototypes.losses import PrototypeLoss
+
+ENCODER = FreeEmbeddings(N, 2)
+LINEAR = LinearEncoder(3, 2)
+GROUPS = np.array([0, 0, 1, 2, 2])
+
+
+class TwoBanks(NamedTuple):
+    """The bank of level 1 and that of level 2, whose embeddings are the soft centroids of the first."""
+
+    first: RationalBank
+    second: RationalBank
+
+    def flow(self, *, detached: bool) -> TwoLevelFlow:
+        """Return the flow in the mode frozen, with free embeddings."""
+        loss = PrototypeLoss("frozen")
+        return TwoLevelFlow(np.zeros((N, 1)), ENCODER, self.first.temperature, detached=detached, loss=loss)
+
+    @property
+    def state(self) -> TwoLevel:
+        """The state of the flow."""
+        return TwoLevel(self.first.floats[0], self.first.floats[1], self.second.floats[1])
+
+    def witness(self) -> dict[str, object]:
+        """Return the exact data."""
+        first, second = self
+        return {"z": first.z, "P1": first.p, "P2": second.p, "b": first.base, "spacing": first.spacing}
+
+    @property
+    def parameters(self) -> dict[str, float | int | str]:
+        """What varies between instances."""
+        return {"n": N, "k1": len(self.first.p), "k2": len(self.second.p), "T": self.first.temperature}
+
+    def moved(self, outwards: int, across: int) -> "TwoBanks":
+        """Return the banks with the half difference v of level 1 times `outwards`, and its midpoint moved across.
+
+        The midpoint, where all inputs of level 2 are, moves by `across` times a vector orthogonal to v.
+        """
+        p, w = self.first.p, _across(self.first.p)
+        middle, v = (p[:1] + p[1:]) / 2, (p[:1] - p[1:]) / 2
+        moved = middle + across * w + np.concatenate([outwards * v, -outwards * v])
+        return two_banks(self.first._replace(p=moved), self.second.p)
+
+
+def _across(p: Exact) -> Exact:
+    """Return half the difference of two prototypes, turned by a right angle, (1, 2)."""
+    return (p[:1] - p[1:])[:, ::-1] * matrix([[-1, 1]]) / 2
+
+
+def two_banks(first: RationalBank, second: Exact) -> TwoBanks:
+    """Return two levels whose second has the soft centroids of a bank for embeddings."""
+    return TwoBanks(first, first._replace(z=first.parts.centroids, p=second))
+
+
+def random_two_banks(key: Key) -> TwoBanks:
+    """Return embeddings at equal distances of both prototypes of level 1, and three random prototypes of level 2."""
+    rng, drawn = numpy_rng(key, "levels"), random_bank(key)
+    h = drawn.spacing
+    v = h * matrix([[int(rng.integers(1, 3)), int(rng.integers(-1, 2))]])
+    centre = h * matrix(rng.integers(-1, 2, (1, 2)))
+    p = centre + np.concatenate([v, -v])
+    z = centre + matrix(rng.integers(-2, 3, (N, 1))) * _across(p)
+    return two_banks(drawn._replace(z=z, p=p, name="two levels"), drawn.p)
+
+
+def generic_flow(key: Key) -> tuple[TwoLevelFlow, TwoLevel]:
+    """Return a flow with a linear encoder, with or without groups, and a random state."""
+    rng = numpy_rng(key, "generic")
+    groups = GROUPS if rng.integers(2) else None
+    gradient, detached = str(rng.choice(["frozen", "full"])), bool(rng.integers(2))
+    flow = TwoLevelFlow(
+        rng.normal(size=(N, 3)),
+        LINEAR,
+        float(rng.uniform(0.2, 3)),
+        detached=detached,
+        loss=PrototypeLoss(gradient),
+        groups=groups,
+    )
+    state = TwoLevel(*(jnp.asarray(rng.normal(size=shape)) for shape in ((2, 3), (3, 2), (2, 2))))
+    rates = [jnp.asarray(rate) for rate in rng.uniform(0.2, 2.0, 2)]
+    return eqx.tree_at(lambda f: (f.encoder_rate, f.prototype_rate), flow, rates), state
+
+
+def far_apart(given: TwoBanks, factor: int) -> TwoBanks:
+    """Return the same level 1, and two prototypes of level 2 on either side of its inputs, `factor` times as far."""
+    p = given.first.p
+    middle, v = (p[:1] + p[1:]) / 2, (p[:1] - p[1:]) / 2
+    return two_banks(given.first, middle + factor * np.concatenate([v, -v]))
+
 
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
@@ -39,9 +129,7 @@ def _levels_that_ship(given: TwoBanks) -> tuple[Measurement, ...]:
     )
 
 
-@certified(
-    "prototypes/proposition-5-decomposition", PROTOTYPES.at("Proposition 5", "(17)"), num_trials=4, note=POSITIVE_CASE
-)
+@certified("prototypes/proposition-5-decomposition", num_trials=4)
 def decomposition_holds_at_every_level(key: Key) -> Trial:
     """At each level Lq = M + V with V >= 0, M being the sum of the least squared distances of the level."""
     given = random_two_banks(key)
@@ -127,7 +215,6 @@ def _levels_trial(key: Key, *, forgotten: bool) -> Trial:
 
 corrected_decomposition_holds_at_every_level = claim(
     "prototypes/proposition-5-decomposition/corrected",
-    PROTOTYPES.at("Proposition 5", "(17)"),
     statement="At each level Lq = R + V with V >= 0. Changed: R = sum_n |z_n - mu_n|^2 of the level in place of L_OLS.",
     trial=partial(_levels_trial, forgotten=False),
     # The embeddings in place of the soft centroids as inputs of level 2.
@@ -167,9 +254,8 @@ def _independence_trial(given: TwoBanks, other: TwoBanks, conclusions: tuple[Mea
 
 @certified(
     "prototypes/proposition-5-independence",
-    PROTOTYPES.at("Proposition 5 (proof)"),
     num_trials=4,
-    note=f"Sigma_q of level 2 is that of its inputs, which are made of the prototypes of level 1. {POSITIVE_CASE}",
+    note="Sigma_q of level 2 is that of its inputs, which are made of the prototypes of level 1",
 )
 def variance_gradient_is_independent_of_other_levels(key: Key) -> Trial:
     """The gradient of V of level 2, 2 P Sigma_q at fixed assignments, is independent of the prototypes of level 1."""
@@ -186,7 +272,6 @@ def _same_inputs_trial(key: Key, across: int) -> Trial:
 
 @certified(
     "prototypes/proposition-5-independence/corrected",
-    PROTOTYPES.at("Proposition 5 (proof)"),
     control=partial(_same_inputs_trial, across=1),  # Prototypes of level 1 whose soft centroids move.
     num_trials=6,
 )
@@ -204,19 +289,14 @@ def _own_gradient(bank: RationalBank) -> Exact:
     return 2 * (np.sum(q, axis=0)[:, None] * bank.p - q.T @ bank.z)
 
 
-def _total_gradient(given: TwoBanks) -> Exact:
-    """Return the gradient of the sum of both losses by P1, with inputs that follow P1 at fixed assignments."""
-    by_inputs = 2 * (given.second.z - given.second.parts.centroids)
-    return _own_gradient(given.first) + given.first.q.T @ by_inputs
-
-
 def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[Measurement, ...] = ()) -> Trial:
     """Measure the gradient by P1 of a backward pass against that of the loss of level 1 alone.
 
     What ships is a conclusion, or a hypothesis if there are `conclusions`, which are refuted.
     """
     own = _own_gradient(given.first)
-    exact = own if detached else _total_gradient(given)
+    by_inputs = 2 * (given.second.z - given.second.parts.centroids)
+    exact = own if detached else _own_gradient(given.first) + given.first.q.T @ by_inputs
     found = gradient(given.flow(detached=detached), given.state)
     ships = (*_levels_that_ship(given), agrees("the gradient by P1 that ships", found.first, exact))
     return Trial(
@@ -232,7 +312,6 @@ def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[M
 
 @certified(
     "prototypes/claim-no-interference",
-    PROTOTYPES.at("Section 5.2; Section 8.4"),
     num_trials=4,
     note="mode frozen, inputs not detached: the loss of level 2 moves P1 through them. The second half fails with "
     "any constant in place of 1e-6, detached or not: the gradients of V are of the size of the distances of the "
@@ -256,7 +335,6 @@ def levels_do_not_interfere(key: Key) -> Trial:
 
 @certified(
     "prototypes/claim-no-interference/corrected",
-    PROTOTYPES.at("Section 5.2; Section 8.4"),
     # Inputs through which the loss of level 2 is differentiated.
     control=lambda key: _interference_trial(random_two_banks(key), detached=False),
     num_trials=6,

@@ -19,7 +19,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import Measurement, Trial, at_least, at_most
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 
 PRINTED_GAIN = 0.772 - 0.756  # of the accuracy, Table 3
 SCORES = ("accuracy", "mutual information", "Rand index")
@@ -92,7 +91,6 @@ def _improvement_trial(
 
 prototypes_improve_on_k_means = claim(
     "prototypes/experiment-7.2-improvement",
-    PROTOTYPES.at("Table 3"),
     statement="At its best epoch DDCL-Attention improves on the accuracy, the mutual information and the Rand index "
     "of k-means on the debris data.",
     trial=lambda key: _improvement_trial((PRINTED_GAIN / 2, 0.0, 0.0), best=True),
@@ -107,7 +105,6 @@ prototypes_improve_on_k_means = claim(
 
 prototypes_improve_at_the_last_epoch = claim(
     "prototypes/experiment-7.2-improvement/last-epoch",
-    PROTOTYPES.at("Table 3"),
     statement="After its last epoch DDCL-Attention improves on the accuracy of both k-means on the debris data.",
     trial=lambda key: _improvement_trial((PRINTED_GAIN / 2,), best=False),
     variant="reading",
@@ -120,7 +117,6 @@ prototypes_improve_at_the_last_epoch = claim(
 
 prototypes_improve_by_any_amount = claim(
     "prototypes/experiment-7.2-improvement/any-gain",
-    PROTOTYPES.at("Table 3"),
     statement="The epoch of the highest accuracy, chosen with the labels, is significantly more accurate than both "
     "k-means.",
     trial=lambda key: _improvement_trial((0.0,), best=True, clear=True),
@@ -134,7 +130,6 @@ prototypes_improve_by_any_amount = claim(
 
 @claim(
     "prototypes/experiment-7.2-improvement/over-its-start",
-    PROTOTYPES.at("Table 3"),
     variant="special case",
     num_trials=1,
     decided_by=COMMAND,
@@ -227,7 +222,6 @@ def _as_printed(objects: Objects) -> tuple[Measurement, ...]:
 
 errors_are_between_leo_and_heo = claim(
     "prototypes/experiment-7.2-boundary",
-    PROTOTYPES.at("Sec 7.2"),
     statement="The residual classification error is concentrated at the LEO/HEO boundary, a genuine ambiguity of the "
     "orbits.",
     trial=lambda key: _error_trial(key, _drawn(key), ("LEO", "HEO"), "e", genuine=True),
@@ -240,7 +234,6 @@ errors_are_between_leo_and_heo = claim(
 
 errors_are_between_leo_and_meo = claim(
     "prototypes/experiment-7.2-boundary/corrected",
-    PROTOTYPES.at("Sec 7.2"),
     statement="The residual error is concentrated in LEO and MEO of similar inclinations; the semi-major axis "
     "separates them.",
     trial=lambda key: _error_trial(key, _drawn(key, ("uniform",)), ("LEO", "MEO"), "a / a_max", genuine=False),

@@ -7,7 +7,6 @@ from analysis.experiments.prototypes.learning_rates import LEARNING_RATES, separ
 from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most
 from dynsim._core.types import Key
-from dynsim.papers import PROTOTYPES
 
 COMMAND = "dynsim experiment prototypes/learning-rates --size paper"
 EPOCHS, SEEDS = 300, 5
@@ -57,7 +56,6 @@ def _growth_trial(names: tuple[str, ...]) -> Trial:
 
 separation_grows = claim(
     "prototypes/experiment-7.6-monotone",
-    PROTOTYPES.at("Sec 7.6"),
     statement="On MNIST S(P) grows monotonically for eps <= .1.",
     trial=lambda key: _growth_trial(("full", "frozen")),
     num_trials=1,
@@ -93,7 +91,6 @@ def _collapse_trial(names: tuple[str, ...], ratios: tuple[float, ...], *, traine
 
 separation_collapses_at_equal_rates = claim(
     "prototypes/experiment-7.6-collapse",
-    PROTOTYPES.at("Sec 7.6"),
     statement="On MNIST with eps = 1 S(P) collapses to near zero within the first 50 epochs.",
     trial=lambda key: _collapse_trial(("full", "frozen"), (1.0,)),
     num_trials=1,
@@ -105,7 +102,6 @@ separation_collapses_at_equal_rates = claim(
 
 separation_collapses_in_batches = claim(
     "prototypes/experiment-7.6-collapse/batches",
-    PROTOTYPES.at("Sec 7.6"),
     statement="With batches and frozen assignments S(P) collapses within 50 epochs at eps = 1, and also at eps = .1.",
     trial=lambda key: _collapse_trial(("frozen, batches",), (0.1, 1.0)),
     control=lambda key: _collapse_trial(("frozen",), (0.1, 1.0), trained=False),  # One step an epoch, on all images.
@@ -119,7 +115,6 @@ separation_collapses_in_batches = claim(
 
 @claim(
     "prototypes/experiment-7.6-collapse/encoder-time",
-    PROTOTYPES.at("Sec 7.6"),
     variant="reading",
     num_trials=1,
     decided_by=COMMAND,

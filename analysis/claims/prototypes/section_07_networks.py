@@ -18,7 +18,6 @@ from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_le
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
 from dynsim.networks.prototypes.quantisers import SoftQuantiser
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.assignments import prototype_variance, separation, utilisation
 
 COMMAND = "dynsim experiment prototypes/quantisation --size paper"
@@ -39,12 +38,10 @@ def _used(z: jax.Array, p: jax.Array, temperature: jax.Array) -> tuple[jax.Array
 
 @certified(
     "prototypes/experiment-7.4-utilisation",
-    PROTOTYPES.at("Section 7.4, Table 5"),
     num_trials=4,
     note="read: what is counted, 100% of mean assignments above .01, implies what Proposition 4 says. It is met by a "
     "bank with all prototypes at the centroid of the embeddings, so it confirms nothing of the kind: for K < 100 "
-    "uniform assignments always have it, and Remark 4 reports them for this very run; no control: the corrected claim "
-    "is the positive case",
+    "uniform assignments always have it, and Remark 4 reports them for this very run",
 )
 def full_utilisation_confirms_separation(key: Key) -> Trial:
     """100% utilisation confirms Proposition 4: prototypes are separated, none sits at the global centroid, and V > 0.
@@ -121,7 +118,6 @@ def _margin_trial(key: Key, numerator: float, *, extremal: bool) -> Trial:
 
 full_utilisation_shows_distances_alike = claim(
     "prototypes/experiment-7.4-utilisation/corrected",
-    PROTOTYPES.at("Section 7.4, Table 5"),
     statement="""
     The utilisation is 100% where squared distances from each embedding differ by less than T ln(99 / (K - 1)).
 
@@ -169,7 +165,6 @@ def _table_trial(name: str) -> Trial:
 
 utilisation_is_full_from_centroids = claim(
     "prototypes/experiment-7.4-utilisation/as-described",
-    PROTOTYPES.at("Section 7.4, Table 5"),
     statement="Read: from the centroids of k-means (Section 7.1), with lambda = .5, 64 codes are all used in every "
     "epoch.",
     trial=lambda key: _table_trial("soft 64"),
@@ -200,7 +195,6 @@ def _first_epoch_trial(name: str, record: Record, hypotheses: tuple[Measurement,
 
 @claim(
     "prototypes/experiment-7.4-utilisation/uniform",
-    PROTOTYPES.at("Section 7.4, Table 5"),
     variant="special case",
     num_trials=1,
     decided_by=COMMAND,
@@ -247,7 +241,6 @@ _COLLAPSE = (
 
 soft_assignments_collapse = claim(
     "prototypes/remark-4",
-    PROTOTYPES.at("Remark 4"),
     statement="In the run of Section 7.4, K = 64, soft assignment collapse is observed: H(Q) is about ln K, S(P) goes "
     "to 0.",
     trial=lambda key: _collapse_trial("soft 64 without barrier"),
@@ -261,7 +254,6 @@ soft_assignments_collapse = claim(
 
 @claim(
     "prototypes/remark-4/uniform",
-    PROTOTYPES.at("Remark 4"),
     control=lambda key: _collapse_trial("hard 64 uniform", hypotheses=False),  # The hard quantiser.
     variant="special case",
     num_trials=1,

@@ -8,7 +8,6 @@ from math import comb
 from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, at_least, equal, holds
 from dynsim._core.types import Key
-from dynsim.papers import PROTOTYPES
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,6 @@ def _several(figures: Sequence[Printed], among: Sequence[str]) -> tuple[Measurem
 
 @certified(
     "prototypes/experiment-consistency",
-    PROTOTYPES.at("abstract, Sec 7.3-7.4, Tab 4-5, Fig 4"),
     num_trials=1,
     note="read: a quantity has one value wherever it is printed; 39 % may be another epoch's (25 of 64 codes), but the "
     "abstract names none; no control: the numbers are the paper's, and those that agree pass the same measurement",
@@ -129,7 +127,6 @@ def _section_trial(figures: Sequence[Printed]) -> Trial:
 
 @certified(
     "prototypes/experiment-consistency/text",
-    PROTOTYPES.at("Sec 7.3-7.4, Tab 5"),
     variant="special case",
     num_trials=1,
     note="leaves out the abstract, Section 1, Table 4, Figure 4, and the eps of Table 5",
@@ -162,7 +159,6 @@ def _barrier_trial(runs: Sequence[BarrierRun]) -> Trial:
 
 reported_runs_satisfy_the_condition = certified(
     "prototypes/experiment-lambda-condition",
-    PROTOTYPES.at("Sec 7"),
     statement="Every reported run with a barrier satisfies lambda > 2 eta_P C(K, 2).",
     trial=lambda key: _barrier_trial(RUNS),
     num_trials=1,
@@ -173,7 +169,6 @@ reported_runs_satisfy_the_condition = certified(
 
 @certified(
     "prototypes/experiment-lambda-condition/corrected",
-    PROTOTYPES.at("Sec 7"),
     num_trials=1,
     note="leaves out K = 64 of Table 5 and level 1 of Table 6 with lambda = .5",
 )
@@ -222,7 +217,6 @@ def _epochs_trial(trainings: Sequence[ReportedTraining]) -> Trial:
 
 reported_experiments_have_155_epochs = certified(
     "prototypes/claim-training-epochs",
-    PROTOTYPES.at("Sec 3.4 (iii), Sec 7"),
     statement="All experiments that the paper reports have 155 training epochs in total.",
     trial=lambda key: _epochs_trial(TRAININGS),
     num_trials=1,
@@ -239,7 +233,6 @@ def _of_networks(runs_of_images: int) -> tuple[ReportedTraining, ...]:
 
 @certified(
     "prototypes/claim-training-epochs/networks",
-    PROTOTYPES.at("Sec 3.4 (iii), Sec 7.3-7.5"),
     control=lambda key: _epochs_trial(_of_networks(2)),  # Both sizes K of Table 5.
     variant="special case",
     num_trials=1,

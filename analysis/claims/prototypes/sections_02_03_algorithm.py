@@ -25,10 +25,8 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 TOLERANCE = Fraction(1, 10**8)
 COLD = np.float32(0.3)  # T_min of Section 7.1
 MEAN_LOSS = PrototypeLoss(reduction="mean")
@@ -76,9 +74,8 @@ def _subtraction_trial(bank: RationalBank, subtracted: Fraction, what: str) -> T
 
 @certified(
     "prototypes/algorithm-1-line-12",
-    PROTOTYPES.at("Algorithm 1, line 12"),
     num_trials=4,
-    note=f"the difference is the mean of |z_n - mu_n|^2 - min_k |z_n - p_k|^2. {POSITIVE_CASE}",
+    note="the difference is the mean of |z_n - mu_n|^2 - min_k |z_n - p_k|^2",
 )
 def subtraction_gives_the_variance(key: Key) -> Trial:
     """V := Lq - (1/B) sum_n min_k d_nk, Lq being the mean (1/B) sum q d, equals (1/B) sum_nk q_nk |p_k - mu_n|^2."""
@@ -86,7 +83,7 @@ def subtraction_gives_the_variance(key: Key) -> Trial:
     return _subtraction_trial(bank, bank.parts.hard, "(1/B) sum min")
 
 
-@certified("prototypes/algorithm-1-line-12/corrected", PROTOTYPES.at("Algorithm 1, line 12"), num_trials=22)
+@certified("prototypes/algorithm-1-line-12/corrected", num_trials=22)
 def subtraction_of_the_error_gives_the_variance(key: Key) -> Trial:
     """V := Lq - (1/B) sum_n |z_n - mu_n|^2 equals (1/B) sum_nk q_nk |p_k - mu_n|^2. Changed: what is subtracted."""
     bank = hard_bank(key)
@@ -105,9 +102,8 @@ def subtraction_of_the_error_gives_the_variance(key: Key) -> Trial:
 
 @certified(
     "prototypes/algorithm-1-line-20",
-    PROTOTYPES.at("Algorithm 1, line 20"),
     num_trials=4,
-    note=f"Lq - L_OLS is never negative, whatever the decomposition. {POSITIVE_CASE}",
+    note="Lq - L_OLS is never negative, whatever the decomposition",
 )
 def assertion_is_a_check_of_the_decomposition(key: Key) -> Trial:
     """Passing the assertion V >= -1e-8, with V of line 12, is a check of (3): where it passes, Lq = L_OLS + V holds.
@@ -150,7 +146,6 @@ def _detection_trial(key: Key, *, two_sided: bool) -> Trial:
 
 two_sided_assertion_is_a_check = certified(
     "prototypes/algorithm-1-line-20/corrected",
-    PROTOTYPES.at("Algorithm 1, line 20"),
     statement="""Passing the assertion |Lq - R - V| <= 1e-8, means over n, is a check of the decomposition.
 
     Changed: R in place of L_OLS, V by its own formula, and both signs. It passes with soft assignments; where the rows
@@ -184,7 +179,6 @@ def _assertion_trial(bank: RationalBank, subtracted: Fraction, second: str) -> T
 
 @certified(
     "prototypes/algorithm-1-assertion",
-    PROTOTYPES.at("Algorithm 1; Section 3.4"),
     num_trials=22,
     note="true because a weighted mean is at least the least of its terms, and no evidence for (3)",
 )
@@ -205,7 +199,6 @@ def subtraction_is_not_negative(key: Key) -> Trial:
 
 @claim(
     "prototypes/algorithm-1-assertion/single-precision",
-    PROTOTYPES.at("Algorithm 1, line 20"),
     variant="reading",
     num_trials=4,
     note="the printed bound is absolute and rounding is relative to Lq; zero violations say something about the size "

@@ -1,4 +1,4 @@
-"""Claims of Section 2.2 and the abstract on collapse: its linearisation, and whether prototypes can converge to it."""
+"""Claims of Section 2.2 and the abstract on collapse: its linearisation, its pitchfork, and whether it is a limit."""
 
 from dataclasses import replace
 from functools import partial
@@ -18,14 +18,16 @@ from analysis.claims.prototypes.instances.clouds import (
     slow_flow,
 )
 from analysis.claims.rational_instances import identity
+from analysis.dynamics.equilibria.newton import newton
+from analysis.dynamics.linearisation import spectrum
 from analysis.ledger.claim import certified, claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
+from analysis.prototypes.bifurcations import branches_in_temperature, pitchfork
 from analysis.prototypes.collapse import FACTORS, collapse, collapse_spectrum, critical_temperature
 from dynsim._core.types import Key
 from dynsim.exact import positive_definite
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.prototypes.assignments import Prototypes, separation, squared_distances
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
@@ -54,7 +56,6 @@ def _spectrum(flow: PrototypeFlow) -> tuple[np.ndarray, tuple[Measurement, ...]]
 
 collapse_is_a_saddle = certified(
     "prototypes/claim-collapse-saddle",
-    PROTOTYPES.at("Section 2.2"),
     statement="""
     For embeddings that do not coincide, collapse (all prototypes at their mean) is an unstable saddle of Lq in P.
 
@@ -63,8 +64,7 @@ collapse_is_a_saddle = certified(
     trial=lambda key: in_some_mode(lambda mode: _exact_trial(key, mode)),
     num_trials=4,
     note="both modes: on perturbations with sum zero the Hessian is (2N/K)(1 - (a/T) C) with the covariance C of the "
-    "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C); "
-    "no control: the corrected claim is the positive case",
+    "embeddings and a = 2 (frozen), 4 (full), so that collapse is a strict minimum for T > a lambda_max(C)",
 )
 
 
@@ -114,7 +114,6 @@ def _saddle_trial(key: Key, gradient: str, factor: float) -> Trial:
 
 @claim(
     "prototypes/claim-collapse-saddle/corrected",
-    PROTOTYPES.at("Section 2.2"),
     # Frozen assignments below the critical temperature of the mode full.
     control=partial(_saddle_trial, gradient="frozen", factor=4.0),
     num_trials=8,
@@ -183,7 +182,6 @@ def _at_start(flow: CoupledFlow) -> tuple[Measurement, ...]:
 
 prototypes_do_not_converge_to_one_point = claim(
     "prototypes/claim-anti-collapse",
-    PROTOTYPES.at("abstract"),
     statement="""Prototypes that start apart and descend Lq cannot all converge to one point, since Lq contains V.
 
     Here with a slow encoder, eps = 1/1000, whose embeddings do not collapse in that time.
@@ -191,7 +189,7 @@ prototypes_do_not_converge_to_one_point = claim(
     trial=lambda key, integrator: in_some_mode(lambda mode: _hot_trial(key, integrator, mode)),
     num_trials=4,
     note="both modes; above the critical temperature prototypes converge to the mean of the embeddings from everywhere "
-    "near, at the rate of the closed form; no control: the corrected claim is the positive case",
+    "near, at the rate of the closed form",
 )
 
 
@@ -224,7 +222,6 @@ def _barrier_trial(key: Key, integrator: AbstractIntegrator, *, present: bool) -
 
 prototypes_with_a_barrier_do_not_converge_to_one_point = claim(
     "prototypes/claim-anti-collapse/corrected",
-    PROTOTYPES.at("abstract"),
     statement="""Prototypes that start apart cannot all converge to one point. Added: the barrier (15), lambda > 0.
 
     At all times S(P) >= lambda / (W(0) - w), W being the potential of the mode, and w a lower bound of the part
@@ -250,7 +247,6 @@ def _escape_trial(key: Key, integrator: AbstractIntegrator, heat: float, below: 
 
 prototypes_leave_collapse_below_the_critical_temperature = claim(
     "prototypes/claim-anti-collapse/below-critical",
-    PROTOTYPES.at("abstract"),
     statement="""Almost no prototypes that start apart near collapse converge to one point.
 
     Added: T < a lambda_max(C), with a = 4 in the mode full and 2 in the mode frozen.
@@ -261,3 +257,67 @@ prototypes_leave_collapse_below_the_critical_temperature = claim(
     num_trials=4,
     note="two prototypes, random starts near collapse; of more, some may still converge to one point",
 )
+
+
+BELOW = 1e-3  # the critical temperature less the least one, over the critical one
+FOURTH = {"frozen": 32.0, "full": 128.0}  # of the fourth derivative
+
+
+def _pitchfork_trial(key: Key, mode: str, factor: float) -> Trial:
+    """Compare collapse, and the equilibria that leave it below the critical temperature, with the normal form."""
+    z, loss = random_cloud(key), PrototypeLoss(mode, reduction="mean")
+    found = pitchfork(z, loss)
+    y = (np.asarray(z) - np.mean(np.asarray(z), axis=0)) @ found.direction
+    fourth = factor * float(np.mean(y**4)) / found.temperature**3
+    halves, kinds = [], []
+    for below in (BELOW, BELOW / 10):
+        T = found.temperature * (1 - below)
+        s = float(np.sqrt(-12 * collapse_spectrum(z, 2, T, loss).splitting[0] / fourth))
+        flow = PrototypeFlow(z, T, loss=loss)
+        apart, speed = newton(flow, jnp.asarray(collapse(z, 2) + s * np.stack([found.direction, -found.direction])))
+        halves.append(float(jnp.linalg.norm(apart[0] - apart[1])) / 2 / s)
+        kinds += [spectrum(flow, apart).kind, spectrum(flow, jnp.asarray(collapse(z, 2))).kind]
+    bounds = found.temperature * (1 - 10 * BELOW), found.temperature * (1 + 10 * BELOW)
+    together = branches_in_temperature(z, 2, loss, bounds, key, num_starts=0)[:1]
+    turns = [at.parameter / found.temperature for b in together for at in b.bifurcations if at.kind == "branch point"]
+    widths = [float(np.max(np.ptp(b.states, axis=1))) for b in together]
+    limit = (10 * halves[1] - halves[0]) / 9
+    return Trial(
+        hypotheses=(at_least("critical temperature", found.temperature, 0.0, tolerance=ROUNDING),),
+        conclusions=(
+            holds("the separate equilibria are stable, and collapse is a saddle", kinds == ["stable", "saddle"] * 2),
+            holds("the pitchfork that ships is supercritical", found.kind == "supercritical"),
+            equal("its coefficient, over the closed form", found.coefficient / fourth, 1.0, tolerance=1e-9),
+            equal("distance over the normal form's, to first order", limit, 1.0, tolerance=1e-3),
+            at_most("speed of the separate equilibria", speed, ROUNDING, tolerance=0.0),
+            agrees("branch points of collapse over the critical temperature", turns, np.ones(1)),
+            holds("prototypes coincide on the branch of collapse", max(widths, default=0.0) <= SOLVER),
+        ),
+        witness={"z": z, "T": found.temperature, "direction": found.direction, "distances": halves},
+        parameters={"mode": mode},
+    )
+
+
+@claim(
+    "prototypes/claim-collapse-saddle/at-its-onset",
+    variant="special case",
+    num_trials=4,
+    note="two prototypes and a simple largest variance; at the critical temperature itself collapse is still "
+    "asymptotically stable (proposition-3-iff). Both modes, losses being means",
+)
+def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key) -> Trial:
+    """Just below its critical temperature collapse is a saddle, beside which stable separate prototypes have begun.
+
+    They are the mean of the embeddings +- s e, e being the direction of the largest variance, with s^2 = -12 h / phi to
+    leading order: h is the negative eigenvalue of collapse, and phi the mean of 32 (mode frozen) or 128 (full)
+    <e, z_n - mean>^4 / T^3, the fourth derivative of the potential along s.
+    """
+    mode = mode_of(key)
+    return _pitchfork_trial(key, mode, FOURTH[mode])
+
+
+@collapse_becomes_a_saddle_where_separate_prototypes_begin.with_control
+def collapse_becomes_a_saddle_where_separate_prototypes_begin(key: Key) -> Trial:
+    """The fourth derivative of the other mode."""
+    mode = mode_of(key)
+    return _pitchfork_trial(key, mode, FOURTH["full" if mode == "frozen" else "frozen"])

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.experiments import Arrays, Experiment
+from analysis.experiments import Arrays, Experiment, names_in
 from analysis.experiments.growing.sentences import SST2, Sentences, read_sentences
 from analysis.experiments.growing.training import (
     TrainingConfig,
@@ -178,8 +178,7 @@ def separation_changes(arrays: Arrays, name: str) -> np.ndarray:
 
 def summarise_pruning(arrays: Arrays) -> str:
     """Format the three checks of every removal."""
-    names = [name.removesuffix(": own") for name in arrays if name.endswith(": own")]
-    return "\n".join(line for name in names for line in _summary(name, arrays))
+    return "\n".join(line for name in names_in(arrays, "own") for line in _summary(name, arrays))
 
 
 def _summary(name: str, arrays: Arrays) -> Iterator[str]:

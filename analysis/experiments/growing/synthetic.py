@@ -1,7 +1,6 @@
 """Run Experiments 1 to 3 of GROWING, Section 7: order of the heads, their temperatures, their separation forces."""
 
-import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -9,12 +8,11 @@ import jax
 import numpy as np
 
 from analysis.experiments import Arrays, Experiment
+from analysis.experiments.cases import outcomes_of_cases
 from analysis.experiments.growing.instances import Choices, Setting, growing_flow, spectrum
 from analysis.experiments.growing.outcomes import GrowthOutcome, bounds, coverages, outcome, rank_correlation, ratios
 from dynsim._core.types import Key
-from dynsim._runtime.progress import progress
 from dynsim.integrators import RKC2, Diffrax
-from dynsim.io.checkpoints import Checkpoints
 from dynsim.papers import GROWING
 from dynsim.simulation.growing import simulate_growing
 
@@ -58,32 +56,18 @@ def times_of(config: SyntheticConfig) -> np.ndarray:
 
 def run_synthetic(config: SyntheticConfig, key: Key, folder: Path) -> Arrays:
     """Measure each seed for the reference and every change, one row each; a resumed run is reproduced bit for bit."""
-    cases = (("reference", config), *config.changes)
     arrays: dict[str, np.ndarray] = {
-        "cases": np.array([name for name, _ in cases]),
+        "cases": np.array(["reference", *(name for name, _ in config.changes)]),
         "spectrum": spectrum(config.setting),
         "threshold": np.asarray(config.setting.threshold),
     }
-    with progress(len(cases) * config.seeds, "synthetic", unit="runs") as bar:
-        for k, (name, case) in enumerate(cases):
-            found = []
-            for seed in range(config.seeds):
-                found.append(_kept(case, jax.random.fold_in(key, seed), folder / str(k), seed))
-                bar.update()
-            rows = jax.tree.map(lambda *parts: np.stack(parts), *found)
-            arrays |= {f"{name}: {what}": part for what, part in zip(GrowthOutcome._fields, rows, strict=True)}
-            arrays[f"{name}: ts"] = times_of(case)
-    return arrays
-
-
-def _kept(case: SyntheticConfig, key: Key, folder: Path, seed: int) -> GrowthOutcome:
-    """Measure one seed, or read the outcome from `folder` if it is finished."""
-    of = json.dumps([asdict(replace(case, seeds=0, changes=())), jax.random.key_data(key).tolist()])
     empty = GrowthOutcome(*(np.zeros(()) for _ in GrowthOutcome._fields))
-    parts = Checkpoints(folder / str(seed), of, jax.tree.structure(empty))
-    if not parts.has(0):
-        parts.save(0, synthetic_outcome(key, case))
-    return jax.tree.map(np.asarray, parts.load(0))
+    runs = outcomes_of_cases(config, key, folder, title="synthetic", empty=empty, measure=synthetic_outcome)
+    for name, case, found in runs:
+        rows = jax.tree.map(lambda *parts: np.stack(parts), *found)
+        arrays |= {f"{name}: {what}": part for what, part in zip(GrowthOutcome._fields, rows, strict=True)}
+        arrays[f"{name}: ts"] = times_of(case)
+    return arrays
 
 
 def synthetic_outcome(key: Key, case: SyntheticConfig) -> GrowthOutcome:

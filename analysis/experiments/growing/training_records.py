@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.experiments import Arrays
+from analysis.experiments import Arrays, names_in
 
 READINGS = ("features", "data")
 """Readings of the residual whose dominant values are in a record, in their order there."""
@@ -29,14 +29,9 @@ def events(arrays: Arrays, name: str, row: int) -> Events:
     return Events(np.array([one[0] for one in new]), np.array([one[1] for one in new]))
 
 
-def variant_names(arrays: Arrays) -> list[str]:
-    """List the names of the variants in a record, the reference first."""
-    return [name.removesuffix(": accuracy") for name in arrays if name.endswith(": accuracy")]
-
-
 def summarise_training(arrays: Arrays) -> str:
     """Format accuracies, heads, dominant values at growth and separations of every variant."""
-    return "\n".join(line for name in variant_names(arrays) for line in _summary(name, arrays))
+    return "\n".join(line for name in names_in(arrays, "accuracy") for line in _summary(name, arrays))
 
 
 def _summary(name: str, arrays: Arrays) -> Iterator[str]:

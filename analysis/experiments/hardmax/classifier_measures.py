@@ -68,6 +68,7 @@ def measured(
     far, movement = further_layers(found, model.layer, further)
     filled = found.groups.counts > 0
     chosen, often = leader_words(model, found, (hard > 0) == (test.labels == 1), words)
+    zero = (found.groups.counts > 0) & np.all(found.groups.values == 0, axis=2)
     arrays = {
         "alpha": np.array(float(model.alpha)),
         "decoder": np.append(np.asarray(model.weight, float), float(model.bias)),
@@ -77,7 +78,7 @@ def measured(
         "hardmax training logits": hardmax_logits(model, train.ids),
         **_leaders(found),
         "certain": found.certain,
-        "distinct and nonzero": _theorem_applies(found),
+        "distinct and nonzero": np.all(found.groups.counts <= 1, axis=1) & ~np.any(zero, axis=1),
         "distance to the limit": np.linalg.norm(far - found.final, axis=2).max(axis=1, initial=0.0, where=filled),
         "last step": movement,
         "longest token": np.linalg.norm(found.final, axis=2).max(axis=1, initial=0.0, where=filled),
@@ -95,12 +96,6 @@ def _leaders(found: ForwardPass) -> Arrays:
         by_kind[f"leaders {kind}"] = np.sum((found.leading >= 0) & counted, axis=1)
         by_kind[f"initial leaders {kind}"] = np.sum((found.leading == 0) & counted, axis=1)
     return by_kind
-
-
-def _theorem_applies(found: ForwardPass) -> np.ndarray:
-    """Test for each review whether all tokens are distinct and nonzero, as Theorem 1.1 assumes."""
-    zero = (found.groups.counts > 0) & np.all(found.groups.values == 0, axis=2)
-    return np.all(found.groups.counts <= 1, axis=1) & ~np.any(zero, axis=1)
 
 
 def leader_words(

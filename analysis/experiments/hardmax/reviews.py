@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 import jax
 import numpy as np
 
-from analysis.experiments import Arrays, Experiment
+from analysis.experiments import Arrays, Experiment, names_in
 from analysis.experiments.hardmax.classifier_measures import HISTORY, history_row, measured
 from dynsim._core.types import Key
 from dynsim._runtime.cores import cores
@@ -182,14 +182,9 @@ def summarise_reviews(arrays: Arrays) -> str:
     """Format losses, accuracies and the row of Table 1 of each classifier."""
     before, after = arrays["distinct words before and after cleaning"]
     lines = [f"{before} distinct words with stop words, {after} without"]
-    for name in classifiers(arrays):
+    for name in names_in(arrays, "alpha"):
         lines += [name, *_summary(name, arrays)]
     return "\n".join(lines)
-
-
-def classifiers(arrays: Arrays) -> list[str]:
-    """List the names of the classifiers in a record, such as `d=2` and `published`."""
-    return [name.removesuffix(": alpha") for name in arrays if name.endswith(": alpha")]
 
 
 def table_1(arrays: Arrays, name: str, count: str = "leaders by value") -> np.ndarray:

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.experiments import Arrays, Experiment
+from analysis.experiments import Arrays, Experiment, names_in
 from dynsim._core.types import Key
 from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
@@ -243,14 +243,9 @@ def loss_difference(arrays: Arrays, first: str, second: str) -> LossDifference:
     return LossDifference(float(np.mean(gaps)), error, count)
 
 
-def variant_names(arrays: Arrays) -> list[str]:
-    """List the names of the variants in a record, the reference variant first."""
-    return [name.removesuffix(": parameters") for name in arrays if name.endswith(": parameters")]
-
-
 def summarise_study(arrays: Arrays) -> str:
     """Format losses, gates and costs of every variant, and the loss differences from the first."""
-    first, *others = variant_names(arrays)
+    first, *others = names_in(arrays, "parameters")
     lines = [line for name in (first, *others) for line in _summary(name, arrays)]
     for name in others:
         gap = loss_difference(arrays, first, name)

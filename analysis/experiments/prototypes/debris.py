@@ -1,8 +1,7 @@
 """Run the experiment of PROTOTYPES, Section 7.2: prototypes on synthetic orbital debris, against k-means."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,14 +11,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from analysis.experiments import Arrays, Experiment
+from analysis.experiments.cases import outcomes_of_cases
 from analysis.experiments.prototypes.histories import NAMES, History, history, scores_of
 from analysis.experiments.prototypes.kmeans import kmeans
 from analysis.experiments.prototypes.orbits import REGIMES, Catalogue, Objects, draw_objects, standardised
 from analysis.experiments.prototypes.scores import chance_band, contingency, matching
 from dynsim._core.types import Key
-from dynsim._runtime.progress import progress
 from dynsim.errors import ArgumentError
-from dynsim.io.checkpoints import Checkpoints
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.descent import DescentMap
@@ -88,27 +86,16 @@ class DebrisOutcome(NamedTuple):
 
 def run_debris(config: DebrisConfig, key: Key, folder: Path) -> Arrays:
     """Measure each seed for the reference and every change, one row each; a resumed run is reproduced bit for bit."""
-    cases = (("reference", config), *config.changes)
-    arrays: dict[str, np.ndarray] = {"cases": np.array([name for name, _ in cases])}
-    with progress(len(cases) * config.seeds, "debris", unit="runs") as bar:
-        for k, (name, case) in enumerate(cases):
-            outcomes = []
-            for seed in range(config.seeds):
-                outcomes.append(_kept(case, jax.random.fold_in(key, seed), folder / str(k), seed))
-                bar.update()
-            arrays |= _arrays(name, outcomes, key)
-    return arrays
-
-
-def _kept(case: DebrisConfig, key: Key, folder: Path, seed: int) -> DebrisOutcome:
-    """Measure one seed, or read the outcome from `folder` if it is finished."""
-    of = json.dumps([asdict(replace(case, seeds=0, changes=())), jax.random.key_data(key).tolist()])
     empty = DebrisOutcome(np.zeros(()), np.zeros(()), (History(*(jnp.zeros(()) for _ in NAMES)),) * len(MODES))
-    parts = Checkpoints(folder / str(seed), of, jax.tree.structure(empty))
-    if not parts.has(0):
+
+    def measure(key: Key, case: DebrisConfig) -> DebrisOutcome:
         objects = draw_objects(jax.random.fold_in(key, 0), case.catalogue)
-        parts.save(0, debris_outcome(jax.random.fold_in(key, 1), objects, case.descent))
-    return jax.tree.map(np.asarray, parts.load(0))
+        return debris_outcome(jax.random.fold_in(key, 1), objects, case.descent)
+
+    arrays: dict[str, np.ndarray] = {"cases": np.array(["reference", *(name for name, _ in config.changes)])}
+    for name, _, found in outcomes_of_cases(config, key, folder, title="debris", empty=empty, measure=measure):
+        arrays |= _arrays(name, found, key)
+    return arrays
 
 
 def debris_outcome(key: Key, objects: Objects, options: Descent) -> DebrisOutcome:

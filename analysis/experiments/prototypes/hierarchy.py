@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.experiments import Arrays, Experiment
+from analysis.experiments import Arrays, Experiment, names_in
 from analysis.experiments.prototypes.documents import DocumentCorpus, Documents, read_corpus
 from analysis.experiments.prototypes.epochs import Batch, Epochs, ShuffledRows, train_epochs
 from analysis.experiments.prototypes.kmeans import kmeans
@@ -176,7 +176,7 @@ def _measured(
 
 def summarise_hierarchy(arrays: Arrays) -> str:
     """Format Table 6 with final and best epochs, chance bands, entropies and separations of both levels."""
-    names = [name.removesuffix(": scores") for name in arrays if name.endswith(": scores")]
+    names = names_in(arrays, "scores")
     lines = [line for name in names for line in _summary(name, arrays)]
     return "\n".join([f"k-means on mean word vectors: ACC, NMI, ARI {_triple(arrays['k-means'])}", *lines])
 

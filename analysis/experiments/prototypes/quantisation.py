@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from analysis.experiments import Arrays, Experiment
+from analysis.experiments import Arrays, Experiment, names_in
 from analysis.experiments.prototypes.epochs import Batch, Epochs, ShuffledRows, train_epochs
 from analysis.experiments.prototypes.kmeans import kmeans
 from dynsim._core.types import Key, Scalar
@@ -206,14 +206,9 @@ def epochs_to_full(values: np.ndarray) -> np.ndarray:
     return np.where(full.any(axis=1), np.argmax(full, axis=1) + 1, np.inf)
 
 
-def codebook_names(arrays: Arrays) -> list[str]:
-    """List the names of the quantisers in a record."""
-    return [name.removesuffix(": codebook") for name in arrays if name.endswith(": codebook")]
-
-
 def summarise_quantisation(arrays: Arrays) -> str:
     """Format Table 5 with entropy, separation, errors, and the utilisation by nearest, which the paper omits."""
-    lines = [line for name in codebook_names(arrays) for line in _summary(name, arrays)]
+    lines = [line for name in names_in(arrays, "codebook") for line in _summary(name, arrays)]
     return "\n".join([*lines, f"held-out error of the mean image: {float(arrays['error of the mean image']):.4f}"])
 
 

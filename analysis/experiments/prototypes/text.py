@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from analysis.experiments import Arrays, Experiment
+from analysis.experiments import Arrays, Experiment, names_in
 from analysis.experiments.prototypes.documents import DocumentCorpus, Documents, logistic_accuracy, read_corpus
 from analysis.experiments.prototypes.epochs import Batch, Epochs, ShuffledRows, train_epochs
 from analysis.experiments.prototypes.kmeans import kmeans, nearest
@@ -200,8 +200,7 @@ def kmeans_scores(train: Documents, test: Documents, count: int, classes: int, k
 
 def summarise_text(arrays: Arrays) -> str:
     """Format Table 4 with final and best epochs, chance bands, entropies and separations."""
-    names = [name.removesuffix(": codebook") for name in arrays if name.endswith(": codebook")]
-    return "\n".join(line for name in names for line in _summary(name, arrays))
+    return "\n".join(line for name in names_in(arrays, "codebook") for line in _summary(name, arrays))
 
 
 def _summary(name: str, arrays: Arrays) -> Iterator[str]:

@@ -26,19 +26,17 @@ from analysis.theorems.bifurcation.extended import (
 )
 from analysis.theorems.bifurcation.forms import Forms, Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.systems.parameter import Parameter
 
 NAME = "Bautin bifurcation (generalised Hopf)"
-SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 8.3 and 8.7"
 OTHERWISE = "the point is no generic Bautin point"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def bautin(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) -> Conditions:
     """Check the conditions of a Bautin point of a flow: a Hopf point whose first Lyapunov coefficient vanishes.
@@ -77,7 +75,7 @@ def bautin(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) 
     follows, found = "periodic orbits meet on a curve of folds that starts at the point", {}
     z = zero_near(ExtendedSystem(forms, system.at_the_point), system.start(x, q, pair))
     if z is None:
-        return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, given[0].system)
+        return Conditions(NAME, no_zero(words, sense), follows, OTHERWISE, None, given[0].system)
     x, u, v, w = z[:m], z[m : m + n], z[m + n : m + 2 * n], z[m + 2 * n]
     A, where, i_w = forms.jacobian(x)[:, :n], numbers(x), imaginary_unit() * w
     null = NullSpace(shifted(A, i_w), complexes(u) + complexes(v) * imaginary_unit())
@@ -101,7 +99,7 @@ def bautin(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) 
         follows = f"{follows}; of two near it the outer one is {outer} on the centre manifold, the inner one {inner}"
     except ZeroDivisionError:
         rows += undefined(rows)
-    return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, given[0].system, found)
+    return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, given[0].system, found)
 
 
 class _BautinSystem:

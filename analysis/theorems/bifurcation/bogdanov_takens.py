@@ -24,19 +24,17 @@ from analysis.theorems.bifurcation.extended import (
     undefined,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.systems.parameter import Parameter
 
 NAME = "Theorem of Bogdanov and Takens"
-SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 8.4 and 8.7"
 OTHERWISE = "the point is no generic Bogdanov-Takens point"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) -> Conditions:
     """Check the conditions of a Bogdanov-Takens point of a flow: a double eigenvalue zero with one eigenvector.
@@ -84,7 +82,7 @@ def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: Ar
     words, sense = "a double eigenvalue is zero, with one eigenvector", "f = 0, A q0 = 0, A q1 = q0"
     follows, found = "curves of folds, Hopf points and homoclinic orbits meet at the point", {}
     if z is None:
-        return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, given[0].system)
+        return Conditions(NAME, no_zero(words, sense), follows, OTHERWISE, None, given[0].system)
     x, q0, q1 = z[:m], z[m : m + n], z[m + n :]
     J, where = forms.jacobian(x), numbers(x)
     border = bordered(complexes(J[:, :n].T), complexes(q0), complexes(q1))
@@ -116,4 +114,4 @@ def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: Ar
         follows = f"{follows}; periodic orbits nearby are {kind} on the centre manifold"
     except ZeroDivisionError:
         rows += undefined(rows)
-    return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, given[0].system, found)
+    return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, given[0].system, found)

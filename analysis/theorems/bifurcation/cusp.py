@@ -23,19 +23,17 @@ from analysis.theorems.bifurcation.extended import (
     undefined,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.systems.parameter import Parameter
 
 NAME = "Cusp bifurcation"
-SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 8.2 and 8.7"
 OTHERWISE = "the point is no generic cusp"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def cusp(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) -> Conditions:
     """Check the conditions of a cusp of a flow near a point: zero eigenvalue, no quadratic term, cubic coefficient.
@@ -84,7 +82,7 @@ def cusp(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) ->
     words, sense = "an eigenvalue is zero, and only one", "f = 0, A q = 0, <p, B(q, q)> = 0"
     follows, found = "one equilibrium becomes three in a wedge between two curves of folds", {}
     if z is None:
-        return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, given[0].system)
+        return Conditions(NAME, no_zero(words, sense), follows, OTHERWISE, None, given[0].system)
     x, q, h = z[:m], z[m : m + n], z[m + n :]
     J, where = forms.jacobian(x), numbers(x)
     null, found = NullSpace(shifted(J[:, :n], 0), q), named(given, where[n:])
@@ -107,4 +105,4 @@ def cusp(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) ->
         follows = f"{follows} that meet at the point, {inside} on the centre manifold"
     except ZeroDivisionError:
         rows += undefined(rows)
-    return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, given[0].system, found)
+    return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, given[0].system, found)

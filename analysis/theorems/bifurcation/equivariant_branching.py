@@ -8,23 +8,18 @@ from analysis.theorems.algebra import is_zero
 from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.forms import Forms
 from analysis.theorems.bifurcation.resting import resting_point
-from analysis.theorems.conditions import HOLDS, Conditions, known
+from analysis.theorems.conditions import HOLDS, Conditions, known, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
 from analysis.theorems.structure.equivariant import matrices
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from dynsim.systems.parameter import Parameter
 
 NAME = "Equivariant branching lemma"
-SOURCE = (
-    "M. Golubitsky, I. Stewart and D. Schaeffer, Singularities and Groups in Bifurcation Theory, volume 2, Springer "
-    "1988, chapter XIII"
-)
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def equivariant_branching(parameter: Parameter, value: float, state: ArrayLike, symmetries: ArrayLike) -> Conditions:
     """Check whether a branch of equilibria with given symmetries leaves a symmetric one that rests for all parameters.
@@ -73,7 +68,7 @@ def equivariant_branching(parameter: Parameter, value: float, state: ArrayLike, 
         rows.append(different_from_zero("the eigenvalue crosses zero", "speed = <p, dA/da q> != 0", speed))
         numbers = {found.name: found.value, "speed": float(speed.mid())}
     return Conditions(
-        NAME, SOURCE, tuple(rows),
+        NAME, tuple(rows),
         "exactly one branch of equilibria that have the symmetries, other than the equilibrium, passes through it",
         "a branch with these symmetries is not implied",
         None, parameter.system, numbers,

@@ -20,20 +20,18 @@ from analysis.theorems.bifurcation.extended import (
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import rate
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
 from dynsim.systems.parameter import Parameter
 
 NAME = "Period doubling (flip)"
-SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 4.5 and 5.4"
 OTHERWISE = "the point is no generic flip"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def flip(parameter: Parameter, value: float, near: ArrayLike, *, period: int = 1) -> Conditions:
     """Check the conditions of a period doubling (flip) of a map near a point: multiplier -1, speed, cubic coefficient.
@@ -79,7 +77,7 @@ def flip(parameter: Parameter, value: float, near: ArrayLike, *, period: int = 1
     words, sense = "a simple multiplier is -1", f"{cycle.equation}, A q = -q"
     follows, found = f"a cycle of twice the period leaves the {cycle.object}", {}
     if z is None:
-        return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
+        return Conditions(NAME, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
     x, q = z[: n + 1], z[n + 1 :]
     A, where = forms.jacobian(x), numbers(x)
     null = NullSpace(shifted(A[:, :n], -1), q)
@@ -107,4 +105,4 @@ def flip(parameter: Parameter, value: float, near: ArrayLike, *, period: int = 1
         follows = f"a {side} flip: {doubled}, leaves the {cycle.object}"
     except ZeroDivisionError:
         rows += undefined(rows)
-    return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, parameter.system, found)
+    return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

@@ -17,10 +17,9 @@ from analysis.theorems.bifurcation.extended import (
     numbers,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
-from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis
+from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
 from dynsim.systems.parameter import Parameter
@@ -28,10 +27,9 @@ from dynsim.systems.parameter import Parameter
 NAME = "Sotomayor's theorem (fold)"
 FOLLOWS = "two equilibria meet at the point, and there are none beyond it"
 OTHERWISE = "the point is no generic fold"
-SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, theorem 3.1 and section 5.4"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def fold(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     """Check the conditions of a fold at which two equilibria meet and vanish, as a parameter passes a value nearby.
@@ -59,7 +57,7 @@ def fold(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     """
     at, start = point("near", near), float(real("value", value))
     rows, found = _decided(parameter, start, at)
-    return Conditions(NAME, SOURCE, rows, FOLLOWS, OTHERWISE, None, parameter.system, found)
+    return Conditions(NAME, rows, FOLLOWS, OTHERWISE, None, parameter.system, found)
 
 
 def _decided(parameter: Parameter, start: float, at: np.ndarray) -> tuple[tuple[Hypothesis, ...], dict[str, float]]:

@@ -20,20 +20,18 @@ from analysis.theorems.bifurcation.extended import (
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
 from dynsim.systems.parameter import Parameter
 
 NAME = "Hopf's theorem"
-SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, theorem 3.3 and section 5.4"
 OTHERWISE = "the point is no generic Hopf point"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     """Check the conditions of Hopf's theorem near a point: eigenvalues on the axis, speed, first Lyapunov coefficient.
@@ -74,7 +72,7 @@ def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     words, sense = "a simple pair of eigenvalues is imaginary", "f = 0, A q = i w q"
     follows, found = "a family of periodic orbits leaves it", {}
     if z is None:
-        return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
+        return Conditions(NAME, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
     x, u, v, w = z[: n + 1], z[n + 1 : 2 * n + 1], z[2 * n + 1 : -1], z[-1]
     J, where, i_w = forms.jacobian(x), numbers(x), imaginary_unit() * w
     null = NullSpace(shifted(J[:, :n], i_w), complexes(u) + complexes(v) * imaginary_unit())
@@ -92,4 +90,4 @@ def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
         follows = f"a {side} Hopf bifurcation: periodic orbits, {kind} on the centre manifold, leave the equilibrium"
     except ZeroDivisionError:
         rows += undefined(rows)
-    return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, parameter.system, found)
+    return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

@@ -22,20 +22,18 @@ from analysis.theorems.bifurcation.extended import (
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
 from dynsim.systems.parameter import Parameter
 
 NAME = "Theorem of Neimark and Sacker"
-SOURCE = "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, sections 4.7 and 5.4"
 OTHERWISE = "the point is no generic Neimark-Sacker point"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike, *, period: int = 1) -> Conditions:
     """Check the conditions of a Neimark-Sacker bifurcation of a map: an invariant circle leaves a fixed point.
@@ -82,7 +80,7 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike, *, perio
     circles = "an invariant circle" if cycle.period == 1 else f"a cycle of {cycle.period} circles"
     follows, found = f"{circles} leaves the {cycle.object}", {}
     if z is None:
-        return Conditions(NAME, SOURCE, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
+        return Conditions(NAME, no_zero(words, sense), follows, OTHERWISE, None, parameter.system)
     x, i = z[: n + 1], imaginary_unit()
     A, where, mu = forms.jacobian(x), numbers(x), z[-2] + i * z[-1]
     null = NullSpace(shifted(A[:, :n], mu), complexes(z[n + 1 : 2 * n + 1]) + complexes(z[2 * n + 1 : -2]) * i)
@@ -110,4 +108,4 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike, *, perio
         follows = f"a {side} Neimark-Sacker bifurcation: {born}"
     except ZeroDivisionError:
         rows += undefined(rows)
-    return Conditions(NAME, SOURCE, tuple(rows), follows, OTHERWISE, None, parameter.system, found)
+    return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

@@ -7,10 +7,9 @@ from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.algebra import is_zero
 from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.resting import RestingPoint, resting_point
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError
@@ -19,7 +18,7 @@ from dynsim.systems.parameter import Parameter
 NAME = "Pitchfork bifurcation"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def pitchfork(parameter: Parameter, value: float, state: ArrayLike, *, symmetry: ArrayLike | None = None) -> Conditions:
     """Check the conditions under which two symmetric equilibria leave one that rests for all parameters.
@@ -65,7 +64,6 @@ def pitchfork(parameter: Parameter, value: float, state: ArrayLike, *, symmetry:
         side = "supercritical" if bool(cubic < 0) else "subcritical"
     return Conditions(
         NAME,
-        "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, section 7.4.2",
         tuple(rows),
         f"a {side} pitchfork: two equilibria, images of each other, leave it",
         "the point is no generic pitchfork bifurcation of this symmetry",

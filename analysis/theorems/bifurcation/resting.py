@@ -13,8 +13,8 @@ from analysis.theorems.bifurcation.eigenspaces import NullSpace, inner, real_par
 from analysis.theorems.bifurcation.extended import ExtendedSystem, largest, no_zero, numbers
 from analysis.theorems.bifurcation.forms import Forms, Varying, along, joined
 from analysis.theorems.conditions import Hypothesis, known
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import written
-from analysis.theorems.signs import different_from_zero
 from dynsim._core.validation import real
 
 

@@ -3,17 +3,16 @@
 from analysis.dynamics.validated.taylor import arithmetic
 from analysis.theorems.bifurcation.extended import BITS, TERMS, forms_of
 from analysis.theorems.bifurcation.resting import resting_point
-from analysis.theorems.conditions import HOLDS, Conditions
+from analysis.theorems.conditions import HOLDS, Conditions, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.regions import point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.systems.parameter import Parameter
 
 NAME = "Sotomayor's theorem (transcritical)"
 
 
-@checked
+@theorem
 @arithmetic(BITS, TERMS)
 def transcritical(parameter: Parameter, value: float, state: ArrayLike) -> Conditions:
     """Check the conditions under which another equilibrium crosses one that rests for all parameters.
@@ -52,7 +51,6 @@ def transcritical(parameter: Parameter, value: float, state: ArrayLike) -> Condi
         numbers = {found.name: found.value, "speed": float(speed.mid()), "bend": float(bend.mid())}
     return Conditions(
         NAME,
-        "L. Perko, Differential Equations and Dynamical Systems, Springer 2001, section 4.2, theorem 1",
         tuple(rows),
         "another equilibrium crosses it, and both exchange their stability along the null vector",
         "the point is no generic transcritical bifurcation",

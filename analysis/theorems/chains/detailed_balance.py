@@ -6,15 +6,12 @@ from typing import Any
 import numpy as np
 
 from analysis.theorems.chains.perron_frobenius import irreducible, not_negative
-from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known
+from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known, theorem
 from analysis.theorems.linear import matrix_of
-from dynsim._core.checked import checked
 from dynsim.exact import Exact
 
-SOURCE = "F. Kelly, Reversibility and Stochastic Networks, Wiley 1979, theorem 1.7"
 
-
-@checked
+@theorem
 def detailed_balance(system: Any) -> Conditions:
     """Check whether a Markov chain in continuous time satisfies detailed balance, by Kolmogorov's criterion on cycles.
 
@@ -50,7 +47,7 @@ def detailed_balance(system: Any) -> Conditions:
             if row.status == HOLDS:
                 numbers = {f"p{k}": float(w / total) for k, w in enumerate(weights, 1)}
     return Conditions(
-        "Detailed balance", SOURCE, tuple(rows),
+        "Detailed balance", tuple(rows),
         "the chain is reversible: in its stationary distribution as many transitions go from i to j as from j to i, "
         "and all eigenvalues are real",
         "currents flow round some cycle in the stationary distribution", None,

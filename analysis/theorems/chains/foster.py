@@ -8,19 +8,17 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known, theorem
 from analysis.theorems.squares import Polynomial, added, polynomials, product
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import function, integer, number
 from dynsim.errors import ArgumentError
 
-SOURCE = "S. Meyn and R. Tweedie, Advances in Applied Probability 25 (1993) 518, theorem 4.2"
 DEPTH = 60
 """Largest number of integers by which a range is shifted in the search for a form without negative coefficients."""
 
 
-@checked
+@theorem
 def foster(
     jumps: ArrayLike,
     rates: Callable[[Any], Any],
@@ -77,7 +75,7 @@ def foster(
                         f"where a component >= {first}", [falls], outside),
         ]  # fmt: skip
     return Conditions(
-        "Criterion of Foster and Lyapunov", SOURCE, tuple(rows),
+        "Criterion of Foster and Lyapunov", tuple(rows),
         "the chain does not explode and returns to the finite set in a finite mean time; if it is irreducible, it has "
         "one stationary distribution",
         "V does not show that the chain is recurrent",

@@ -6,16 +6,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse.csgraph
 
-from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known
+from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known, theorem
 from analysis.theorems.linear import matrix_of
-from dynsim._core.checked import checked
 from dynsim.exact import Exact
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "C. Meyer, Matrix Analysis and Applied Linear Algebra, SIAM 2000, chapter 8.3"
 
-
-@checked
+@theorem
 def perron_frobenius(system: Any, *, flow: bool = False, primitive: bool = False) -> Conditions:
     """Check whether a linear system has one dominant eigenvalue with a positive eigenvector (Perron and Frobenius).
 
@@ -56,7 +53,7 @@ def perron_frobenius(system: Any, *, flow: bool = False, primitive: bool = False
     most = "largest real part" if of_flow else "largest modulus"
     others = "; all others are smaller in modulus" if primitive and not of_flow else ""
     return Conditions(
-        "Theorem of Perron and Frobenius", SOURCE, tuple(rows),
+        "Theorem of Perron and Frobenius", tuple(rows),
         f"the eigenvalue of the {most} is real and simple, between r_low and r_high, and only it has a positive "
         f"eigenvector{others}",
         "several eigenvalues may be dominant, or the eigenvector may have zeros", None,

@@ -8,16 +8,15 @@ import jax
 import jax.numpy as jnp
 
 from analysis.theorems.boundary import keeps
-from analysis.theorems.conditions import Conditions, together
+from analysis.theorems.conditions import Conditions, theorem, together
 from analysis.theorems.fields import smooth, step_of
 from analysis.theorems.regions import as_region, positive_weights
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim.systems.base import AbstractMap
 
 
-@checked
+@theorem
 def banach(
     system: AbstractMap, sides: BoxLike, *, weights: ArrayLike | None = None, budget: int = BUDGET
 ) -> Conditions:
@@ -58,7 +57,6 @@ def banach(
     constant = math.nextafter(1.0 - min(one.least for one in gaps), math.inf)
     return Conditions(
         "Banach's theorem",
-        "G. Teschl, Ordinary Differential Equations and Dynamical Systems, AMS 2012, theorem 2.1",
         (smooth(step, n, "the map"), keeps(step, where, "box", budget), contracts),
         "the box has exactly one fixed point, and the distance of every orbit from it falls at least as L^n",
         "a fixed point that attracts the whole box is not implied in this norm",

@@ -3,10 +3,9 @@
 import numpy as np
 
 from analysis.dynamics.validated.intervals import IntervalFunction
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
 from analysis.theorems.fields import continuous, field_of, in_plane
 from analysis.theorems.regions import as_region
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import integer
 from dynsim.systems.base import AbstractFlow
@@ -15,7 +14,7 @@ PIECES = 20_000
 """Largest number of pieces of the boundary."""
 
 
-@checked
+@theorem
 def brouwer_degree(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) -> Conditions:
     """Count the turns of a field in the plane along the boundary of a box; unless zero, the box has an equilibrium.
 
@@ -56,7 +55,6 @@ def brouwer_degree(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) 
         turns = turns._replace(status=HOLDS if degree else FAILS, margin=float(abs(degree)))
     return Conditions(
         "Brouwer's degree in the plane",
-        "L. Perko, Differential Equations and Dynamical Systems, Springer 2001, section 3.12",
         (continuous(field, 2), moves, turns),
         "the box has an equilibrium; if all have a regular Jacobian, nodes, foci and centres less saddles are `degree`",
         "an equilibrium is not implied",

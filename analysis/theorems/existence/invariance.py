@@ -1,16 +1,15 @@
 """Nagumo's theorem: a region is positively invariant if the field does not point out of it on the boundary."""
 
 from analysis.theorems.boundary import bounded, pointing_inwards
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def nagumo(flow: AbstractFlow, region: Region | BoxLike, *, strictly: bool = False, budget: int = BUDGET) -> Conditions:
     """Check whether a region is positively invariant by Nagumo's theorem: no solution leaves it.
 
@@ -36,7 +35,6 @@ def nagumo(flow: AbstractFlow, region: Region | BoxLike, *, strictly: bool = Fal
     field = field_of(flow, where.dimension, "Nagumo's theorem")
     return Conditions(
         "Nagumo's theorem",
-        "F. Blanchini, Set invariance in control, Automatica 35 (1999) 1747, theorem 3.1",
         (
             smooth(field, where.dimension),
             *bounded(where, budget, corners=not strictly),

@@ -3,18 +3,17 @@
 import numpy as np
 
 from analysis.dynamics.validated.intervals import IntervalFunction
-from analysis.theorems.conditions import Conditions, Hypothesis
+from analysis.theorems.conditions import Conditions, Hypothesis, theorem
 from analysis.theorems.fields import continuous, field_of
 from analysis.theorems.regions import as_region, point
 from analysis.theorems.subdivision import equal_parts
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def picard_lindelof(flow: AbstractFlow, sides: BoxLike, start: ArrayLike, *, parts: int = 4096) -> Conditions:
     """Check the conditions of Picard and Lindeloef on a box: a unique solution through a start exists for a known time.
 
@@ -56,7 +55,6 @@ def picard_lindelof(flow: AbstractFlow, sides: BoxLike, start: ArrayLike, *, par
     numbers = {"L": constant, "M": speed, "T": time, "f(start)": least}
     return Conditions(
         "Theorem of Picard and Lindeloef",
-        "G. Teschl, Ordinary Differential Equations and Dynamical Systems, AMS 2012, theorem 2.2",
         (
             continuous(given, n),
             Hypothesis("the field is bounded on the box", "|f| <= M", bounded(speed), speed, boxes=len(boxes)),

@@ -1,15 +1,14 @@
 """Miranda's theorem: opposite signs on opposite faces of a box give an equilibrium."""
 
-from analysis.theorems.conditions import Conditions, together
+from analysis.theorems.conditions import Conditions, theorem, together
 from analysis.theorems.fields import continuous, field_of, value_at
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def miranda(flow: AbstractFlow, sides: BoxLike, *, budget: int = BUDGET) -> Conditions:
     """Check whether Miranda's theorem gives an equilibrium in a box.
 
@@ -44,6 +43,6 @@ def miranda(flow: AbstractFlow, sides: BoxLike, *, budget: int = BUDGET) -> Cond
         sense = f"f_{k} {'<' if sign > 0 else '>'} 0 below and {'>' if sign > 0 else '<'} 0 above"
         rows.append(together(f"component {k} of the field has opposite signs on its two faces", sense, ends))
     return Conditions(
-        "Miranda's theorem", "C. Miranda, Boll. Un. Mat. Ital. 3 (1940) 5", tuple(rows),
+        "Miranda's theorem", tuple(rows),
         "the box has an equilibrium", "an equilibrium is not implied", where, flow,
     )  # fmt: skip

@@ -9,11 +9,10 @@ import numpy as np
 from analysis.dynamics.validated.balls import BallFunction, balls
 from analysis.dynamics.validated.enclosures import ball_box
 from analysis.dynamics.validated.taylor import arithmetic
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
+from analysis.theorems.exactly import different_from_zero
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import box, point
-from analysis.theorems.signs import different_from_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import number
 from dynsim.systems.base import AbstractFlow
@@ -22,7 +21,7 @@ BITS = 256
 """Precision of the balls, so that equality in the condition is told from a failure below rounding."""
 
 
-@checked
+@theorem
 def newton_kantorovich(flow: AbstractFlow, start: ArrayLike, *, reach: float = 0.1) -> Conditions:
     """Check the conditions of Newton and Kantorovich: an equilibrium lies within a known distance of a start.
 
@@ -56,8 +55,6 @@ def newton_kantorovich(flow: AbstractFlow, start: ArrayLike, *, reach: float = 0
         rows, numbers = _decided(field, at, where.sides, half)
     return Conditions(
         "Theorem of Newton and Kantorovich",
-        "J. Ortega and W. Rheinboldt, Iterative Solution of Nonlinear Equations in Several Variables, Academic Press "
-        "1970, theorem 12.6.2",
         (smooth(field, n), *rows),
         "Newton's method from the start converges to an equilibrium within the radius, in the maximum norm, and no "
         "other is within the smaller of the reach and the distance `alone`",

@@ -10,26 +10,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from analysis.theorems.conditions import Conditions, Hypothesis, known, together
+from analysis.theorems.conditions import Conditions, Hypothesis, known, theorem, together
 from analysis.theorems.fields import Field, continuous, step_of
 from analysis.theorems.periodicity import values_at
 from analysis.theorems.regions import Region, box, written
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import integer, reals
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractMap
 
 NAME = "Smale's horseshoe by covering relations"
-SOURCE = (
-    "P. Zgliczynski and M. Gidea, Covering relations for multidimensional dynamical systems, J. Differential Equations "
-    "202 (2004) 32"
-)
 SQUARE = ((-1.0, 1.0), (-1.0, 1.0))
 
 
-@checked
+@theorem
 def horseshoe(
     system: AbstractMap,
     sets: ArrayLike,
@@ -55,7 +50,8 @@ def horseshoe(
     Raises:
         ValueError: for bad input, or a map that intervals cannot enclose.
 
-    Source: P. Zgliczynski and M. Gidea, J. Differential Equations 202 (2004) 32.
+    Source: P. Zgliczynski and M. Gidea, Covering relations for multidimensional dynamical systems, J. Differential
+    Equations 202 (2004) 32.
 
     Example:
         >>> import dynsim as ds
@@ -82,7 +78,7 @@ def horseshoe(
     )
     images = {f"{power} of set {i + 1}": _image(step, places[i], steps) for i in range(count)}
     return Conditions(
-        NAME, SOURCE, rows,
+        NAME, rows,
         f"{power} has an invariant set in the sets that is semi-conjugate to the subshift of the transition matrix: "
         "each allowed sequence of sets is followed by an orbit, and each periodic one by a periodic orbit",
         "a horseshoe on these sets is not implied",

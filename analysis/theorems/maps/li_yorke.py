@@ -1,17 +1,16 @@
 """Li and Yorke's theorem: a continuous map of an interval with a point of period three is chaotic."""
 
 from analysis.theorems.boundary import keeps
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
 from analysis.theorems.fields import continuous
 from analysis.theorems.maps.intervals import interval_map
 from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.subdivision import BUDGET
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractMap
 
 
-@checked
+@theorem
 def li_yorke(system: AbstractMap, interval: BoxLike, *, budget: int = BUDGET) -> Conditions:
     """Check whether a map of an interval has a point of least period three, and so points of all periods and chaos.
 
@@ -34,7 +33,6 @@ def li_yorke(system: AbstractMap, interval: BoxLike, *, budget: int = BUDGET) ->
     where, step = interval_map(system, interval, "Li and Yorke's theorem")
     return Conditions(
         "Li and Yorke's theorem",
-        "T.-Y. Li and J. Yorke, Period three implies chaos, Amer. Math. Monthly 82 (1975) 985",
         (
             continuous(step, 1, "the map"),
             keeps(step, where, "interval", budget),

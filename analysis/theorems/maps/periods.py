@@ -39,7 +39,8 @@ def point_of_period(step: Field, where: Region, period: int, budget: int) -> Hyp
         count += len(waiting)
         zero = _holds_zero(shift.enclosed(waiting))
         waiting = waiting[zero]
-        wide = _widened(waiting)
+        room = ROOM * (waiting[..., 1] - waiting[..., 0])
+        wide = np.stack([waiting[..., 0] - room, waiting[..., 1] + room], axis=2)
         inner = np.clip(wide, first, last)
         apart = np.ones(len(waiting), bool)
         for one in lower:
@@ -106,11 +107,6 @@ def _narrowed(fn: IntervalFunction, box: np.ndarray) -> np.ndarray:
         if not len(found):
             return box
         box = halves[found[:1]]
-
-
-def _widened(boxes: np.ndarray) -> np.ndarray:
-    room = ROOM * (boxes[..., 1] - boxes[..., 0])
-    return np.stack([boxes[..., 0] - room, boxes[..., 1] + room], axis=2)
 
 
 def _halves(boxes: np.ndarray) -> np.ndarray:

@@ -1,18 +1,17 @@
 """Sharkovskii's theorem: a point of one period of a map of an interval implies points of other periods."""
 
 from analysis.theorems.boundary import keeps
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
 from analysis.theorems.fields import continuous
 from analysis.theorems.maps.intervals import interval_map
 from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.subdivision import BUDGET
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import integer
 from dynsim.systems.base import AbstractMap
 
 
-@checked
+@theorem
 def sharkovskii(system: AbstractMap, interval: BoxLike, *, period: int = 3, budget: int = BUDGET) -> Conditions:
     """Check whether a map of an interval has a point of a least period, and so points of all later ones in the order.
 
@@ -40,7 +39,6 @@ def sharkovskii(system: AbstractMap, interval: BoxLike, *, period: int = 3, budg
     p = integer("period", period, least=1)
     return Conditions(
         "Sharkovskii's theorem",
-        "S. Elaydi, Discrete Chaos, Chapman and Hall 2008, theorem 2.1",
         (
             continuous(step, 1, "the map"),
             keeps(step, where, "interval", budget),

@@ -5,19 +5,17 @@ import numpy as np
 from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
-from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known
-from analysis.theorems.exactly import BITS
+from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known, theorem
+from analysis.theorems.exactly import BITS, above_zero
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import point, written
-from analysis.theorems.signs import above_zero
 from analysis.theorems.stability.routh_hurwitz import characteristic_polynomial
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def shilnikov(flow: AbstractFlow, near: ArrayLike, *, homoclinic: bool | None = None) -> Conditions:
     """Check Shilnikov's inequality at a saddle focus: the real eigenvalue is larger than the real part of the pair.
 
@@ -72,7 +70,6 @@ def shilnikov(flow: AbstractFlow, near: ArrayLike, *, homoclinic: bool | None = 
     told = known("an orbit leads from the equilibrium to itself", "homoclinic", homoclinic, "told")
     return Conditions(
         "Shilnikov's theorem",
-        "Y. Kuznetsov, Elements of Applied Bifurcation Theory, Springer 2004, section 6.3",
         (smooth(field, 3), *rows, told),
         "near the homoclinic orbit there are horseshoes and infinitely many periodic orbits of saddle type",
         "horseshoes near a homoclinic orbit are not implied",

@@ -6,16 +6,15 @@ from typing import Any
 import jax
 
 from analysis.theorems.boundary import keeps
-from analysis.theorems.conditions import Conditions, decided
+from analysis.theorems.conditions import Conditions, decided, theorem
 from analysis.theorems.fields import smooth
 from analysis.theorems.maps.intervals import interval_map
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractMap
 
 
-@checked
+@theorem
 def singer(system: AbstractMap, interval: BoxLike, *, budget: int = BUDGET) -> Conditions:
     """Check whether a map of an interval has a negative Schwarzian derivative, as Singer's theorem asks.
 
@@ -29,7 +28,7 @@ def singer(system: AbstractMap, interval: BoxLike, *, budget: int = BUDGET) -> C
     Raises:
         ValueError: for bad input, or a map that intervals cannot enclose.
 
-    Source: D. Singer, SIAM J. Appl. Math. 35 (1978) 260.
+    Source: D. Singer, Stable orbits and bifurcation of maps of the interval, SIAM J. Appl. Math. 35 (1978) 260.
 
     Example:
         >>> import dynsim as ds
@@ -44,7 +43,6 @@ def singer(system: AbstractMap, interval: BoxLike, *, budget: int = BUDGET) -> C
     bent = lambda x: 1.5 * f[2](x) ** 2 - f[1](x) * f[3](x)
     return Conditions(
         "Singer's theorem",
-        "D. Singer, Stable orbits and bifurcation of maps of the interval, SIAM J. Appl. Math. 35 (1978) 260",
         (
             smooth(step, 1, "the map"),
             keeps(step, where, "interval", budget),

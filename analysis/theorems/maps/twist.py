@@ -8,14 +8,13 @@ import numpy as np
 
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.algebra import is_zero
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import Field, smooth, step_of
-from analysis.theorems.identities import identically_zero
-from analysis.theorems.matrices import determinant
+from analysis.theorems.linear import determinant
 from analysis.theorems.periodicity import repeats, values_at
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import number
 from dynsim.systems.base import AbstractMap
@@ -24,7 +23,7 @@ PARTS = 4096
 """Number of parts of the circle over which the flux is summed."""
 
 
-@checked
+@theorem
 def twist(system: AbstractMap, action: BoxLike, *, period: float = 2 * np.pi, budget: int = BUDGET) -> Conditions:
     """Check whether a map of an angle x and an action y is an exact area-preserving twist map of the cylinder.
 
@@ -73,7 +72,6 @@ def twist(system: AbstractMap, action: BoxLike, *, period: float = 2 * np.pi, bu
     )  # fmt: skip
     return Conditions(
         "Birkhoff's theorem on twist maps",
-        "J. Meiss, Symplectic maps, variational principles, and transport, Rev. Mod. Phys. 64 (1992) 795",
         (
             smooth(step, 2, "the map"),
             around,

@@ -12,9 +12,9 @@ import numpy as np
 
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.algebra import is_zero
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import Field, field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.noise.tableaux import (
     METHODS,
     StochasticTableau,
@@ -27,22 +27,16 @@ from analysis.theorems.noise.tableaux import (
 from analysis.theorems.noise.words import combined, expectation, product
 from analysis.theorems.regions import Region, as_region, box
 from analysis.theorems.subdivision import bounds_on, equal_parts
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.errors import ArgumentError, nearest
 from dynsim.systems.noisy import NoisyFlow
 
-SOURCE = (
-    "K. Burrage and P. Burrage, SIAM Journal on Numerical Analysis 38 (2000) 1626; A. Roessler, SIAM Journal on "
-    "Numerical Analysis 48 (2010) 922; G. Milstein and M. Tretyakov, Stochastic Numerics for Mathematical Physics, "
-    "Springer 2004, theorems 1.1 and 2.1"
-)
 STRONG, WEAK = (0.5, 1.0, 1.5), (1, 2)
 PARTS = 256
 """Number of boxes on which derivatives are bounded in a region."""
 
 
-@checked
+@theorem
 def order_conditions(
     method: StochasticTableau | str,
     flow: NoisyFlow | None = None,
@@ -110,7 +104,7 @@ def order_conditions(
         "error of expectations of smooth functions at a time is at most C h^"  # fmt: skip
     inside = "" if where is None else ", as long as solutions stay in the region"
     return Conditions(
-        f"{kind.capitalize()} order {order:g} of {scheme.name}", SOURCE, (*rows, *found),
+        f"{kind.capitalize()} order {order:g} of {scheme.name}", (*rows, *found),
         f"the {'root ' if kind == 'strong' else ''}{error}{order:g} with steps h{inside}",
         f"the {kind} order {order:g} is not implied", where, flow, numbers,
     )  # fmt: skip

@@ -6,17 +6,16 @@ from typing import Any
 import jax.numpy as jnp
 
 from analysis.theorems.boundary import simply_connected
-from analysis.theorems.conditions import Conditions, decided
+from analysis.theorems.conditions import Conditions, decided, theorem
 from analysis.theorems.fields import divergence, field_of, in_plane, smooth, value_at
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import function, integer
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def bendixson_dulac(
     flow: AbstractFlow,
     region: Region | BoxLike,
@@ -61,7 +60,6 @@ def bendixson_dulac(
     word = "Bendixson's" if dulac is None else "Dulac's"
     return Conditions(
         f"{word} criterion",
-        "L. Perko, Differential Equations and Dynamical Systems, Springer 2001, section 3.9",
         (
             smooth(weighed, 2, "the field" if dulac is None else "B times the field"),
             simply_connected(where, is_simply_connected),

@@ -9,10 +9,9 @@ from analysis.dynamics.validated.balls import BallFunction, Balls
 from analysis.dynamics.validated.enclosures import enclosed_eigenvalues
 from analysis.dynamics.validated.krawczyk import zero_near
 from analysis.dynamics.validated.taylor import arithmetic
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import point, written
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.systems.base import AbstractFlow
 
@@ -20,7 +19,7 @@ BITS = 256
 """Precision of the balls, so that real parts far below rounding errors are told from zero."""
 
 
-@checked
+@theorem
 def hartman_grobman(flow: AbstractFlow, near: ArrayLike) -> Conditions:
     """Check whether an equilibrium is hyperbolic, so that the flow nearby looks like its linear part, of which type.
 
@@ -62,7 +61,6 @@ def hartman_grobman(flow: AbstractFlow, near: ArrayLike) -> Conditions:
                 numbers, kind = {"stable": float(stable), "unstable": float(n - stable)}, _kind(J, stable)
     return Conditions(
         "Theorem of Hartman and Grobman",
-        "L. Perko, Differential Equations and Dynamical Systems, Springer 2001, section 2.8",
         tuple(rows),
         f"a homeomorphism near the equilibrium takes solutions to those of the linear part, {kind}",
         "the linear part does not determine the flow near the equilibrium",

@@ -6,17 +6,16 @@ from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.enclosures import ball_box
 from analysis.dynamics.validated.equilibria import CertifiedCount, certified_count
 from analysis.dynamics.validated.intervals import IntervalFunction
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
 from analysis.theorems.existence.brouwer_degree import PIECES, count_turns, pieces_around
 from analysis.theorems.fields import Field, field_of, in_plane, smooth
 from analysis.theorems.regions import as_region
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import integer
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def index_theory(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) -> Conditions:
     """Check whether index theory excludes periodic orbits in a box of the plane: no equilibrium in it has index one.
 
@@ -61,7 +60,6 @@ def index_theory(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) ->
         numbers = {"equilibria": float(len(indices)), "index": float(count_turns(codes))}
     return Conditions(
         "Index theory in the plane",
-        "L. Perko, Differential Equations and Dynamical Systems, Springer 2001, section 3.12",
         tuple(rows),
         "no periodic orbit lies in the box, because it would surround equilibria of index sum one",
         "periodic orbits are not excluded",

@@ -5,22 +5,17 @@ from typing import Any
 import numpy as np
 
 from analysis.theorems.algebra import rational
-from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known
+from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known, theorem
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.plane.smooth_oscillator import conditions_of, oscillator_of
 from analysis.theorems.subdivision import BUDGET
-from dynsim._core.checked import checked
 from dynsim._core.validation import number
 from dynsim.systems.base import AbstractFlow
 
 NAME = "Lienard's theorem"
-SOURCE = (
-    "S. Strogatz, Nonlinear Dynamics and Chaos, Westview 2015, section 7.4; L. Perko, Differential Equations and "
-    "Dynamical Systems, Springer 2001, section 3.8, theorem 1"
-)
 
 
-@checked
+@theorem
 def lienard(flow: AbstractFlow, *, reach: float | None = None, budget: int = BUDGET) -> Conditions:
     """Check whether Lienard's theorem gives exactly one periodic orbit, which attracts, of x'' + f(x) x' + g(x) = 0.
 
@@ -74,7 +69,7 @@ def lienard(flow: AbstractFlow, *, reach: float | None = None, budget: int = BUD
             rows.append(_grows_beyond(F, zero))
             numbers = {"a": _middle(zero)}
     return Conditions(
-        NAME, SOURCE, tuple(rows),
+        NAME, tuple(rows),
         "there is exactly one periodic orbit; it surrounds the origin and attracts all other solutions but the origin",
         "a unique periodic orbit is not implied",
         None, flow, numbers,

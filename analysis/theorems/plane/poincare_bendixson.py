@@ -3,16 +3,15 @@
 import jax.numpy as jnp
 
 from analysis.theorems.boundary import bounded, has_a_point, pointing_inwards
-from analysis.theorems.conditions import Conditions, decided
+from analysis.theorems.conditions import Conditions, decided, theorem
 from analysis.theorems.fields import field_of, in_plane, smooth
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def poincare_bendixson(
     flow: AbstractFlow, region: Region | BoxLike, *, backwards: bool = False, budget: int = BUDGET
 ) -> Conditions:
@@ -44,8 +43,6 @@ def poincare_bendixson(
     time = "backwards in time " if backwards else ""
     return Conditions(
         "Theorem of Poincare and Bendixson",
-        "M. Hirsch, S. Smale and R. Devaney, Differential Equations, Dynamical Systems, and an Introduction to Chaos, "
-        "Elsevier 2013, section 10.5",
         (
             smooth(field, 2),
             has_a_point(where, budget),

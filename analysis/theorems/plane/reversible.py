@@ -7,18 +7,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import function, reals
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def reversible(flow: AbstractFlow, R: Any, region: Region | BoxLike) -> Conditions:
     """Check whether a flow is reversible: DR(x) f(x) = -f(R(x)) for an involution R, by exact cancellation.
 
@@ -47,7 +46,6 @@ def reversible(flow: AbstractFlow, R: Any, region: Region | BoxLike) -> Conditio
     back = lambda x: jax.jvp(turn, (x,), (field(x),))[1] + field(turn(x))
     return Conditions(
         "Reversible flow",
-        "J. Lamb and J. Roberts, Time-reversal symmetry in dynamical systems: a survey, Physica D 112 (1998) 1",
         (
             smooth(lambda x: jnp.concatenate([field(x), turn(x)]), n, "the field with R"),
             identically_zero("R is an involution", "R(R(x)) = x", lambda x: turn(turn(x)) - x, where),

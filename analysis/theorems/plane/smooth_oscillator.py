@@ -12,8 +12,8 @@ from jaxtyping import Float
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.theorems.algebra import cancelled_entries
 from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Hypothesis, known, together
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import Field
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import box
 from analysis.theorems.subdivision import positive
 from dynsim.programs import ProgramError, scalar_program

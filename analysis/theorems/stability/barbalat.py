@@ -8,20 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.boundary import bounded, pointing_inwards
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known
-from analysis.theorems.driven import lengthened
-from analysis.theorems.fields import Field, field_of, smooth
+from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, theorem
+from analysis.theorems.fields import Field, field_of, lengthened, smooth
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, least_value, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import function, number
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "H. Khalil, Nonlinear Systems, Prentice Hall 2002, lemma 8.2 and theorem 8.4"
 
-
-@checked
+@theorem
 def barbalat(
     flow: AbstractFlow,
     V: Callable[[Any], Any],
@@ -73,8 +69,7 @@ def barbalat(
     rate = along(height)
     joint = lengthened(where, 0.0, length)
     return Conditions(
-        "Barbalat's lemma", SOURCE,
-        (
+        "Barbalat's lemma", (
             smooth(lambda z: jnp.append(field(z), height(z)), n + 1, "the field with V"),
             repeats,
             *bounded(where, budget),

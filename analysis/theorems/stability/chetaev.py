@@ -10,21 +10,18 @@ import numpy as np
 
 from analysis.dynamics.validated.balls import BallFunction, balls
 from analysis.dynamics.validated.taylor import arithmetic
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, together
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem, together
 from analysis.theorems.definite import BESIDE, above, core_of, definite
 from analysis.theorems.exactly import BITS, vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function, number
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "H. Khalil, Nonlinear Systems, Prentice Hall 2002, theorem 4.3"
 
-
-@checked
+@theorem
 def chetaev(
     flow: AbstractFlow,
     V: Callable[[Any], Any],
@@ -77,8 +74,7 @@ def chetaev(
     if row.status == FAILS and (row.witness is None or not float(height(jnp.asarray(row.witness))) > 0):
         row = row._replace(status=UNDECIDED, witness=None)
     return Conditions(
-        "Chetaev's theorem", SOURCE,
-        (
+        "Chetaev's theorem", (
             smooth_both(field, height, n),
             vanishes("the point is an equilibrium", "f(x*) = 0", field, at),
             _larger_nearby(height, at),

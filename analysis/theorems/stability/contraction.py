@@ -8,12 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.boundary import pointing_inwards
-from analysis.theorems.conditions import Conditions, known, together
+from analysis.theorems.conditions import Conditions, known, theorem, together
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.regions import Region, as_region, positive_weights
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import number, reals
 from dynsim.errors import ArgumentError
@@ -22,7 +21,7 @@ from dynsim.systems.base import AbstractFlow
 Norm = Literal["1", "2", "inf"]
 
 
-@checked
+@theorem
 def contraction(
     flow: AbstractFlow,
     region: Region | BoxLike,
@@ -81,7 +80,6 @@ def contraction(
     found = [positive(one, where, budget=budget) for one in conditions]
     return Conditions(
         f"Contraction in the norm {norm}",
-        "W. Lohmiller and J.-J. Slotine, On contraction analysis for non-linear systems, Automatica 34 (1998) 683",
         (
             smooth(field, n),
             known("the region is convex", "convex", where.is_convex or None),

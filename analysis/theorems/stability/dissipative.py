@@ -6,20 +6,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from analysis.theorems.conditions import Conditions, decided
-from analysis.theorems.driven import driven_field, lengthened
-from analysis.theorems.fields import smooth
+from analysis.theorems.conditions import Conditions, decided, theorem
+from analysis.theorems.fields import driven_field, lengthened, smooth
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import function
 from dynsim.systems.parameter import Parameter
 
-SOURCE = "J. Willems, Archive for Rational Mechanics and Analysis 45 (1972) 321, definition 2 and theorem 1"
 
-
-@checked
+@theorem
 def dissipative(
     parameter: Parameter,
     V: Callable[[Any], Any],
@@ -62,8 +58,7 @@ def dissipative(
     stored = positive(height, where, strictly=False, budget=budget)
     supplies = positive(gap, joint, strictly=False, budget=budget)
     return Conditions(
-        "Dissipativity", SOURCE,
-        (
+        "Dissipativity", (
             smooth(lambda z: jnp.append(field(z), height(z[:n])), n + 1, "the field with V"),
             decided("the storage is not negative", "V >= 0", stored),
             decided("no more is stored than is supplied", "V' <= supply", supplies),

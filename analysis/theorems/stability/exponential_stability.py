@@ -8,23 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.boundary import kept_in_box
-from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known, together
+from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known, theorem, together
 from analysis.theorems.definite import above, core_of, definite, largest_level, stationary, without_box
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, least_value
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "H. Khalil, Nonlinear Systems, Prentice Hall 2002, theorem 4.10"
 SHARES = (0.02, 0.1, 0.4)
 """How far a constant is moved away from its estimate until it is proved."""
 
 
-@checked
+@theorem
 def exponential_stability(
     flow: AbstractFlow,
     V: Callable[[Any], Any],
@@ -86,7 +84,7 @@ def exponential_stability(
         numbers = {"c1": c1, "c2": -c2, "c3": c3, "gain": (-c2 / c1) ** 0.5, "rate": c3 / (-2 * c2)}
         numbers |= largest_level(height, where, budget)
     return Conditions(
-        "Exponential stability", SOURCE, rows,
+        "Exponential stability", rows,
         "solutions from {V - V(x*) < c} satisfy |x - x*| <= gain |x(0) - x*| exp(-rate t)",
         "V does not show exponential stability in the region", where, flow, numbers,
     )  # fmt: skip

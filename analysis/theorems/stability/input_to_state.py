@@ -8,22 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.boundary import kept_in_box
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, together
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem, together
 from analysis.theorems.definite import BESIDE, above, core_of, definite, largest_level, stationary
-from analysis.theorems.driven import driven_field, lengthened
 from analysis.theorems.exactly import vanishes
-from analysis.theorems.fields import smooth
+from analysis.theorems.fields import driven_field, lengthened, smooth
 from analysis.theorems.regions import Region, as_region, box, point
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function, number
 from dynsim.systems.parameter import Parameter
 
-SOURCE = "E. Sontag and Y. Wang, Systems and Control Letters 24 (1995) 351; H. Khalil, Nonlinear Systems, theorem 4.19"
 
-
-@checked
+@theorem
 def input_to_state(
     parameter: Parameter,
     V: Callable[[Any], Any],
@@ -95,7 +91,7 @@ def input_to_state(
                    HOLDS if most < level else UNDECIDED, level - most),
     )  # fmt: skip
     return Conditions(
-        "Input-to-state stability", SOURCE, rows,
+        "Input-to-state stability", rows,
         "V(t) <= exp(-rate t) V(0) + (gain / rate) sup u^2 for starts with V(0) + bound < c",
         "V does not bound what the input does", where, parameter.system, {"c": level, "bound": most},
     )  # fmt: skip

@@ -12,27 +12,25 @@ import numpy as np
 
 from analysis.theorems.algebra import is_zero
 from analysis.theorems.boundary import bounded, pointing_inwards
-from analysis.theorems.conditions import UNDECIDED, Conditions, Hypothesis, decided, known, together
+from analysis.theorems.conditions import UNDECIDED, Conditions, Hypothesis, decided, known, theorem, together
 from analysis.theorems.definite import BESIDE
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.quadratic import lyapunov_matrix
 from analysis.theorems.regions import Condition, Region, as_region, box, point, written
 from analysis.theorems.stability.rest_lines import RestLine
 from analysis.theorems.subdivision import BUDGET, Decision, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function, integer, number
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "H. Khalil, Nonlinear Systems, Prentice Hall 2002, theorem 4.4"
 FOLLOWS = "every solution from the region tends to one of the equilibria given"
 OTHERWISE = "solutions from the region need not tend to the equilibria given"
 
 
-@checked
+@theorem
 def lasalle(
     flow: AbstractFlow,
     V: Callable[[Any], Any],
@@ -95,7 +93,6 @@ def lasalle(
     moves = positive(lambda x: jnp.stack([s * rate(x) for rate in rates for s in (1.0, -1.0)]), away, budget=budget)
     return Conditions(
         "LaSalle's theorem",
-        SOURCE,
         (
             smooth(lambda x: jnp.append(field(x), height(x)), n, "the field with V"),
             *bounded(where, budget),
@@ -126,7 +123,7 @@ def _with_line(
         vanishes("the point is an equilibrium", "f(x*) = 0", field, rest[0]),
         *line.falls(_along(height, field), budget), line.is_left(field, budget),
     )  # fmt: skip
-    return Conditions("LaSalle's theorem", SOURCE, rows, FOLLOWS, OTHERWISE, where, flow)
+    return Conditions("LaSalle's theorem", rows, FOLLOWS, OTHERWISE, where, flow)
 
 
 def _not_growing(rate: Condition, where: Region, rest: list[np.ndarray], budget: int) -> Decision:

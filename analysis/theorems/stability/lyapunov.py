@@ -7,21 +7,18 @@ import jax
 import jax.numpy as jnp
 
 from analysis.theorems.boundary import kept_in_box
-from analysis.theorems.conditions import Conditions, together
+from analysis.theorems.conditions import Conditions, theorem, together
 from analysis.theorems.definite import above, core_of, definite, largest_level, stationary
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import field_of, smooth_both
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "H. Khalil, Nonlinear Systems, Prentice Hall 2002, theorem 4.1"
 
-
-@checked
+@theorem
 def lyapunov(
     flow: AbstractFlow,
     V: Callable[[Any], Any],
@@ -86,6 +83,6 @@ def lyapunov(
         "the equilibrium is asymptotically stable, and {V - V(x*) < c} is in its basin"
     )  # fmt: skip
     return Conditions(
-        "Lyapunov's theorem", SOURCE, hypotheses, follows, "V shows nothing about stability in the region",
+        "Lyapunov's theorem", hypotheses, follows, "V shows nothing about stability in the region",
         where, flow, numbers,
     )  # fmt: skip

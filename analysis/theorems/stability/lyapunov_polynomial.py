@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, theorem
 from analysis.theorems.definite import above, largest_level
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of
@@ -26,21 +26,16 @@ from analysis.theorems.squares import (
     weights_of_squares,
 )
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import function, integer, number
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = (
-    "P. Parrilo, Structured Semidefinite Programs and Semialgebraic Geometry Methods, thesis, Caltech 2000, chapter 7; "
-    "H. Khalil, Nonlinear Systems, Prentice Hall 2002, theorem 4.2"
-)
 TRIED = 20_000
 """Largest number of boxes in which a point is looked for at which a function is no Lyapunov function."""
 
 
-@checked
+@theorem
 def lyapunov_polynomial(
     flow: AbstractFlow,
     equilibrium: ArrayLike,
@@ -128,7 +123,7 @@ def _conditions(flow: Any, rows: list[Hypothesis], region: Region | None, number
         else "the equilibrium is asymptotically stable, and {V - V(x*) < c} is in its basin"
     )
     return Conditions(
-        "Lyapunov's theorem with a polynomial", SOURCE, tuple(rows), follows,
+        "Lyapunov's theorem with a polynomial", tuple(rows), follows,
         "V shows nothing about stability" + ("" if region is None else " in the ball"), region, flow, numbers,
     )  # fmt: skip
 

@@ -8,18 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.dynamics.validated.equilibria import certified_equilibrium
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, together
+from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, decided, known, theorem, together
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.quadratic import ellipsoid, is_definite, lyapunov_solution
 from analysis.theorems.regions import Region, point, positive_weights, written
 from analysis.theorems.subdivision import BUDGET, least_value, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import number
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "H. Khalil, Nonlinear Systems, Prentice Hall 2002, theorem 4.7 and section 8.2"
 CORE_BUDGET = 3_000
 """Largest number of boxes for one size of the core; a core that needs more is halved."""
 DIRECTIONS, RADII = 500, 60
@@ -27,7 +25,7 @@ DIRECTIONS, RADII = 500, 60
 POSITIVE = "V = (x - x*)' P (x - x*) is positive definite"
 
 
-@checked
+@theorem
 def lyapunov_quadratic(
     flow: AbstractFlow,
     near: ArrayLike,
@@ -103,7 +101,7 @@ def lyapunov_quadratic(
 
 def _conditions(flow: Any, rows: list[Hypothesis], region: Region | None, numbers: dict[str, float]) -> Conditions:
     return Conditions(
-        "Lyapunov's theorem with a quadratic function", SOURCE, tuple(rows),
+        "Lyapunov's theorem with a quadratic function", tuple(rows),
         "the equilibrium is exponentially stable, and {V <= c} is in its basin",
         "no quadratic function with these weights shows that the equilibrium is stable",
         region, flow, numbers,

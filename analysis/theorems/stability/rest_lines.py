@@ -10,7 +10,7 @@ import numpy as np
 from analysis.theorems.algebra import is_zero
 from analysis.theorems.conditions import HOLDS, Hypothesis, known, together
 from analysis.theorems.fields import Field
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.regions import Condition, Region, box
 from analysis.theorems.subdivision import positive
 

@@ -6,16 +6,15 @@ from typing import Any
 from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.enclosures import ball_box
 from analysis.dynamics.validated.equilibria import certified_equilibrium
-from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis
+from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, theorem
+from analysis.theorems.exactly import above_zero
 from analysis.theorems.fields import field_of
 from analysis.theorems.regions import point, written
-from analysis.theorems.signs import above_zero
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def routh_hurwitz(flow: AbstractFlow, near: ArrayLike) -> Conditions:
     """Check by the criterion of Routh and Hurwitz whether all eigenvalues at an equilibrium have negative real parts.
 
@@ -49,7 +48,6 @@ def routh_hurwitz(flow: AbstractFlow, near: ArrayLike) -> Conditions:
     ]
     return Conditions(
         "Criterion of Routh and Hurwitz",
-        "F. Gantmacher, The Theory of Matrices, volume 2, Chelsea 1959, chapter XV",
         tuple(rows),
         "all eigenvalues have negative real parts, so that the equilibrium is exponentially stable",
         "an eigenvalue has a real part that is not negative, so that the equilibrium is not exponentially stable",

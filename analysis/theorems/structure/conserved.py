@@ -6,17 +6,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import identically_zero, not_zero_somewhere
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.identities import identically_zero, not_zero_somewhere
 from analysis.theorems.regions import Region, as_region
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import function
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def conserved(flow: AbstractFlow, H: Callable[[Any], Any], region: Region | BoxLike) -> Conditions:
     """Check whether a function is conserved: a first integral, constant along all solutions in a region.
 
@@ -47,7 +46,6 @@ def conserved(flow: AbstractFlow, H: Callable[[Any], Any], region: Region | BoxL
     slope = jax.grad(lambda x: jnp.reshape(given(x), ()))
     return Conditions(
         "First integral",
-        "P. Olver, Applications of Lie Groups to Differential Equations, Springer 1993, section 2.1",
         (
             smooth(lambda x: jnp.append(field(x), given(x)), n, "the field with H"),
             not_zero_somewhere("H is not constant", "grad H != 0 at a point", slope, where),

@@ -3,17 +3,16 @@
 import jax
 import numpy as np
 
-from analysis.theorems.conditions import Conditions, Hypothesis, known, together
+from analysis.theorems.conditions import Conditions, Hypothesis, known, theorem, together
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def cooperative(
     flow: AbstractFlow,
     region: Region | BoxLike,
@@ -72,7 +71,6 @@ def cooperative(
     )
     return Conditions(
         f"Kamke's theorem ({word} flow)",
-        "H. Smith, Monotone Dynamical Systems, AMS 1995, chapter 3",
         (smooth(field, n), known("the region is convex", "convex", where.is_convex or None), interactions),
         f"the flow is {word}{turned}: {follows} as long as they stay in the region",
         f"the flow is not {word} there in this order",

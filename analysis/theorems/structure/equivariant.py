@@ -2,18 +2,17 @@
 
 import numpy as np
 
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import reals
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def equivariant(flow: AbstractFlow, symmetries: ArrayLike, region: Region | BoxLike) -> Conditions:
     """Check whether linear maps are symmetries of a flow, f(g x) = g f(x), by exact cancellation.
 
@@ -45,8 +44,6 @@ def equivariant(flow: AbstractFlow, symmetries: ArrayLike, region: Region | BoxL
     )
     return Conditions(
         "Equivariant flow",
-        "M. Golubitsky, I. Stewart and D. Schaeffer, Singularities and Groups in Bifurcation Theory, volume 2, "
-        "Springer 1988, chapter XIII",
         (
             smooth(field, n),
             *(commutes(name, g) for name, g in zip(named, given, strict=True)),

@@ -4,16 +4,15 @@ import jax
 import numpy as np
 
 from analysis.theorems.boundary import simply_connected
-from analysis.theorems.conditions import Conditions, known
+from analysis.theorems.conditions import Conditions, known, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def gradient(flow: AbstractFlow, region: Region | BoxLike, *, is_simply_connected: bool | None = None) -> Conditions:
     """Check whether a flow is a gradient flow in a region, f = -grad U, which excludes periodic orbits.
 
@@ -49,8 +48,6 @@ def gradient(flow: AbstractFlow, region: Region | BoxLike, *, is_simply_connecte
     row = identically_zero(words, sense, turning, where) if n > 1 else known(words, "there is one component", True)
     return Conditions(
         "Gradient flow",
-        "M. Hirsch, S. Smale and R. Devaney, Differential Equations, Dynamical Systems, and an Introduction to Chaos, "
-        "Elsevier 2013, section 9.3",
         (smooth(field, n), simply_connected(where, is_simply_connected), row),
         "the field is -grad U for a potential U, which falls along every solution that is no equilibrium; no periodic "
         "orbit and no homoclinic loop lies in the region",

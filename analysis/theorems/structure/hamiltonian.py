@@ -3,16 +3,15 @@
 import jax.numpy as jnp
 
 from analysis.theorems.boundary import simply_connected
-from analysis.theorems.conditions import Conditions
+from analysis.theorems.conditions import Conditions, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import divergence, field_of, in_plane, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def hamiltonian(flow: AbstractFlow, region: Region | BoxLike, *, is_simply_connected: bool | None = None) -> Conditions:
     """Check whether a flow in the plane is Hamiltonian in a region, x' = dH/dy and y' = -dH/dx.
 
@@ -40,7 +39,6 @@ def hamiltonian(flow: AbstractFlow, region: Region | BoxLike, *, is_simply_conne
     spread = divergence(field)
     return Conditions(
         "Hamiltonian flow in the plane",
-        "L. Perko, Differential Equations and Dynamical Systems, Springer 2001, section 2.14",
         (
             smooth(field, 2),
             simply_connected(where, is_simply_connected),

@@ -2,17 +2,16 @@
 
 import jax.numpy as jnp
 
-from analysis.theorems.conditions import Conditions, decided
+from analysis.theorems.conditions import Conditions, decided, theorem
+from analysis.theorems.exactly import identically_zero
 from analysis.theorems.fields import divergence, field_of, smooth
-from analysis.theorems.identities import identically_zero
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def liouville(
     flow: AbstractFlow, region: Region | BoxLike, *, conservative: bool = False, budget: int = BUDGET
 ) -> Conditions:
@@ -53,7 +52,6 @@ def liouville(
         )
     return Conditions(
         "Liouville's theorem",
-        "V. Arnold, Mathematical Methods of Classical Mechanics, Springer 1989, section 16",
         (smooth(field, where.dimension), row),
         follows,
         f"volumes need not {'be kept' if conservative else 'shrink'}",

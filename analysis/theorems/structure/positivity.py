@@ -5,17 +5,16 @@ from typing import Any
 import jax.numpy as jnp
 
 from analysis.theorems.algebra import rational
-from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, decided
+from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, decided, theorem
 from analysis.theorems.fields import Field, field_of, smooth
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import BUDGET, positive
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def positivity(flow: AbstractFlow, sides: BoxLike, *, budget: int = BUDGET) -> Conditions:
     """Check whether solutions that begin nonnegative stay so: each component does not fall where it is zero.
 
@@ -53,7 +52,6 @@ def positivity(flow: AbstractFlow, sides: BoxLike, *, budget: int = BUDGET) -> C
     everywhere = all(row.decided == "algebra" for row in rows)
     return Conditions(
         "Positive flow",
-        "H. Smith and P. Waltman, The Theory of the Chemostat, Cambridge 1995, appendix B",
         (smooth(field, n), *rows),
         "solutions that begin nonnegative stay nonnegative" + ("" if everywhere else " as long as they are in the box"),
         "a component may become negative",

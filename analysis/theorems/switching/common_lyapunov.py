@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.boundary import kept_in_box
-from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known, together
+from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, known, theorem, together
 from analysis.theorems.definite import above, core_of, definite, largest_level, stationary
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
@@ -19,19 +19,17 @@ from analysis.theorems.quadratic import is_unstable
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.squares import MatrixFamily, Polynomial, added, along, monomials, polynomials, weights_of_squares
 from analysis.theorems.subdivision import BUDGET
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
-SOURCE = "D. Liberzon, Switching in Systems and Control, Birkhaeuser 2003, theorem 2.1 and section 2.2"
 UP = "V is larger elsewhere"
 SHARES = tuple(Fraction(k, 8) for k in range(9))
 """Shares of modes in the mixtures that are tried."""
 
 
-@checked
+@theorem
 def common_lyapunov(
     modes: Sequence[AbstractFlow],
     equilibrium: ArrayLike,
@@ -108,7 +106,7 @@ def common_lyapunov(
 def _conditions(modes: Any, rows: list[Hypothesis], region: Region | None, numbers: dict[str, float]) -> Conditions:
     inside = "" if region is None else " from {V - V(x*) < c}"
     return Conditions(
-        "Common Lyapunov function", SOURCE, tuple(rows),
+        "Common Lyapunov function", tuple(rows),
         f"all solutions{inside} tend to the equilibrium, uniformly, however the modes are switched",
         "V does not show stability under all switching", region, modes[0], numbers,
     )  # fmt: skip

@@ -8,20 +8,18 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, known, theorem
 from analysis.theorems.linear import matrix_of
 from analysis.theorems.quadratic import is_definite, lyapunov_matrix
-from dynsim._core.checked import checked
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, positive_definite, rationals
 
-SOURCE = "J. Hespanha and A. Morse, IEEE CDC 1999; D. Liberzon, Switching in Systems and Control, 2003, theorem 3.2"
 ROOM = 1e-6
 """Relative amount by which constants of matrices are moved to the safe side before they are proved."""
 
 
-@checked
+@theorem
 def dwell_time(modes: Sequence[Any], *, time: float | None = None) -> Conditions:
     """Find an average dwell time above which switching between stable linear modes is stable.
 
@@ -83,7 +81,7 @@ def dwell_time(modes: Sequence[Any], *, time: float | None = None) -> Conditions
 
 def _conditions(modes: Any, rows: list[Hypothesis], numbers: dict[str, float]) -> Conditions:
     return Conditions(
-        "Average dwell time", SOURCE, tuple(rows),
+        "Average dwell time", tuple(rows),
         "all solutions tend to zero exponentially if the mean time between switches is larger than the dwell time",
         "fast switching between the modes may be unstable, as far as these functions show", None, modes[0], numbers,
     )  # fmt: skip

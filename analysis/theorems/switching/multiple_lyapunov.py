@@ -11,22 +11,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from analysis.theorems.boundary import kept_in_box
-from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known, together
+from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known, theorem, together
 from analysis.theorems.definite import above, core_of, stationary
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.regions import Condition, Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, Decision, least_value
 from analysis.theorems.switching.parts import RegionPart, is_same, vanishes_on
-from dynsim._core.checked import checked
 from dynsim._core.printing import one_line
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import function, integer
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
-
-SOURCE = "M. Branicky, IEEE Transactions on Automatic Control 43 (1998) 475, theorem 2.3; D. Liberzon, Switching in " \
-    "Systems and Control, Birkhaeuser 2003, theorem 3.1"  # fmt: skip
 
 
 class Switch(NamedTuple):
@@ -63,7 +59,7 @@ class _Mode:
     dwell: float
 
 
-@checked
+@theorem
 def multiple_lyapunov(
     modes: Sequence[AbstractFlow],
     V: Sequence[Callable[[Any], Any]],
@@ -152,7 +148,7 @@ def _conditions(
 ) -> Conditions:
     guards = {f"from mode {one.source + 1} to {one.target + 1}": one.guard for one in switches}
     return Conditions(
-        "Multiple Lyapunov functions", SOURCE, tuple(rows),
+        "Multiple Lyapunov functions", tuple(rows),
         "the equilibrium is asymptotically stable, and starts in the domain of mode i with V_i - V_i(x*) < c tend to "
         "it, for all solutions that switch a finite number of times in any finite time",
         "these functions do not show that switching is stable", where, modes[0], numbers, guards,

@@ -13,7 +13,7 @@ from analysis.theorems.algebra import is_zero
 from analysis.theorems.conditions import HOLDS
 from analysis.theorems.definite import BESIDE, without_box
 from analysis.theorems.exactly import vanishes
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.regions import Condition, Region, box
 from analysis.theorems.subdivision import Decision, positive
 

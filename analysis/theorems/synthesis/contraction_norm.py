@@ -7,14 +7,13 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import linprog
 
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.quadratic import is_definite, lyapunov_matrix
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.stability.contraction import contraction
 from analysis.theorems.subdivision import BUDGET
 from analysis.theorems.synthesis.samples import Values, points_of
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import number
 from dynsim.systems.base import AbstractFlow
@@ -28,7 +27,7 @@ SHARES = (0.9, 0.5, 0.1)
 WORDS = "a norm was found"
 
 
-@checked
+@theorem
 def contraction_norm(
     flow: AbstractFlow, region: Region | BoxLike, *, rate: float = 0.0, budget: int = BUDGET
 ) -> Conditions:
@@ -52,8 +51,8 @@ def contraction_norm(
     Raises:
         ValueError: for bad input, or a field that intervals cannot enclose.
 
-    Source: Z. Aminzare and E. Sontag, IEEE CDC 2014, section II; S. Coogan, IEEE Trans. Automat. Control 64 (2019)
-    4024.
+    Source: W. Lohmiller and J.-J. Slotine, Automatica 34 (1998) 683; Z. Aminzare and E. Sontag, IEEE CDC 2014, section
+    II; S. Coogan, IEEE Trans. Automat. Control 64 (2019) 4024.
 
     Example:
         >>> import dynsim as ds
@@ -82,7 +81,7 @@ def contraction_norm(
     sense = f"a rate > {least:g} in a weighted norm 1 or infinity, or that of a metric, at {len(J)} points"
     row = Hypothesis(WORDS, sense, UNDECIDED, float(best - least), "floats")
     return Conditions(
-        "Contraction", "W. Lohmiller and J.-J. Slotine, Automatica 34 (1998) 683", (row, smooth(field, n)),
+        "Contraction", (row, smooth(field, n)),
         "solutions in the region approach each other", "solutions need not approach each other", where, flow,
     )  # fmt: skip
 

@@ -6,13 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import linprog
 
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
 from analysis.theorems.fields import Field, divergence, field_of, in_plane, smooth
 from analysis.theorems.plane.bendixson_dulac import bendixson_dulac
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET
 from analysis.theorems.synthesis.samples import Values, points_of
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components
@@ -26,7 +25,7 @@ SHARES = (0.05, 0.5, 0.95)
 WORDS = "a Dulac function was found"
 
 
-@checked
+@theorem
 def dulac_function(
     flow: AbstractFlow, region: Region | BoxLike, *, is_simply_connected: bool | None = None, budget: int = BUDGET
 ) -> Conditions:
@@ -161,7 +160,6 @@ def _none(flow: Any, field: Field, where: Region, margin: float) -> Conditions:
     family = "div(B f) > 0 or < 0 for B = x^a y^b exp(c x + d y) with exponents up to 8"
     row = Hypothesis(WORDS, family, UNDECIDED, margin, "floats")
     return Conditions(
-        "Dulac's criterion", "L. Perko, Differential Equations and Dynamical Systems, Springer 2001, section 3.9",
-        (row, smooth(field, 2)), "no periodic orbit, and no homoclinic loop, lies in the region",
+        "Dulac's criterion", (row, smooth(field, 2)), "no periodic orbit, and no homoclinic loop, lies in the region",
         "periodic orbits are not excluded", where, flow,
     )  # fmt: skip

@@ -5,21 +5,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis
+from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, theorem
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.structure.cooperative import cooperative
 from analysis.theorems.subdivision import BUDGET
 from analysis.theorems.synthesis.samples import Values, points_of
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components
 
-SOURCE = "H. Smith, Monotone Dynamical Systems, AMS 1995, chapter 3, sections 1 and 5"
 
-
-@checked
+@theorem
 def monotone(
     flow: AbstractFlow, region: Region | BoxLike, *, competitive: bool = False, budget: int = BUDGET
 ) -> Conditions:
@@ -69,7 +66,7 @@ def monotone(
         )  # fmt: skip
         word = "competitive" if competitive else "cooperative"
         return Conditions(
-            f"Kamke's theorem ({word} flow)", SOURCE, (row, smooth(field, n)),
+            f"Kamke's theorem ({word} flow)", (row, smooth(field, n)),
             "the flow keeps the order of an orthant", "the flow keeps the order of no orthant", where, flow,
         )  # fmt: skip
     found = cooperative(flow, where, competitive=competitive, signs=signs, budget=budget)

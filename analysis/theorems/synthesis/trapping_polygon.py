@@ -3,13 +3,12 @@
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
 from analysis.theorems.existence.invariance import nagumo
 from analysis.theorems.fields import field_of, in_plane, smooth
 from analysis.theorems.regions import Region, box, written
 from analysis.theorems.subdivision import BUDGET
 from analysis.theorems.synthesis.samples import Values
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components
@@ -26,7 +25,7 @@ MARGIN = 1e-3
 WORDS = "a convex polygon was found"
 
 
-@checked
+@theorem
 def trapping_polygon(flow: AbstractFlow, sides: BoxLike, *, strictly: bool = False, budget: int = BUDGET) -> Conditions:
     """Find a convex polygon in a box of the plane that no solution leaves, and certify it by Nagumo's theorem.
 
@@ -76,9 +75,8 @@ def trapping_polygon(flow: AbstractFlow, sides: BoxLike, *, strictly: bool = Fal
         return found
     row = Hypothesis(WORDS, "f . n >= 0 on edges with 48 normals", UNDECIDED, decided="floats")
     return Conditions(
-        "Nagumo's theorem", "F. Blanchini, Set invariance in control, Automatica 35 (1999) 1747, theorem 3.1",
-        (row, smooth(field, 2)), "every solution from the region stays in it", "solutions may leave the region",
-        bounds, flow,
+        "Nagumo's theorem", (row, smooth(field, 2)), "every solution from the region stays in it",
+        "solutions may leave the region", bounds, flow,
     )  # fmt: skip
 
 

@@ -6,13 +6,12 @@ from analysis.dynamics.validated.enclosures import ball_box, certified_kind, enc
 from analysis.dynamics.validated.intervals import IntervalFunction
 from analysis.dynamics.validated.krawczyk import certified_zero, newton
 from analysis.dynamics.validated.taylor import arithmetic
-from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis
+from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
 from analysis.theorems.fields import smooth, timed_field_of
 from analysis.theorems.periodicity import repeats
 from analysis.theorems.regions import as_region, point, written
 from analysis.theorems.subdivision import equal_parts
 from analysis.theorems.timescales.quadrature import ORDER, AveragedField
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError
@@ -23,7 +22,7 @@ BITS = 128
 NAME = "averaging"
 
 
-@checked
+@theorem
 def averaging(flow: AbstractFlow, period: float, sides: BoxLike, near: ArrayLike, *, parts: int = 4096) -> Conditions:
     """Check whether a small field that is periodic in time has a periodic orbit, by its average over a period.
 
@@ -77,8 +76,6 @@ def averaging(flow: AbstractFlow, period: float, sides: BoxLike, near: ArrayLike
     hyperbolic = [Hypothesis("it is hyperbolic", "Re lambda != 0", status, off, "balls")] if found is not None else []
     return Conditions(
         "Averaging of a periodic field",
-        "J. Guckenheimer and P. Holmes, Nonlinear Oscillations, Dynamical Systems, and Bifurcations of Vector Fields, "
-        "Springer 1983, theorem 4.1.1",
         (
             smooth(field, n + 1),
             repeats("the field is periodic in time", f"f(x, t + {circle:.6g}) = f(x, t)", field,

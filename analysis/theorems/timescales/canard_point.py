@@ -9,22 +9,19 @@ import numpy as np
 
 from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.krawczyk import zero_near
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
-from analysis.theorems.exactly import in_balls
+from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
+from analysis.theorems.exactly import above_zero, different_from_zero, in_balls
 from analysis.theorems.fields import field_of, in_plane
 from analysis.theorems.regions import point, written
-from analysis.theorems.signs import above_zero, different_from_zero
 from analysis.theorems.timescales.critical_manifolds import fast_components
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim._core.validation import real
 from dynsim.systems.parameter import Parameter
 
 NAME = "Canard point of Krupa and Szmolyan"
-SOURCE = "M. Krupa and P. Szmolyan, SIAM J. Math. Anal. 33 (2001) 286, section 3"
 
 
-@checked
+@theorem
 def canard_point(parameter: Parameter, value: float, near: ArrayLike, fast: Sequence[int] = (0,)) -> Conditions:
     """Check the conditions of a canard point: a fold of the critical manifold at which the slow field is zero, too.
 
@@ -72,7 +69,7 @@ def canard_point(parameter: Parameter, value: float, near: ArrayLike, fast: Sequ
         rows += [Hypothesis(words, place, HOLDS, decided="balls"), *_generic(equations, f, g, f_x, k, found)]
         numbers = {parameter.name: float(middle[2])}
     return Conditions(
-        NAME, SOURCE, tuple(rows),
+        NAME, tuple(rows),
         "for each small enough time-scale ratio a canard connects the attracting and the repelling slow manifold at "
         "one parameter near this one",
         "a canard is not implied",

@@ -5,18 +5,17 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from analysis.theorems.conditions import Conditions, together
+from analysis.theorems.conditions import Conditions, theorem, together
 from analysis.theorems.fields import field_of, smooth
-from analysis.theorems.matrices import determinant
+from analysis.theorems.linear import determinant
 from analysis.theorems.regions import Region, as_region
 from analysis.theorems.subdivision import BUDGET, positive
 from analysis.theorems.timescales.critical_manifolds import at_rest, critical_curve, fast_components
-from dynsim._core.checked import checked
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 
 
-@checked
+@theorem
 def fenichel(
     flow: AbstractFlow, region: Region | BoxLike, fast: Sequence[int] = (0,), *, budget: int = BUDGET
 ) -> Conditions:
@@ -55,7 +54,6 @@ def fenichel(
         attracts.append(positive(lambda x: determinant(J(x)), resting, on=on, budget=budget))
     return Conditions(
         "Fenichel's theorem",
-        "C. Kuehn, Multiple Time Scale Dynamics, Springer 2015, theorem 3.1.4",
         (
             smooth(field, n),
             together("the critical manifold attracts in the fast directions",

@@ -9,22 +9,19 @@ import numpy as np
 
 from analysis.dynamics.validated.balls import BallFunction
 from analysis.dynamics.validated.krawczyk import zero_near
-from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis
-from analysis.theorems.exactly import in_balls
+from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesis, theorem
+from analysis.theorems.exactly import above_zero, different_from_zero, in_balls
 from analysis.theorems.fields import field_of
 from analysis.theorems.regions import point, written
-from analysis.theorems.signs import above_zero, different_from_zero
 from analysis.theorems.stability.routh_hurwitz import characteristic_polynomial
 from analysis.theorems.timescales.critical_manifolds import fast_components
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike
 from dynsim.systems.base import AbstractFlow
 
 NAME = "Folded singularity of Szmolyan and Wechselberger"
-SOURCE = "P. Szmolyan and M. Wechselberger, Canards in R^3, J. Differential Equations 177 (2001) 419, sections 3 and 4"
 
 
-@checked
+@theorem
 def folded_singularity(flow: AbstractFlow, near: ArrayLike, fast: Sequence[int] = (0,)) -> Conditions:
     """Check whether there are canards at a folded singularity: a folded node or a folded saddle, but no focus.
 
@@ -41,7 +38,8 @@ def folded_singularity(flow: AbstractFlow, near: ArrayLike, fast: Sequence[int] 
         ValueError: for bad input, or a field that balls cannot enclose.
         UnavailableError: without python-flint.
 
-    Source: P. Szmolyan and M. Wechselberger, Canards in R^3, J. Differential Equations 177 (2001) 419.
+    Source: P. Szmolyan and M. Wechselberger, Canards in R^3, J. Differential Equations 177 (2001) 419,
+    sections 3 and 4.
 
     Example:
         >>> import dynsim as ds
@@ -91,7 +89,7 @@ def folded_singularity(flow: AbstractFlow, near: ArrayLike, fast: Sequence[int] 
         "folded node": "a whole sector of solutions passes a folded node, bounded by a strong canard, with a weak "
         "canard unless 1/mu is an integer; mu is the ratio of the eigenvalues",
     }.get(kind, "canards lead from the attracting to the repelling slow manifold")
-    return Conditions(NAME, SOURCE, tuple(rows), follows, "canards are not implied", None, flow, numbers)
+    return Conditions(NAME, tuple(rows), follows, "canards are not implied", None, flow, numbers)
 
 
 def _kind(b: Any, c: Any) -> list[Hypothesis]:

@@ -7,13 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, decided, together
+from analysis.theorems.conditions import HOLDS, Conditions, Hypothesis, decided, theorem, together
 from analysis.theorems.fields import Field, field_of, smooth
-from analysis.theorems.matrices import leading_minors
+from analysis.theorems.linear import leading_minors
 from analysis.theorems.regions import Region, as_region, point
 from analysis.theorems.subdivision import BUDGET, positive
 from analysis.theorems.timescales.critical_manifolds import at_rest, critical_curve, fast_components
-from dynsim._core.checked import checked
 from dynsim._core.types import ArrayLike, BoxLike
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError
@@ -22,7 +21,7 @@ from dynsim.systems.base import AbstractFlow
 NAME = "Tikhonov's theorem"
 
 
-@checked
+@theorem
 def tikhonov(
     flow: AbstractFlow,
     sides: BoxLike,
@@ -79,7 +78,6 @@ def tikhonov(
     until = "every time T" if time is None else f"T = {float(time):g}"
     return Conditions(
         NAME,
-        "H. Khalil, Nonlinear Systems, Prentice Hall 2002, theorem 11.1",
         rows,
         "as the time-scale ratio tends to 0, the solution from the start tends to that of the reduced problem, "
         f"uniformly on [t, T] for each t > 0 and {until}",

@@ -1,4 +1,4 @@
-"""Vectors and matrices of fractions: lists of numbers, and lists of rows."""
+"""Vectors and matrices of fractions, as lists of numbers and of rows, and polynomials as lists of coefficients."""
 
 from fractions import Fraction
 
@@ -87,3 +87,16 @@ def pivots(A):
             factor = rows[i][k] / rows[k][k]
             rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
     return found
+
+
+def column_sums(Q):
+    """Yield the check that a matrix is a generator: rates are not negative, and columns sum to zero."""
+    n = len(Q)
+    rates = [Q[i][j] for i in range(n) for j in range(n) if i != j]
+    sums = [str(sum(row[j] for row in Q)) for j in range(n)]
+    yield "Q is a generator: column sums", sums, sums == ["0"] * n and min(rates) >= 0
+
+
+def product(p, q):
+    """The coefficients of the product of two polynomials."""
+    return [sum(p[i] * q[k - i] for i in range(len(p)) if 0 <= k - i < len(q)) for k in range(len(p) + len(q) - 1)]

@@ -5,6 +5,11 @@ import sys
 from pathlib import Path
 
 
+def verifies(statement, witness):
+    """Join a function that yields checks of a witness to the statement that it refutes, and to a witness that does."""
+    return lambda checks: (statement, witness, checks)
+
+
 def main(statement, own, checks):
     """Print every check with OK or NOT; return 0 if all hold, 2 if the witness has other names, else 1."""
     given = json.loads(Path(sys.argv[1]).read_text()) if sys.argv[1:] else {"witness": own}

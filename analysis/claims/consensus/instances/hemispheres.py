@@ -1,10 +1,13 @@
-"""Flows (11) on random ellipsoids, and tokens in a hemisphere, of which some have the same v^T y."""
+"""Flows (11) on random ellipsoids, tokens in a hemisphere, of which some have the same v^T y, and their distances."""
+
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from analysis.claims.consensus.instances.modulated_heads import modulated_heads
+from analysis.ledger.evidence import SOLVER, Measurement, at_most
 from dynsim._core.types import Key
 from dynsim.spaces import Ellipsoid
 from dynsim.systems.schedules import Modulated
@@ -53,3 +56,8 @@ def at_height(W: np.ndarray, v: jax.Array, height: float, directions: jax.Array)
 def near_the_boundary(key: Key, W: np.ndarray, v: jax.Array, x: jax.Array, height: float) -> jax.Array:
     """Return the tokens with the first two of them (or all, if fewer) replaced by tokens with v^T y = `height`."""
     return x.at[:2].set(at_height(W, v, height, jax.random.normal(key, (2, D))[: len(x)]))
+
+
+def chord(what: str, value: Any, bound: Any) -> Measurement:
+    """Measure that a distance of points on the unit sphere is at most a bound, up to the error of a trajectory."""
+    return at_most(what, value, bound, tolerance=SOLVER, within=(0, 2))

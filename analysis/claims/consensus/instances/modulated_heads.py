@@ -1,7 +1,7 @@
 """Attention heads P_h(t) that are sinusoids or that jump, and solutions held against the printed field."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -85,15 +85,11 @@ def has_the_printed_field(
     They are the first, the middle and the last one, and one after a fifth of the time, when tokens still differ enough
     for their weights to count.
     """
-    chosen = _four_states(path)
+    last = len(path.ts) - 1
+    chosen = sorted({0, last // 5, last // 2, last})
     fields = [path.system.vector_field(path.ts[k], path.ys[k]) for k in chosen]  # pyright: ignore[reportAttributeAccessIssue]
     printed = [printed_field(path.ys[k], P(float(path.ts[k])), U, W, sees) for k in chosen]
     return agrees("the field along the solution, against the printed one", np.stack(fields), np.stack(printed))
-
-
-def _four_states(path: Trajectory) -> Sequence[int]:
-    last = len(path.ts) - 1
-    return sorted({0, last // 5, last // 2, last})
 
 
 class OneAhead(AbstractMask):

@@ -15,25 +15,19 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng, random_key
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.assignments import assignments, separation
 
-HARDNESS, DISCRIMINANT = GROWING.at("Theorem 3 (2)"), GROWING.at("Theorem 3 (3)", equation="(25)")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
-
 _assignments = jax.jit(assignments)
 
 
 @certified(
     "growing/theorem-3-assignments",
-    HARDNESS,
     num_trials=2,
-    note="T_min > 0 keeps them soft, at bounded distances; for global heads the statement is the definition of q. "
-    + POSITIVE_CASE,
+    note="T_min > 0 keeps them soft, at bounded distances; for global heads the statement is the definition of q",
 )
 def local_heads_become_hard(key: Key) -> Trial:
     """The assignments of a head that tends to T_min converge to 0 and 1.
@@ -99,7 +93,6 @@ def _hardness_trial(key: Key, *, tied: bool) -> Trial:
 
 assignments_become_hard_without_a_least_temperature = claim(
     "growing/theorem-3-assignments/corrected",
-    HARDNESS,
     statement="""As T tends to 0 the assignments of a token with one nearest prototype tend to 0 and 1.
 
     1 - max_k q_k <= (K - 1) exp(-gap / T), the gap being that of the two least squared distances.
@@ -146,10 +139,9 @@ def _scaled(key: Key, scaling: str) -> tuple[Fraction, list[tuple[float, float, 
 
 @certified(
     "growing/theorem-3-discriminant",
-    DISCRIMINANT,
     num_trials=2,
     note="with a spread of the first prototypes that does not depend on lambda; in units of lambda, as the proof has "
-    "it, see `eigenvalue`. Readings features, data and tokens: all are homogeneous in M_a. " + POSITIVE_CASE,
+    "it, see `eigenvalue`. Readings features, data and tokens: all are homogeneous in M_a",
 )
 def first_activity_is_proportional_to_lambda_and_separation(key: Key) -> Trial:
     """sigma(0) is proportional to lambda_max(A_res) S(P)(0) for a new head.
@@ -173,10 +165,9 @@ def first_activity_is_proportional_to_lambda_and_separation(key: Key) -> Trial:
 
 @certified(
     "growing/theorem-3-discriminant/eigenvalue",
-    DISCRIMINANT,
     variant="reading",
     num_trials=2,
-    note="read, as in the proof: the first prototypes are lambda apart in some unit. " + POSITIVE_CASE,
+    note="read, as in the proof: the first prototypes are lambda apart in some unit",
 )
 def first_activity_is_proportional_if_the_spread_is(key: Key) -> Trial:
     """With first prototypes +-lambda / 2 along u, sigma(0) is proportional to lambda_max(A_res) S(P)(0) = lambda^3.
@@ -225,7 +216,6 @@ def _variance_trial(key: Key, *, centred: bool) -> Trial:
 
 first_activity_is_proportional_to_variance_and_separation = claim(
     "growing/theorem-3-discriminant/corrected",
-    DISCRIMINANT,
     statement="sigma(0) = (K^2 - 1) / 3 Var_n(<z_n, u>) S(P)(0) (1 + o(1)) as the spread of the first prototypes "
     "tends to 0.",
     trial=partial(_variance_trial, centred=True),

@@ -1,4 +1,4 @@
-"""Claims of Theorem 3 and Corollary 3 on which heads reach the least temperature, and when."""
+"""Claims of Section 5.2: activities as temperatures fall, and which heads reach the least temperature, and when."""
 
 import math
 from fractions import Fraction
@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -16,20 +17,17 @@ from analysis.claims.growing.instances.boxes import (
     arrivals,
     final_temperatures,
     rates_of_change,
+    two_heads,
 )
 from analysis.claims.growing.section_05.temperatures import random_heads
 from analysis.growing.temperatures import activity, hitting_time, printed_hitting_time
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
-from dynsim._core.types import Key
+from dynsim._core.types import Key, Scalar
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.flow import Growing, GrowingFlow
-
-THEOREM = GROWING.at("Theorem 3")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
@@ -44,11 +42,9 @@ def cooling_box(key: Key, *, least_ratio: Fraction = Fraction(1)) -> Box:
 
 @certified(
     "growing/theorem-3-divergence",
-    GROWING.at("Theorem 3 (1)"),
     num_trials=2,
     note="the paper's own Fig. 1 has all eight heads at T_min. Head h reaches T_min if and only if the integral of "
-    "sigma_h over time reaches (T_init^3 - T_min^3) / (3 eta_T); (B1)-(B3) say nothing on it. Modes full and frozen. "
-    + POSITIVE_CASE,
+    "sigma_h over time reaches (T_init^3 - T_min^3) / (3 eta_T); (B1)-(B3) say nothing on it. Modes full and frozen",
 )
 def heads_split_into_local_and_global_ones(key: Key) -> Trial:
     """Under (B1)-(B3) some head tends to T_min, and some to a temperature above it.
@@ -108,7 +104,6 @@ def _split_trial(key: Key, integrator: AbstractIntegrator, order: tuple[int, int
 
 @claim(
     "growing/theorem-3-divergence/corrected",
-    GROWING.at("Theorem 3 (1)"),
     num_trials=3,
     note="added: tokens at the corners of a rectangle, losses averaged, two prototypes a head; c^2 >= T_init along one "
     "head and 4 c^2 < T_min along the other, eta_T / eta_P small. What decides is the variance of the tokens along the "
@@ -133,11 +128,10 @@ def heads_split_by_the_variance_of_tokens(key: Key, integrator: AbstractIntegrat
 
 @certified(
     "growing/corollary-3",
-    GROWING.at("Corollary 3"),
     num_trials=2,
     note="(1) holds, see lemma-25-interlacing; (2) and (3) do not: lambda, of M_a, says nothing on the tokens that the "
     "temperatures see, and with the readings data and tokens, too, M_a can make lambda_1 the larger one. (4) rests on "
-    "theorem-2. " + POSITIVE_CASE,
+    "theorem-2",
 )
 def first_heads_are_local(key: Key) -> Trial:
     """Heads are added in decreasing order of lambda, the first ones become local, and the last ones global.
@@ -187,7 +181,6 @@ def _order_trial(key: Key, order: tuple[int, int]) -> Trial:
 
 first_heads_are_local_if_tokens_vary_along_them = certified(
     "growing/corollary-3/corrected",
-    GROWING.at("Corollary 3"),
     statement="With c_1^2 >= T_init and 4 c_2^2 < T_min, heads are added in decreasing order of lambda, the first one "
     "becomes local and the last one global.",
     trial=partial(_order_trial, order=(0, 1)),
@@ -200,10 +193,9 @@ first_heads_are_local_if_tokens_vary_along_them = certified(
 
 @certified(
     "growing/theorem-3-hitting-time",
-    GROWING.at("Theorem 3 (proof), Experiment 2 (ii)"),
     num_trials=2,
     note="sigma falls with T. For prototypes at rest the time is a quadrature, for trained ones the inequality is "
-    "strict all the same. " + POSITIVE_CASE,
+    "strict all the same",
 )
 def local_heads_arrive_by_the_printed_time(key: Key) -> Trial:
     """A local head reaches T_min by t* = (T_init^3 - T_min^3) / (3 eta_T sigma_0), sigma_0 its initial activity.
@@ -294,7 +286,6 @@ def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, by_first: bool) 
 
 local_heads_arrive_by_the_least_activity = claim(
     "growing/theorem-3-hitting-time/corrected",
-    GROWING.at("Theorem 3 (proof), Experiment 2 (ii)"),
     statement="""A head whose activity is at least s until then reaches T_min by (T_init^3 - T_min^3) / (3 eta_T s).
 
     Nor earlier than by the largest activity; both bounds are attained as the squared distances become small against T.
@@ -305,4 +296,115 @@ local_heads_arrive_by_the_least_activity = claim(
     num_trials=4,
     note="changed: sigma_0 is the least activity on the way, as the proof uses it. Mode full, prototypes at rest and "
     "trained",
+)
+
+
+@certified(
+    "growing/lemma-8",
+    num_trials=4,
+    note="sigma tends to 0 with T at every token without a tie, and so does the difference: the limit in the proof is "
+    "not that of the variance. Any eta_P >= 0, modes full and frozen, sum or mean",
+)
+def scale_separation_is_amplified(key: Key) -> Trial:
+    """Of heads on orthogonal directions with sigma_1(0) > sigma_2(0), sigma_1 - sigma_2 does not decrease.
+
+    The instance: tokens at 0, prototypes 0 and a e_1 of head 1, +-e_2 of head 2, so that sigma_2 = 0 for ever, and T =
+    a^2 / log b with 1 < b <= 8/3 < e. With q = b / (1 + b), s = log b < 1, sigma_1 = a^4 q (1 - q) decreases with T,
+    since its derivative by T is a^6 q (1 - q) (2 q - 1) / T^2 > 0, and with a, which shrinks as 1 - s q > 0 (full), and
+    whose derivative 2 a^3 q (1 - q) (2 - s (2 q - 1)) is positive.
+    """
+    rng = numpy_rng(key, "instance")
+    a, b = Fraction(int(rng.integers(2, 9)), 4), Fraction(8, 3) - Fraction(int(rng.integers(0, 20)), 15)
+    eta_P, eta_T = (Fraction(int(k), 8) for k in rng.integers(1, 9, 2))
+    q, s = b / (1 + b), math.log(b)
+    T, square = float(a**2) / s, a**2
+    m = np.zeros((4, 4))
+    m[0, 2], m[2, 0], m[1, 3], m[3, 1] = 2, -2, 1, -1
+    flow, x = two_heads(np.zeros((4, 4)), m, spread=1.0, temperatures=(T, T / 4), rates=(float(eta_P), float(eta_T)))
+    x = x._replace(prototypes=x.prototypes.at[0].set(jnp.zeros((2, 4)).at[1, 0].set(float(a))))
+    sigma, third = square**2 * q * (1 - q), square**3 * q * (1 - q) * (2 * q - 1)
+    by_temperature = -float(eta_T * sigma * third) / T**4
+    shrinking = -2 * float(eta_P * (1 - q) * a) * (1 - s * float(q))
+    by_prototypes = 2 * float(a**3 * q * (1 - q)) * (2 - s * float(2 * q - 1)) * shrinking
+    found = np.asarray(activity_slopes(flow, x))
+    return Trial(
+        hypotheses=(
+            holds("1 < b <= 8/3, so that 0 < log b < 1", 1 < b <= Fraction(8, 3)),
+            holds("sigma_1(0) > sigma_2(0) = 0, and S(P) > 0", sigma > 0 and a > 0),
+            equal("<u_1, u_2>", jnp.dot(*flow.frames[:, 0]), 0.0, tolerance=ROUNDING),
+            agrees("sigma that ships", rates_of_change(flow, x)[1], np.array([float(sigma), 0.0])),
+            agrees("d sigma/dt that ships", found, np.array([by_temperature + by_prototypes, 0.0])),
+        ),
+        conclusions=(
+            holds("d(sigma_1 - sigma_2)/dt is not negative at t = 0", not (2 * q - 1 > 0 and 1 - q > 0 and third > 0)),
+        ),
+        witness={"a": a, "b": b, "eta_P": eta_P, "eta_T": eta_T},
+    )
+
+
+@eqx.filter_jit
+def activity_slopes(flow: GrowingFlow, x: Growing) -> jax.Array:
+    """Return the derivatives of the activities along the flow."""
+    return jax.jvp(flow.activity, (x,), (flow.velocity(jnp.zeros(()), x),))[1]
+
+
+@jax.jit
+def _activity_and_slope(z: jax.Array, p: jax.Array, T: Scalar) -> tuple[jax.Array, jax.Array]:
+    return jax.value_and_grad(activity, 2)(z, p, T)
+
+
+def _third_moments(z: np.ndarray, p: np.ndarray, T: float) -> float:
+    """Return the mean over tokens of the third central moment of the squared distances."""
+    d = np.sum((z[:, None] - p[None]) ** 2, axis=-1)
+    q = np.exp(-(d - np.min(d, axis=1, keepdims=True)) / T)
+    q = q / np.sum(q, axis=1, keepdims=True)
+    return float(np.mean(np.sum(q * (d - np.sum(q * d, axis=1, keepdims=True)) ** 3, axis=1)))
+
+
+def _amplification_trial(key: Key, chill: float) -> Trial:
+    """Compare d(sigma_1 - sigma_2)/dt at fixed prototypes with third moments, for heads in which these have signs."""
+    rng = numpy_rng(key, "skewed")
+    a = rng.uniform(0.7, 1.4)
+    b = a * rng.uniform(0.3, 0.5)
+    z = 0.02 * rng.normal(size=(4, 4))
+    wide = a * np.array([[0.0, 0, 0, 0], [1, 0, 0, 0], [-1, 0, 0, 0]])  # q = (1, r, r) / (1 + 2 r)
+    other = b * np.array([[0.0, 0, 0, 0], [0, 1, 0, 0], [0, 30, 0, 0]])  # in effect two prototypes
+    hot = a**2 / rng.uniform(0.2, 0.5)
+    temperatures = np.array([hot * chill, hot])
+    states = [
+        _activity_and_slope(*map(jnp.asarray, (z, p, T))) for p, T in zip((wide, other), temperatures, strict=True)
+    ]
+    sigma, by_temperature = (np.array([float(s[j]) for s in states]) for j in range(2))
+    third = np.array([_third_moments(z, p, T) for p, T in zip((wide, other), temperatures, strict=True)])
+    slopes = -by_temperature * sigma / temperatures**2  # eta_T = 1
+    skew, scale = _third_moments(z, wide, hot), 1 + float(np.max(np.abs(third)))
+    return Trial(
+        hypotheses=(
+            at_least("sigma_1 - sigma_2", sigma[0] - sigma[1], 0.0, tolerance=ROUNDING),
+            at_most("third moment of head 1, hot", skew, 0.0, tolerance=ROUNDING),
+            at_least("third moment of head 2", third[1], 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            agrees("T^2 d sigma/dT over its size", by_temperature * temperatures**2 / scale, third / scale),
+            at_least("d(sigma_1 - sigma_2)/dt", slopes[0] - slopes[1], 0.0, tolerance=ROUNDING),
+            at_least("d sigma_1/dt, strictly", slopes[0], 1e-6, tolerance=ROUNDING),
+        ),
+        witness={"z": z, "a": a, "b": b, "T": temperatures, "third moments": third},
+        parameters={"a^2 / T": float(a**2 / temperatures[0])},
+    )
+
+
+scale_separation_is_amplified_while_hot = claim(
+    "growing/lemma-8/corrected",
+    statement="""
+    At fixed prototypes T^2 d sigma/dT is the mean third central moment k, so that d sigma/dt = -eta_T sigma k / T^4.
+
+    So sigma_1 - sigma_2 does not decrease while k_1 <= 0 <= k_2. Instances: head 1 with one near and two far prototypes
+    at equal distances, hot; head 2 in effect with two.
+    """,
+    trial=partial(_amplification_trial, chill=1.0),
+    control=partial(_amplification_trial, chill=1 / 6),  # Head 1 at a sixth of that temperature.
+    num_trials=8,
+    note="added: prototypes at rest, and third central moments of the squared distances, averaged over tokens, at most "
+    "0 for head 1 and at least 0 for head 2; the former needs three prototypes, and ends when T_1 is low enough",
 )

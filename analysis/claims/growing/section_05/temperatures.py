@@ -17,12 +17,8 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.assignments import competitive_loss, free_energy
-
-LEMMA_6 = GROWING.at("Lemma 6", equation="(22)")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def random_heads(
@@ -78,10 +74,9 @@ def _lattice_head(key: Key) -> LatticeHead:
 
 @certified(
     "growing/lemma-6",
-    LEMMA_6,
     num_trials=2,
     note="with the Lq of (2), a sum over tokens, dLq/dT = N sigma / T^2 for the sigma of (21), a mean: (22) lacks a "
-    "factor N. " + POSITIVE_CASE,
+    "factor N",
 )
 def temperature_equation(key: Key) -> Trial:
     """Gradient descent at the rate eta_T on Lq, the sum (2), is dT/dt = -eta_T sigma / T^2, sigma being the mean (21).
@@ -112,7 +107,7 @@ def _rate_trial(key: Key, reduction: str) -> Trial:
     flow, x = random_heads(numpy_rng(key, "heads"), start=T)
     v, activities = rates_of_change(flow, x)
     temperatures = np.cbrt(np.asarray(x.cubes))
-    slopes = _loss_by_cubes(flow, x) * 3 * temperatures**2
+    slopes = np.asarray(_by_cubes(flow, x)) * 3 * temperatures**2
     return Trial(
         hypotheses=(at_least("T", min(T, *temperatures), 0.0, tolerance=ROUNDING),),
         conclusions=(
@@ -133,13 +128,8 @@ def _by_cubes(flow: GrowingFlow, x: Growing) -> jax.Array:
     return jax.grad(lambda cubes: flow.value(jnp.zeros(()), x._replace(cubes=cubes)))(x.cubes)
 
 
-def _loss_by_cubes(flow: GrowingFlow, x: Growing) -> np.ndarray:
-    return np.asarray(_by_cubes(flow, x))
-
-
 temperature_equation_of_the_mean = claim(
     "growing/lemma-6/corrected",
-    LEMMA_6,
     statement="Gradient descent at the rate eta_T on Lq / N is dT/dt = -eta_T sigma / T^2, with sigma of (21).",
     trial=partial(_rate_trial, reduction="mean"),
     control=partial(_rate_trial, reduction="sum"),  # The sum Lq.
@@ -176,7 +166,6 @@ def _monotone_trial(key: Key, energy: int) -> Trial:
 
 temperatures_do_not_increase = claim(
     "growing/lemma-6-monotone",
-    GROWING.at("Lemma 6"),
     statement="Under gradient descent on Lq temperatures never increase: dLq/dT >= 0, zero for equidistant prototypes.",
     trial=partial(_monotone_trial, energy=0),
     control=partial(_monotone_trial, energy=1),  # The free energy F in place of Lq.
@@ -238,7 +227,6 @@ def _decay_trial(key: Key, heat: float) -> Trial:
 
 more_active_heads_cool_faster_at_first = claim(
     "growing/lemma-7",
-    GROWING.at("Lemma 7"),
     statement="""If sigma_1(0) > sigma_2(0), there is a delta > 0 such that dT_1/dt < dT_2/dt <= 0 on [0, delta].
 
     Read: T_1(0) = T_2(0). Prototypes are trained too.

@@ -16,11 +16,9 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng, random_key
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.transitions import grow
 
-COROLLARY = GROWING.at("Corollary 4")
 DRAWN = 20  # directions with which the loss is compared
 _forces = eqx.filter_jit(lambda flow, x: heads_at(flow, x).forces)
 
@@ -86,7 +84,6 @@ def _least(flow: GrowingFlow, rng: np.random.Generator) -> tuple[Measurement, ..
 
 @certified(
     "growing/corollary-4",
-    COROLLARY,
     num_trials=2,
     note="(1) holds here; (2) and (3) do not. (3): both heads are local, as in theorem-3-divergence. (2): in the "
     "Algorithm tokens do not depend on heads, so that growth leaves F_sep of older heads as it is, although (A2') "
@@ -148,7 +145,6 @@ def _joint_trial(key: Key, order: tuple[int, int]) -> Trial:
 
 three_properties_emerge_jointly = claim(
     "growing/corollary-4/joint",
-    COROLLARY,
     statement="Jointly, with c_1^2 >= T_init and 4 c_2^2 < T_min: I after each head is the least; growth keeps the "
     "force of the first head and adds that of the second; the first becomes local and the second global.",
     trial=partial(_joint_trial, order=(0, 1)),

@@ -19,13 +19,10 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng, random_key
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, square_root
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
-
-LOSS = GROWING.at("Definition 1")
 
 
 class LossInstance(NamedTuple):
@@ -95,7 +92,6 @@ def _loss_trial(key: Key, readings: tuple[str, ...]) -> Trial:
 
 directional_loss_is_a_share = claim(
     "growing/definition-1",
-    LOSS,
     statement="""For every projection P on the complement of captured directions, 0 <= |P A P|_F / |A|_F <= 1.
 
     A is M_a, G^{1/2} M_a G^{1/2} / n, or for n = d X M_a X^T, and not zero; the ratio is 1 where nothing is captured,
@@ -111,7 +107,6 @@ directional_loss_is_a_share = claim(
 
 @certified(
     "growing/definition-1/tokens",
-    LOSS,
     variant="reading",
     num_trials=4,
     note="read: |X P M_a P X^T|_F / |X M_a X^T|_F, where P is no contraction of the tokens' matrix; no control: "
@@ -175,7 +170,6 @@ def _alignment_trial(key: Key, power: int) -> Trial:
 
 rows_are_hardly_aligned = claim(
     "growing/lemma-9",
-    GROWING.at("Lemma 9", equation="(27)"),
     statement="""
     For 4d rows w_i ~ N(0, sigma^2 I / d) and a unit vector v_1, E max_i <v_1, w_i>^2 = O(sigma^2 log d / d).
 
@@ -223,7 +217,6 @@ def _captured_trial(key: Key, row: int) -> Trial:
 
 dominant_direction_is_captured = claim(
     "growing/lemma-10",
-    GROWING.at("Lemma 10", equation="(28)"),
     statement="After a head has been added along v_1(A_res), <v_1, P v_1> = 0 for the new projection P, and A_res v_1 "
     "= 0.",
     trial=partial(_captured_trial, row=0),

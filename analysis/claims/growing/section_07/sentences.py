@@ -16,10 +16,8 @@ from dynsim.keys import numpy_rng, random_key
 from dynsim.networks.growing.classifier import SentenceClassifier, draw_classifier
 from dynsim.networks.growing.growth import Sample, with_head
 from dynsim.networks.growing.layer import draw_layer
-from dynsim.papers import GROWING
 from dynsim.systems.growing.rules import GrowthRules
 
-SECTION_4, SECTION_5 = GROWING.at("Exp 4"), GROWING.at("Exp 5")
 REMOVALS = 6
 COMMAND = "dynsim experiment growing/training --size paper"
 SEEDS, EPOCHS, SENTENCES = 3, 10, 8000  # of Table 3
@@ -65,7 +63,6 @@ def _recorded_removals(*, joint: bool = False) -> Trial:
 
 separation_force_falls_by_that_of_the_removed_head = claim(
     "growing/experiment-4",
-    SECTION_4,
     statement="At six removals S of the survivors is unchanged, and F_sep falls by exactly F_sep of the removed head.",
     trial=lambda key: _recorded_removals(),
     # F_sep of the prototypes of all heads in one bank, where they compete for tokens.
@@ -113,7 +110,6 @@ def _any_heads_trial(key: Key, *, joint: bool = False) -> Trial:
 
 decomposition_needs_no_orthogonal_heads = claim(
     "growing/experiment-4/any-heads",
-    SECTION_4,
     statement="The same holds for heads that all have the same direction.",
     trial=_any_heads_trial,
     control=partial(_any_heads_trial, joint=True),  # The prototypes of all heads in one bank.
@@ -196,7 +192,6 @@ _CHOICES = (
 
 heads_grow_in_order_and_stay_apart = claim(
     "growing/experiment-5",
-    SECTION_5,
     statement="""
     Trained as in Table 3 the classifier grows to at most 6 heads, and lambda_max is at most theta_w at the end.
 
@@ -215,7 +210,6 @@ heads_grow_in_order_and_stay_apart = claim(
 
 @claim(
     "growing/experiment-5/unordered",
-    SECTION_5,
     # lambda_max increases from one growth event to the next, in the training that every record has.
     control=lambda key: _growth_trial("ordered", learned=False, backwards=True),
     variant="special case",
@@ -230,7 +224,6 @@ def heads_grow_in_order_by_themselves(key: Key) -> Trial:
 
 heads_grow_in_order_in_the_data = claim(
     "growing/experiment-5/data",
-    SECTION_5,
     statement="The same in the reading `data`, A_res = P G^(1/2) M_a G^(1/2) P / N with the tokens that attention "
     "reads.",
     trial=lambda key: _growth_trial("ordered, data"),
@@ -245,7 +238,6 @@ heads_grow_in_order_in_the_data = claim(
 
 heads_grow_in_order_in_the_data_by_themselves = claim(
     "growing/experiment-5/data-unordered",
-    SECTION_5,
     statement="""
     The same in the reading `data`, and without the condition that a head is added only below the lambda_max before.
 
@@ -262,7 +254,6 @@ heads_grow_in_order_in_the_data_by_themselves = claim(
 
 heads_grow_in_order_at_more_checks = claim(
     "growing/experiment-5/ten-checks",
-    SECTION_5,
     statement="The same where a head may be added ten times in an epoch.",
     trial=lambda key: _growth_trial("ten checks", learned=False),
     variant="reading",

@@ -15,7 +15,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.residual import dominant_value, residual_matrix
 
@@ -97,7 +96,6 @@ def _distance(levels: np.ndarray, values: np.ndarray) -> float:
 
 @claim(
     "growing/experiment-1-order",
-    GROWING.at("Exp 1 (i)-(ii)"),
     num_trials=4,
     note=f"{READING}, and a head takes a plane with it whether it captures a direction or a plane; 11 heads without a "
     "cap. With the readings `data` and `tokens` the levels never increase either, but they are not the eigenvalues of "
@@ -132,12 +130,11 @@ def _exact_levels(flow: GrowingFlow) -> tuple[list[Fraction], Measurement]:
 
 @certified(
     "growing/experiment-1-coverage",
-    GROWING.at("Exp 1 (iii)", "Figure 1"),
     num_trials=4,
     note=f"{READING}, |M_a|_F^2 = 2 sum lambda_k^2 = 15.69; 11 heads cover .417, all 32 pairs .425; with every "
     "eigenvalue counted once in |M_a|_F^2 they cover .833 and .850. The printed .899 is 1 - 8 theta_w / |M_a|_F with "
     "|M_a|_F = 3.961 not squared and 8 heads, the capacity of Experiment 2; by the printed formula it is .965 for 11 "
-    "heads, .974 for 8. no control: the corrected claim is the positive case",
+    "heads, .974 for 8",
 )
 def coverage_reaches_the_printed_bound(key: Key) -> Trial:
     r"""In Experiment 1, \sum_h \lambda^{(h)} / |M_a|_F^2 >= 1 - \varepsilon = .899."""
@@ -193,7 +190,6 @@ def _by_threshold(flow: GrowingFlow, covered: float, least: float) -> tuple[Meas
 
 squares_of_two_for_each_plane_reach_the_bound = claim(
     "growing/experiment-1-coverage/corrected",
-    GROWING.at("Exp 1 (iii)", "Figure 1"),
     statement=r"""\sum_h 2 (\lambda^{(h)})^2 / |M_a|_F^2 >= .899, with equality to 1 - |A_res|_F^2 / |M_a|_F^2.
 
     Changed: squares, and two of them for each head, since it takes a plane; with r = d - 2K directions left and

@@ -18,7 +18,6 @@ from analysis.ledger.claim import claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import simulate_growing
 
 SMALL = Setting(tokens=200, dimension=16)  # eight heads, one for each pair of eigenvalues
@@ -80,7 +79,6 @@ def _stay(runs: Runs) -> tuple[Measurement, ...]:
 
 some_heads_stay_above_the_least_temperature = claim(
     "growing/experiment-2-divergence",
-    GROWING.at("Exp 2 (i)"),
     statement="In Experiment 2 some heads converge to T_min and others remain at higher temperatures.",
     trial=partial(_printed, conclude=_stay),
     num_trials=2,
@@ -123,7 +121,6 @@ def _least(found: GrowthOutcome, critical: np.ndarray, stays: np.ndarray) -> flo
 
 heads_of_small_variance_collapse_and_stay = claim(
     "growing/experiment-2-divergence/projected",
-    GROWING.at("Exp 2 (i)"),
     statement=r"""
     Heads that see tokens of largest variance c, 4 c < T_init, collapse, and their temperatures stall above T_min.
 
@@ -147,7 +144,6 @@ def _rank(runs: Runs) -> tuple[Measurement, ...]:
 
 heads_of_larger_eigenvalue_arrive_earlier = claim(
     "growing/experiment-2-rank",
-    GROWING.at("Exp 2 (ii)"),
     statement=r"""In Experiment 2 the rank correlation of \lambda^{(h)} and the time to reach T_min is at most -.9.""",
     trial=partial(_printed, conclude=_rank),
     num_trials=2,
@@ -189,7 +185,6 @@ def _started(key: Key, setting: Setting, choices: Choices):
 
 @claim(
     "growing/experiment-2-rank/aligned",
-    GROWING.at("Exp 2 (ii)"),
     # For tokens of the same variance in all planes.
     control=lambda key: _rest_trial(key, Choices(law="isotropic", scaling="tokens", prototype_rate=0.0)),
     num_trials=2,
@@ -215,7 +210,6 @@ def _forces(runs: Runs) -> tuple[Measurement, ...]:
 
 fractional_forces_decrease = claim(
     "growing/experiment-3",
-    GROWING.at("Exp 3 (i)-(ii)"),
     statement=r"F^{(h)} > F^{(h+1)}, and F^{(h)} / F^{(h+1)} "
     r">= (\lambda^{(h)} / \lambda^{(h+1)}) (T^{(h+1)} / T^{(h)})^2.",
     trial=partial(_printed, conclude=_forces),
@@ -260,7 +254,6 @@ def _drop(forces: Float[np.ndarray, " heads"]) -> float:
 
 small_banks_at_rest_have_forces_on_the_diagonal = claim(
     "growing/experiment-3/small-banks",
-    GROWING.at("Exp 3 (i)-(ii)"),
     statement=r"""
     Ratios tend to the bound (66) as banks at rest, of the size of the tokens' deviation along them, shrink alike.
 

@@ -23,13 +23,11 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of
 from dynsim.systems.growing.residual import Reading, dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.assignments import assignments, soft_centroids
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 MLP = "what the MLP captures is its row that is best aligned with v_1, the reading of Proposition 2"
 
 
@@ -79,12 +77,11 @@ def one_plane(key: Key) -> OnePlane:
 
 @certified(
     "growing/lemma-11",
-    GROWING.at("Lemma 11", "(31)"),
     num_trials=4,
     note="for M_a of rank two the DDCL-INCRT layer leaves nothing, I_DDCL = 0, and no gap, while almost every row of "
     "an MLP leaves a positive one: no constant in O helps. With the values 2, 1, 1 it leaves the gap 0 in place of 1. "
     "Eigenvalues are those of i A_res, so that the pair +-s counts s once; " + MLP + "; if all its rows are captured "
-    "nothing is left at all. " + POSITIVE_CASE,
+    "nothing is left at all",
 )
 def spectral_gap_is_preserved(key: Key) -> Trial:
     """If the gap lambda_1 - lambda_2 of A_res is at least delta_0 > 0, then Delta_DDCL >= Delta_MLP - O(I_DDCL).
@@ -153,7 +150,6 @@ def _gap_trial(key: Key, share: float) -> Trial:
 
 every_gap_is_preserved = claim(
     "growing/lemma-11/corrected",
-    GROWING.at("Lemma 11", "(31)"),
     statement="""Delta_DDCL >= Delta_MLP - (s_1 - s_2), and all gaps stay at least delta_0 as heads are added.
 
     Changed: the gap s_1 - s_2 before in place of O(I_DDCL). Added: s_j - s_(j+1) >= delta_0 for every pair, not the
@@ -218,7 +214,6 @@ def _residual(flow: Any, x: Any, through_layer: bool) -> np.ndarray:
 
 temperatures_perturb_the_residual_little = claim(
     "growing/lemma-12",
-    GROWING.at("Lemma 12", "(34)"),
     statement="""Between two events A_res changes by at most C_T eta_T sigma / T^2 per unit of time, and not after t*.
 
     Measured for C_T = 0: not at all, before and after the temperatures have reached T_min.
@@ -234,11 +229,10 @@ temperatures_perturb_the_residual_little = claim(
 
 @certified(
     "growing/lemma-13",
-    GROWING.at("Lemma 13", "(35)"),
     num_trials=4,
     note="for M_a of rank two one head suffices, and so does one row of an MLP if theta_w is not far below s, on an "
     "open set of rows; for d = 2 every row does, almost surely. If INCRT alone, too, grows along v_1, the two numbers "
-    "are equal for every M_a. " + MLP + ". " + POSITIVE_CASE,
+    "are equal for every M_a. " + MLP,
 )
 def fewer_heads_than_incrt(key: Key) -> Trial:
     """K~ <= K_INCRT <= d, and K~ < K_INCRT almost surely for Gaussian rows.
@@ -301,7 +295,6 @@ def _count_trial(key: Key, integrator: AbstractIntegrator, *, strict: bool) -> T
 
 no_more_heads_than_other_directions = claim(
     "growing/lemma-13/corrected",
-    GROWING.at("Lemma 13", "(35)"),
     statement="""
     K~, the number of pairs of M_a above theta_w, is at most that of any directions that leave at most theta_w.
 

@@ -21,7 +21,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.prototypes.assignments import distance_variance
 
 LAST = HEADS - 1
@@ -29,12 +28,7 @@ SMALL_M = "Gamma depends on M_a alone and sigma does not depend on M_a"
 _force, _variance = jax.jit(separation_force), jax.jit(distance_variance)
 
 
-@certified(
-    "growing/lemma-15/bound",
-    GROWING.at("Lemma 15", "(36)"),
-    num_trials=4,
-    note=f"{SMALL_M}: no constant will do; no control: the corrected claim is the positive case",
-)
+@certified("growing/lemma-15/bound", num_trials=4, note=f"{SMALL_M}: no constant will do")
 def activity_of_the_pruned_head_is_of_first_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for a head, its sigma is at most C phi_g S(P), S being the least squared distance.
 
@@ -79,11 +73,9 @@ def _diameter(bank: RationalBank) -> Fraction:
 
 @certified(
     "growing/lemma-15/algorithm",
-    GROWING.at("Lemma 15", "(36); Algorithm, Step 4"),
     variant="reading",
     num_trials=4,
-    note="S(P) is a minimum: other prototypes of the head may be far away; for two prototypes see the correction; no "
-    "control: the corrected claim is the positive case",
+    note="S(P) is a minimum: other prototypes of the head may be far away; for two prototypes see the correction",
 )
 def activity_of_a_head_with_two_near_prototypes(key: Key) -> Trial:
     """If S(P) < phi_g < theta_w, the rule of the Algorithm, then sigma is at most phi_g mean_n max_k d_nk."""
@@ -108,7 +100,6 @@ def _tight(key: Key) -> tuple[RationalBank, Fraction, bool]:
 
 @certified(
     "growing/lemma-15/corrected",
-    GROWING.at("Lemma 15", "(36)"),
     num_trials=9,
     note="the constant 1 is sharp: attained in the limit by two prototypes and a far token on their line at a high "
     "temperature; for two prototypes the largest distance is S(P), so that the Algorithm's rule does. That the head is "
@@ -155,7 +146,6 @@ def _force_trial(bank: RationalBank, phi: Fraction, *hypotheses: Measurement) ->
 
 @certified(
     "growing/lemma-16/corrected",
-    GROWING.at("Lemma 16"),
     num_trials=8,
     note="with equality 4 D |diag Sigma_q|^2 for two prototypes, D being their squared distance. If S(P) < phi_g is a "
     "squared distance, as the code has it, two prototypes give the order phi_g and not phi_g^2",
@@ -198,7 +188,6 @@ def _fall_trial(key: Key, last: RationalBank, phi: Fraction) -> Trial:
 
 @certified(
     "growing/theorem-6-ii/corrected",
-    GROWING.at("Theorem 6 (ii)"),
     num_trials=4,
     note="forces add up over heads, so that the sum falls by F_sep of the pruned head",
 )

@@ -25,7 +25,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.transitions import prune
 
@@ -36,7 +35,6 @@ DECIDED_BY_M = (
     "value of M_a the Gamma of the last head falls below any phi_g, and nothing else changes. With B = M_a the same, "
     "once training has made M_a small; at a fixed M_a no head is then pruned, since Gamma > theta_w at its birth"
 )
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def _refuting(trial: Trial, count: int) -> Trial:
@@ -86,7 +84,6 @@ def _coupling_trial(key: Key, *, pooled: bool) -> Trial:
 
 forces_of_heads_are_decoupled = claim(
     "growing/lemma-14",
-    GROWING.at("Lemma 14"),
     statement="Directions of heads are orthogonal, and F_sep of a head does not depend on the prototypes of another.",
     trial=partial(_coupling_trial, pooled=False),
     # The assignments of a token to the prototypes of all heads together.
@@ -102,12 +99,7 @@ def _dominated(key: Key) -> RationalHeads:
     return random_heads(key, DOMINATED)
 
 
-@certified(
-    "growing/lemma-16",
-    GROWING.at("Lemma 16"),
-    num_trials=4,
-    note=f"the first inequality is true; the order is not. {DECIDED_BY_M}. {POSITIVE_CASE}",
-)
+@certified("growing/lemma-16", num_trials=4, note=f"the first inequality is true; the order is not. {DECIDED_BY_M}")
 def force_of_the_pruned_head_is_of_second_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for a head, its F_sep is at most 4 |P|_F^2 (tr Sigma_q)^2 = O(phi_g^2).
 
@@ -129,7 +121,6 @@ def force_of_the_pruned_head_is_of_second_order(key: Key) -> Trial:
 
 pruning_leaves_the_survivors_separations = certified(
     "growing/theorem-6-i",
-    GROWING.at("Theorem 6 (i)"),
     statement="S(P_h) of every surviving head is the same before and after a pruning.",
     trial=lambda key: _survivors_trial(key, pooled=False),
     # The least distance of two prototypes of any two heads, one of the pruned head being that of another.
@@ -197,9 +188,8 @@ def _dropped(heads: RationalHeads) -> Measurement:
 
 @certified(
     "growing/theorem-6-ii",
-    GROWING.at("Theorem 6 (ii)"),
     num_trials=4,
-    note=f"the sum of forces falls by F_sep of the pruned head exactly. {DECIDED_BY_M}. {POSITIVE_CASE}",
+    note=f"the sum of forces falls by F_sep of the pruned head exactly. {DECIDED_BY_M}",
 )
 def pruning_lowers_the_force_in_second_order(key: Key) -> Trial:
     """If Gamma < phi_g < theta_w for the pruned head, the sum of F_sep over heads falls by at most O(phi_g^2).
@@ -214,14 +204,13 @@ def pruning_lowers_the_force_in_second_order(key: Key) -> Trial:
 
 force_per_head_does_not_decrease = certified(
     "growing/corollary-8",
-    GROWING.at("Corollary 8"),
     statement="""If Gamma < phi_g < theta_w for the pruned head, F_red / (H - 1) >= F_full / H - O(phi_g^2 / (H - 1)).
 
     Read: the constant of O is at most 10^9.
     """,
     trial=lambda key: _refuting(_mean_trial(in_order(_dominated(key), largest_last=True), Fraction(CONSTANT)), 1),
     num_trials=4,
-    note=f"the mean changes by (F_full / H - F_pruned) / (H - 1). {DECIDED_BY_M}. {POSITIVE_CASE}",
+    note=f"the mean changes by (F_full / H - F_pruned) / (H - 1). {DECIDED_BY_M}",
 )
 
 
@@ -244,7 +233,6 @@ def _mean_trial(heads: RationalHeads, constant: Fraction, *more: Measurement) ->
 
 @certified(
     "growing/corollary-8/corrected",
-    GROWING.at("Corollary 8"),
     num_trials=8,
     note="sharp: heads of equal forces are among the trials, where the mean stays",
 )
@@ -268,11 +256,10 @@ def force_per_head_does_not_decrease_without_a_weak_head(key: Key) -> Trial:
 
 @certified(
     "growing/theorem-6-iii",
-    GROWING.at("Theorem 6 (iii)"),
     num_trials=4,
     note="the share of a survivor grows by 1 / (1 - share of the pruned head): by H / (H - 1) only if that share is "
     "1 / H, and by 1 + O(phi_g) if it is negligible, as the proof says. If the weight of a head is read as 1 / H, "
-    f"whatever its gradient, the factor is H / (H - 1). Mode frozen. {POSITIVE_CASE}",
+    "whatever its gradient, the factor is H / (H - 1). Mode frozen",
 )
 def weights_of_survivors_grow_by_one_factor(key: Key) -> Trial:
     """At a pruning the relative weight of each surviving head on the backbone grows by the factor H / (H - 1).
@@ -316,7 +303,6 @@ def _shares_trial(key: Key, *, equal_weights: bool) -> Trial:
 
 weights_of_survivors_grow_by_the_pruned_share = claim(
     "growing/theorem-6-iii/corrected",
-    GROWING.at("Theorem 6 (iii)"),
     statement="""At a pruning the share of each survivor in the sum of the gradients' norms grows by 1 / (1 - s).
 
     Changed: s, the share of the pruned head, in place of 1 / H.

@@ -17,7 +17,6 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng, random_key
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend, simulate_growing
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
 from dynsim.systems.growing.flow import Growing, GrowingFlow
@@ -26,7 +25,6 @@ from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import grow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-ERROR, DWELL = GROWING.at("Lemma 17 (ii)"), GROWING.at("Lemma 19")
 GRID, STEPS, SHIPPED, FINER = 2**80, 30, 6, 4
 VALUES, NEAR = (3.0, 2.0, 1.0), 1e-3
 
@@ -126,7 +124,6 @@ def _error_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -> 
 
 discrete_temperatures_follow_the_flow = certified(
     "growing/lemma-17-ii",
-    ERROR,
     statement="Under (E1) |T_s - T(s)| <= C_disc eta_T s, with C_disc = sigma_max / T_min^2 if both stop at T_min, "
     "and three times that if neither does and T(s) exists.",
     trial=partial(_error_trial, clipped=True),
@@ -140,13 +137,12 @@ discrete_temperatures_follow_the_flow = certified(
 
 @certified(
     "growing/lemma-19",
-    DWELL,
     num_trials=2,
     note="s* is that of Lemma 17 (iii), too small by about log(T_init / T_min) steps. Settled: T_s <= T_min for a head "
     "with sigma_s >= sigma_0, and an angle below eps_gate between the gate and the top plane (v_1 is not unique, "
     "lemma-23), for which N_gate steps suffice by its definition. Global heads need not settle in any number of steps. "
     "Under (E4) N_gate must be that of the interval at hand: with steps eta / (s + 1) it grows in proportion to the "
-    "steps made before; no control: the corrected claim is the positive case",
+    "steps made before",
 )
 def printed_dwell_time_settles(key: Key) -> Trial:
     """If N_min > max(N_gate, s*), gate and temperatures have settled after N_min steps.
@@ -248,7 +244,6 @@ def _settled_trial(key: Key, *, with_logarithm: bool) -> Trial:
 
 dwell_time_with_the_logarithm_settles = claim(
     "growing/lemma-19/corrected",
-    DWELL,
     statement="If N_min > max(N_gate, floor(t* + log(T_init / T_min)) + 1), gate and temperatures have settled by "
     "then.",
     trial=partial(_settled_trial, with_logarithm=True),

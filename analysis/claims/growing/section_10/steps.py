@@ -1,5 +1,6 @@
 """Claims of Section 10 on discrete time: what a step does to the separation force, and the step-size conditions."""
 
+import math
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,21 +10,59 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.growing.instances.steps import measured_at, met, separated_rates, slow_rate, temperatures
 from analysis.claims.growing.instances.two_prototypes import TwoPrototypes, contracting_head, expanding_head
 from analysis.claims.prototypes.instances.clouds import MODES
 from analysis.growing.separation import expanded, expansion_derivatives, separation_force
-from analysis.growing.step_sizes import SEGMENTS, cooling_steps, exchange_lipschitz, step_conditions
+from analysis.growing.step_sizes import (
+    SEGMENTS,
+    Condition,
+    GateSteps,
+    Measured,
+    StepSizes,
+    common_bound,
+    cooling_steps,
+    exchange_lipschitz,
+    step_conditions,
+)
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
 from dynsim.systems.growing.descent import GrowingStep
 from dynsim.systems.growing.transitions import prune
 from dynsim.systems.prototypes.assignments import separation
 from dynsim.systems.prototypes.losses import PrototypeLoss
+
+
+def temperatures(head: TwoPrototypes) -> tuple[Fraction, Fraction]:
+    """Return T_init and T_min of a head: rational numbers just above its temperature, and near half of it."""
+    T = math.floor(1000 * head.bank().temperature)
+    return Fraction(T + 1, 1000), Fraction(T, 2000)
+
+
+def measured_at(head: TwoPrototypes, mode: str = "frozen") -> Measured:
+    """Return what the conditions compare step sizes with, for a head that cools to about half of its temperature."""
+    flow, x = head.system()
+    (hot, cold), sigma = temperatures(head), float(flow.activity(x)[0])
+    gradient, curvature = float(np.sqrt(2) * abs(head.slope(mode).high)), float(head.second_derivative.low)
+    return Measured(float(hot), float(cold), sigma, sigma / 10, float(head.steepest(mode)), gradient, curvature, 10)
+
+
+def slow_rate(rate: Fraction | float, head: TwoPrototypes) -> Fraction:
+    """Return a rate of temperatures: a hundredth of that of the prototypes, and half of the bound of (E1) at most."""
+    return min(Fraction(rate) / 100, temperatures(head)[1] ** 3 / (6 * head.activity))
+
+
+def separated_rates(rate: Fraction | float, head: TwoPrototypes, steps: int) -> StepSizes:
+    """Return rates with ratios 0.01 and at most 0.1 over some steps, and gate steps that decrease as 1 / s."""
+    return StepSizes(float(slow_rate(rate, head)), float(rate), GateSteps(10 * float(rate) * steps, 1.0))
+
+
+def met(conditions: tuple[Condition, ...]) -> tuple[Measurement, ...]:
+    """Measure that conditions are met."""
+    return tuple(holds(f"({c.name})", c.met) for c in conditions)
+
 
 POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
@@ -65,11 +104,10 @@ def _small_step(head: TwoPrototypes, shift: int) -> tuple[Fraction, Fraction]:
 
 @certified(
     "growing/lemma-18",
-    GROWING.at("Lemma 18", "(40)"),
     num_trials=4,
-    note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that "
-    "F_sep falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the "
-    "step adds a term of first order, -eta_P <grad F_sep, grad L_q>. Both modes. " + POSITIVE_CASE,
+    note="tokens at +-a, prototypes at +-v on the line of the expansion: it hardens the assignments, so that F_sep "
+    "falls, although phi''(0) > 0 and any small step is allowed; phi(1) is not its Taylor polynomial, and the step "
+    "adds a term of first order, -eta_P <grad F_sep, grad L_q>. Both modes",
 )
 def step_keeps_the_amplification(key: Key) -> Trial:
     """If eta_P < 2 / L_P, F_sep(P_(s+1), Z_(s+1)) >= F_sep(P_s, Z_s) + phi'(0) + phi''(0) / 2 - R, R = O(eta_P^2).
@@ -138,7 +176,6 @@ def _remainder_trial(key: Key, *, first_order: bool) -> Trial:
 
 step_keeps_the_force_to_second_order = claim(
     "growing/lemma-18/corrected",
-    GROWING.at("Lemma 18", "(40)"),
     statement="""
     F_sep(P_(s+1), Z_(s+1)) = phi(1) - eta_P <grad_P F_sep(P_s, Z_(s+1)), grad L_q(P_s, Z_s)> + R, R = O(eta_P^2).
 
@@ -154,7 +191,6 @@ step_keeps_the_force_to_second_order = claim(
 
 @certified(
     "growing/theorem-7",
-    GROWING.at("Theorem 7 (v)"),
     num_trials=4,
     note="part (v): with eta_P between 1 / L_P and 2 / L_P one step may put two prototypes into one point, where they "
     "stay, while no flow does. (i) falls with Lemma 18. (E4) has the gate's steps tend to 0 and (E5) bounds "
@@ -254,7 +290,6 @@ def _contraction_trial(key: Key, *, factor: float) -> Trial:
 
 discrete_pruning_is_safe_for_short_steps = claim(
     "growing/theorem-6-iv/discrete",
-    GROWING.at("Theorem 7 (v)"),
     statement="""S(P_h) > 0 for every survivor at all later steps, and a step leaves at least (1 - eta_P L_P)^2 S(P_h).
 
     With eta_P < 1 / L_P in place of (E2), with L_P on the segments between banks with two prototypes exchanged.
@@ -265,4 +300,106 @@ discrete_pruning_is_safe_for_short_steps = claim(
     num_trials=6,
     note="read: in discrete time, as Theorem 7 (v) has it; exchanging two prototypes exchanges their gradients, which "
     "therefore differ by at most L_P times the distance of the two",
+)
+
+
+def _potential_rise(head: TwoPrototypes, rate: float, steps: int, mode: str = "frozen") -> float:
+    """Return the largest rise of the potential of the first head in steps from a bank a little off the line."""
+    flow, x = head.system(rate, mode)
+    off = np.zeros(x.prototypes.shape)
+    off[0, 0, (head.axis + 1) % 3] = 1e-3
+    survivor, y = prune(flow, 0.0, x._replace(prototypes=x.prototypes + off), 1)
+    path = descend(survivor, y, steps, every=1)
+    values = [np.asarray(_potentials(survivor, phase.ys)) for phase in path.phases]
+    return float(np.max(np.diff(np.concatenate(values)), initial=-np.inf))
+
+
+@eqx.filter_jit
+def _potentials(flow: Any, ys: Any) -> jax.Array:
+    one = lambda y: flow.loss.potential(flow.head_inputs(y)[0], y.prototypes[0], flow.temperatures(y)[0])
+    return jax.vmap(one)(ys)
+
+
+@certified(
+    "growing/corollary-9",
+    num_trials=4,
+    note="times a common factor the rates keep their ratios, and N_min its bound, while (E1) and (E2) fail; the "
+    "descent then diverges. With constant rates (E4) fails, and with (E4) the gate's steps tend to 0, so that eta_P << "
+    "eta+ fails for constant eta_P after finitely many steps. Both modes",
+)
+def conditions_are_a_rule_of_ratios(key: Key) -> Trial:
+    """If eta_T << eta_P << eta+, ratios in [0.01, 0.1], and N_min > max(N_gate, s*), then (E1)-(E6) hold, stably."""
+    head = expanding_head(key)
+    steps, factor = 5, int(numpy_rng(key, "factor").integers(3, 5))
+    rate = Fraction(factor, 2 * head.copies)
+    rates, measured = (separated_rates(rate, head, steps)._replace(temperatures=float(rate) / 100), measured_at(head))
+    wait = 1 + max(measured.gate_steps, cooling_steps(rates, measured))
+    found = {c.name: c.met for c in step_conditions(rates, measured, least_steps=wait, num_steps=steps)}
+    rises = {mode: _potential_rise(head, float(rate), steps, mode) for mode in MODES}
+    return Trial(
+        tuple(holds(f"({name})", found[name]) for name in ("E4", "E5, temperatures", "E5, prototypes", "E6")),
+        (
+            holds("(E2), as L_P is at least 2 r across the line", rate * 2 * head.copies < 2),
+            holds("(E2) and (E1) in what ships", found["E1"] and found["E2"]),
+            *(at_most(f"rise of the potential, {mode}", rise, 0.0, tolerance=1e-6) for mode, rise in rises.items()),
+        ),
+        {**head.witness(), "eta_P": rate, "eta_T": rate / 100, "eta+": 10 * rate},
+        parameters={"eta_P": float(rate), "eta_T / eta_P": 0.01},
+    )
+
+
+def _printed_conditions(rates: StepSizes, m: Measured, longest: int, steps: int) -> tuple[Measurement, ...]:
+    """Compare both sides of each condition that ships with those printed, and its strictness; the gate's power is 1."""
+    eta, found = rates.prototypes, step_conditions(rates, m, least_steps=longest, num_steps=steps)
+    bounds = [
+        m.least_temperature**3 / 3 / m.activity,
+        2 / m.lipschitz,
+        m.gradient**-1 * (m.curvature / m.lipschitz) ** 0.5,
+    ]
+    values = [rates.temperatures, eta, eta, 1.0, rates.temperatures / eta, eta * steps / rates.gate.scale, longest]
+    ends = {power: GateSteps(rates.gate.scale, power) for power in (0.5, 0.75, 1.0, 1.25)}
+    summable = [step_conditions(rates._replace(gate=gate), m, least_steps=1)[3].met for gate in ends.values()]
+    longer = step_conditions(rates, m, least_steps=longest + 1)[-1].met
+    return (
+        agrees("the values that (E1)-(E6) limit", [c.value for c in found], np.array(values)),
+        agrees("the bounds of (E1)-(E3)", [c.bound for c in found[:3]], np.array(bounds)),
+        holds("(E4) for powers above 1/2, up to 1", summable == [False, True, True, False]),
+        holds("(E6) for more than max(N_gate, s*) steps", longer and not found[-1].met),
+    )
+
+
+def _bounded_trial(key: Key, low: float, high: float) -> Trial:
+    rng = numpy_rng(key, "bounded")
+    head, steps = expanding_head(key), 20
+    measured, base = measured_at(head), separated_rates(float(rng.uniform(0.1, 10.0)), head, steps)
+    bound = common_bound(base, measured)
+    rates = base.times(float(rng.uniform(low, high)) * bound)
+    wait = 1 + max(measured.gate_steps, cooling_steps(rates, measured))
+    return Trial(
+        (
+            at_most("eta_T / eta_P", rates.temperatures / rates.prototypes, 0.1, tolerance=ROUNDING),
+            at_most("eta_P / eta+", rates.prototypes / rates.gate.at(steps - 1), 0.1 + 1e-6, tolerance=ROUNDING),
+        ),
+        (
+            *met(step_conditions(rates, measured, least_steps=wait, num_steps=steps, separated=0.1 + 1e-6)),
+            *_printed_conditions(rates, measured, wait - 1, steps),
+            at_most("rise of the potential", _potential_rise(head, rates.prototypes, steps), 0.0, tolerance=1e-9),
+        ),
+        {**head.witness(), "rates": rates},
+        parameters={"eta_P L_P": rates.prototypes * measured.lipschitz, "steps": steps},
+    )
+
+
+conditions_are_a_rule_of_ratios_below_a_bound = claim(
+    "growing/corollary-9/corrected",
+    statement="""If eta_T << eta_P << eta+ and N_min > max(N_gate, s*), then (E1)-(E6) hold over a finite run.
+
+    Added: all rates are below a common bound: c times given rates with c below the least of the bounds of (E1)-(E3)
+    over the rates; gate steps c / s.
+    """,
+    trial=partial(_bounded_trial, low=0.5, high=0.99),
+    control=partial(_bounded_trial, low=1.01, high=1.05),  # Up to a twentieth above the bound.
+    num_trials=6,
+    note="the bound is sharp; the gate's steps decrease as 1 / s, and the ratio is met at all steps of the run. Along "
+    "the run the potential falls",
 )

@@ -16,22 +16,17 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.descent import GrowingStep, temperature_step
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-LOWER, STEPS = GROWING.at("Lemma 17 (i)"), GROWING.at("Lemma 17 (iii)")
-DWELL = GROWING.at("Remark 3")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 PRINTED = (Fraction(1), Fraction(1, 10), Fraction(1, 100), Fraction(1, 10))  # T_init, T_min, eta_T, sigma_0
 
 
 @certified(
     "growing/remark-3",
-    DWELL,
     num_trials=1,
-    note="t* = 333 for the printed values: 33.3 would need eta_T sigma_0 = 0.01, as for sigma_0 = 1. " + POSITIVE_CASE,
+    note="t* = 333 for the printed values: 33.3 would need eta_T sigma_0 = 0.01, as for sigma_0 = 1",
 )
 def dwell_time_is_33_steps(key: Key) -> Trial:
     """For T_init = 1, T_min = 0.1, eta_T = 0.01 and sigma_0 = 0.1, t* is about 33: read, between 30 and 36."""
@@ -57,7 +52,7 @@ def _dwell_trial(expected: Fraction) -> Trial:
     )
 
 
-@certified("growing/remark-3/corrected", DWELL, num_trials=1, note="changed: 333 in place of 33")
+@certified("growing/remark-3/corrected", num_trials=1, note="changed: 333 in place of 33")
 def dwell_time_is_333_steps(key: Key) -> Trial:
     """For the printed values t* = 333, and about 2 more steps of (37) at constant activity reach T_min."""
     return _dwell_trial(Fraction(333))
@@ -89,9 +84,8 @@ def _exact_rates(key: Key, share: Fraction) -> tuple[Fraction, Fraction, Fractio
 
 @certified(
     "growing/lemma-17-i",
-    LOWER,
     num_trials=2,
-    note="(37) has no clip; with the clip of the proof (E1) is not needed, see `clip`. " + POSITIVE_CASE,
+    note="(37) has no clip; with the clip of the proof (E1) is not needed, see `clip`",
 )
 def temperatures_stay_above_the_least_one(key: Key) -> Trial:
     """Under eta_T < T_min^3 / (3 sigma_max), T_s >= T_min for all steps of (37).
@@ -173,7 +167,6 @@ def _clip_trial(key: Key, *, clipped: bool) -> Trial:
 
 clipped_temperatures_stay_above_the_least_one = certified(
     "growing/lemma-17-i/clip",
-    LOWER,
     statement="With the clip T_s >= T_min for all s, whatever eta_T is.",
     trial=partial(_clip_trial, clipped=True),
     control=partial(_clip_trial, clipped=False),  # Without the clip.
@@ -211,7 +204,6 @@ def _overshoot_trial(key: Key, share: Fraction) -> Trial:
 
 temperatures_stay_above_two_thirds = certified(
     "growing/lemma-17-i/corrected",
-    LOWER,
     statement="Under eta_T < T_min^3 / (3 sigma_max), T_s > 2 T_min / 3 up to the first step that leads to T_min or "
     "below.",
     trial=partial(_overshoot_trial, share=Fraction(1, 3)),
@@ -224,10 +216,9 @@ temperatures_stay_above_two_thirds = certified(
 
 @certified(
     "growing/lemma-17-iii",
-    STEPS,
     num_trials=2,
     note="the decrement of T^3 is less than 3 eta_T sigma, about 3 eta_T sigma (1 - eta_T sigma / T^3): that is about "
-    "log(T_init / T_min) more steps, 2.3 for the paper's ratio 10. " + POSITIVE_CASE,
+    "log(T_init / T_min) more steps, 2.3 for the paper's ratio 10",
 )
 def temperatures_arrive_within_the_printed_steps(key: Key) -> Trial:
     """Under eta_T < T_min^3 / (3 sigma_max), T_s is at most T_min after ceil(t*) + 1 steps if sigma_s >= sigma_0.
@@ -285,7 +276,6 @@ def _steps_trial(key: Key, *, with_logarithm: bool) -> Trial:
 
 temperatures_arrive_with_a_logarithm_more = claim(
     "growing/lemma-17-iii/corrected",
-    STEPS,
     statement="""Under eta_T < T_min^3 / (3 sigma_max), T_s <= T_min after floor(t* + log(T_init / T_min)) + 1 steps.
 
     For activities at least sigma_0; at constant ones the bound is exceeded by no more than a step from below.

@@ -17,15 +17,12 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
-
-COROLLARY = GROWING.at("Corollary 10")
 
 
 def _first_level(at: LatticeHeads, flow: GrowingFlow, x: Growing) -> float:
@@ -40,14 +37,12 @@ def _first_level(at: LatticeHeads, flow: GrowingFlow, x: Growing) -> float:
 
 @certified(
     "growing/corollary-10",
-    COROLLARY,
     num_trials=2,
     note="read as Corollary 1 of the DDCL-Attention paper, whose proof has each level as a special case of the next. "
     "(i) and (ii) are no case of (iv): as T becomes constant, Phi adds sum sigma to dW/dt, whatever eta_T; nor is "
     "(iii), since (47) has no free schedule. That (iv) is Theorem 8, which closes the open problem: its parts fail "
     "(theorem-8-monotone, -bounded, -limit-set, -iv). The lattice state is that of lemma-20; new here: the levels side "
-    "by side. Mode full; prototypes/corollary-1 has the chain of (i) to (iii); no control: the corrected claim is the "
-    "positive case",
+    "by side. Mode full; prototypes/corollary-1 has the chain of (i) to (iii)",
 )
 def levels_extend_each_other(key: Key) -> Trial:
     """Where (i), a frozen encoder, a fixed T and heads, has a decreasing W, so has (iv) as T becomes constant; and the
@@ -138,7 +133,6 @@ def _levels_trial(key: Key, potential: str) -> Trial:
 
 levels_have_one_functional_but_for_the_potential = claim(
     "growing/corollary-10/corrected",
-    COROLLARY,
     statement="Between events one head of (iv) moves as in (ii) at its T, and with a frozen encoder as in (i); W less "
     "Phi is theirs, and has the derivative of (iii) with the trained T as its schedule; dW/dt is that of (ii) less "
     "sigma, and so not positive.",

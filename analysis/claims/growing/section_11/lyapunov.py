@@ -1,4 +1,4 @@
-"""Claims of Definition 2 and Lemma 20: the potential, and the functional on dwell intervals."""
+"""Claims of Section 11 on dwell intervals: the functional of Definition 2 and Lemma 20, and its rate in Theorem 9."""
 
 from fractions import Fraction
 from functools import partial
@@ -16,13 +16,11 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.encoders import LinearEncoder
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-DEFINITION, LEMMA_20 = GROWING.at("Definition 2"), GROWING.at("Lemma 20")
 LEAST_SHARE = 0.1  # T_min over T_init of the random systems
 
 
@@ -57,10 +55,9 @@ def shipped_activities(at: LatticeHeads, flow: GrowingFlow) -> Measurement:
 
 @certified(
     "growing/definition-2",
-    DEFINITION,
     num_trials=4,
     note="dPhi/dT = -T^2 / eta_T and dT/dt = -eta_T sigma / T^2 (losses as means, as (22) needs with sigma of (21)); "
-    "with sums both have the factor N; no control: the corrected claim is the positive case",
+    "with sums both have the factor N",
 )
 def potential_decreases(key: Key) -> Trial:
     """Along (47), Phi = (T_init^3 - T^3) / (3 eta_T) has the derivative -sigma.
@@ -109,7 +106,6 @@ def _potential_trial(key: Key, potential: str) -> Trial:
 
 @claim(
     "growing/definition-2/corrected",
-    DEFINITION,
     control=partial(_potential_trial, potential="printed"),  # The printed potential.
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T), which is positive at T_init; after the clip it is zero and stays",
@@ -137,11 +133,10 @@ def slow_rates(at: LatticeHeads) -> tuple[Fraction, Fraction, Fraction]:
 
 @certified(
     "growing/lemma-20",
-    LEMMA_20,
     num_trials=4,
     note="(III) is +sigma, by definition-2, and (I) and (II) are of the order of the rates: where sigma > 0, W rises "
     "if these are small, and every condition is an upper bound of a rate or of a ratio. Both modes; (C1) is on an MLP "
-    "that does not occur in W; no control: the corrected claim is the positive case",
+    "that does not occur in W",
 )
 def functional_decreases_on_dwell_intervals(key: Key) -> Trial:
     """On a dwell interval dW/dt <= 0, for distinct prototypes, orthogonal directions of heads, different activities,
@@ -176,7 +171,7 @@ def opposed(key: Key) -> tuple[LatticeHeads, Fraction]:
     """
     index = 0
     while True:
-        at = lattice_heads(stream_of(key, index))
+        at = lattice_heads(jax.random.fold_in(key, index))
         pairs = [[(at.gradient(h, x), at.repulsion(h)) for h in (0, 1)] for x in LOG_2]
         crossed = max(sum((inner(g, r) for g, r in pair), Fraction(0)) for pair in pairs)
         index += 1
@@ -186,18 +181,12 @@ def opposed(key: Key) -> tuple[LatticeHeads, Fraction]:
             return at._replace(barrier=lam), -crossed * lam - steepest
 
 
-def stream_of(key: Key, index: int) -> Key:
-    """Return a key of a sequence."""
-    return jax.random.fold_in(key, index)
-
-
 @certified(
     "growing/lemma-20/equation-46",
-    LEMMA_20,
     variant="reading",
     num_trials=2,
     note="read: with (46) and (48) as printed, in which prototypes descend L_q and not the barrier. The heads are at "
-    "T_min, so that neither potential plays a part; mode full; no control: the corrected claim is the positive case",
+    "T_min, so that neither potential plays a part; mode full",
 )
 def functional_decreases_without_descent_of_the_barrier(key: Key) -> Trial:
     """Along P' = -eta_P grad_P L_q the functional with the barrier does not increase.
@@ -251,7 +240,6 @@ def _descent_trial(flow: GrowingFlow, x: Growing, loss: PrototypeLoss) -> Trial:
 
 @claim(
     "growing/lemma-20/corrected",
-    LEMMA_20,
     num_trials=8,
     note="changed: Phi = (T^3 - T_min^3) / (3 eta_T); prototypes and encoder descend W with its barrier, ridge and "
     "regulariser. Mode full; any lambda >= 0, any rates, no separation of time scales",
@@ -271,3 +259,78 @@ def repaired_functional_decreases_on_dwell_intervals(key: Key) -> Trial:
     loss = flow.loss
     bare = PrototypeLoss("full", barrier=0.0, ridge=loss.ridge, reduction="mean")
     return _descent_trial(eqx.tree_at(lambda f: f.loss, flow, bare), x, loss)
+
+
+def _bound_trial(key: Key, clipped: tuple[bool, bool]) -> Trial:
+    """Compare dW/dt with the bound by the squared derivatives and the activities of all heads, at equal rates."""
+    rng = numpy_rng(key, "rate")
+    flow, x = random_heads(key, clipped=clipped, rate=rng.uniform(0.1, 0.9))
+    found = rate_of_change(flow, x, potential="repaired", loss=flow.loss)
+    least = min(float(flow.encoder_rate), float(flow.prototype_rate), 1.0)
+    sigma = measured(flow, x)[1]
+    total, warm = float(jnp.sum(sigma)), float(jnp.sum(jnp.where(jnp.asarray(clipped), 0.0, sigma)))
+    squares = float(found.encoder + found.prototypes)
+    bracket = squares + total
+    return Trial(
+        hypotheses=(
+            at_least("least rate", least, 0.0, tolerance=ROUNDING),
+            at_least("sum of the activities, over the bracket", total / bracket, 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            at_most("dW/dt over the bracket", found.total / bracket, -least, tolerance=ROUNDING),
+            agrees("the bracket that ships, of heads above T_min", found.dissipation, squares + warm),
+            at_least(
+                "the part of D, at equal rates, over its bound",
+                found.state / -(least * (found.encoder + found.prototypes)),
+                1.0,
+                tolerance=1e-9,
+            ),
+        ),
+        witness={"state": x, "dW/dt": float(found.total)},
+    )
+
+
+functional_dissipates = claim(
+    "growing/theorem-9/corrected",
+    statement="On a dwell interval dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum sigma), "
+    "the sum being over heads with T > T_min, for any rates.",
+    trial=partial(_bound_trial, clipped=(False, False)),
+    control=partial(_bound_trial, clipped=(True, True)),  # Both heads are at T_min, and their activities in the sum.
+    num_trials=8,
+    note="changed: Phi = (T^3 - T_min^3) / (3 eta_T); prototypes and encoder descend W; no coupling condition. Heads "
+    "at T_min do not count: their sigma is positive where all derivatives vanish. Mode full",
+)
+
+
+@certified(
+    "growing/theorem-9",
+    num_trials=4,
+    note="with (III) = +sigma; (55) is homogeneous of degree one in the rates: it holds for all small multiples of "
+    "them once it holds, while dW/dt tends to sum sigma > 0. The constants, which the paper does not give, are drawn. "
+    "Both modes, fixed embeddings, so that C_3 = 0",
+)
+def coupling_condition_bounds_the_rate(key: Key) -> Trial:
+    """If C_1 eps_1 + C_2 eps_2 + C_3 eps_3 < c_0, then dW/dt <= 0 on every dwell interval.
+
+    The instance: that of Lemma 20, C_1 and C_2 being eta_P times random constants, and c_0 = eta_P mu_P / 2.
+    """
+    at, rng = lattice_heads(key), numpy_rng(key, "constants")
+    eta, eta_T, bound = slow_rates(at)
+    c1, c2, mu = (Fraction(int(rng.integers(1, 65)), 16) for _ in range(3))
+    gate = max(10 * eta, 5 * c1 * eta / mu)
+    eta_T = min(eta_T, eta * mu / (5 * c2))
+    flow = at.flow(barrier=float(at.barrier), prototype_rate=float(eta), temperature_rate=float(eta_T), clipped=False)
+    found = rate_of_change(flow, at.state())
+    coupled = eta * (c1 * eta / gate + c2 * eta_T / eta)
+    return Trial(
+        hypotheses=(
+            holds("C_1 eps_1 + C_2 eps_2 < c_0", coupled < eta * mu / 2),
+            holds("eps_1, eps_2 <= 1 / 10", max(eta / gate, eta_T / eta) <= Fraction(1, 10)),
+            holds("lambda > 2 eta_P C(2, 2)", at.barrier > 2 * eta),
+            shipped_activities(at, flow),
+            at_least("dW/dt of the flow that ships, over the bound", found.total / float(bound), 1.0, tolerance=0.0),
+        ),
+        conclusions=(holds("dW/dt <= 0", bound <= 0),),
+        witness={**at.witness(), "eta_P": eta, "eta_T": eta_T, "eta_plus": gate}
+        | {"c_1": c1, "c_2": c2, "mu_P": mu, "bound": bound},
+    )

@@ -17,24 +17,21 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, 
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import simulate_growing
 from dynsim.systems.growing.gate import GateFlow
 from dynsim.systems.growing.residual import dominant_plane
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
-LEMMA_23, LEMMA_24 = GROWING.at("Lemma 23"), GROWING.at("Lemma 24")
 NORMALISATIONS = ("oja", "exin")
 
 
 @certified(
     "growing/lemma-23",
-    LEMMA_23,
     num_trials=4,
     note="singular values of A_res come in pairs: the gap lambda_1 - lambda_2 of (50) is 0, read as the gap of the "
     "planes here; v_1 is any unit vector of the top plane, all of which are equilibria of the gate. (51) is trivially "
-    "true: on a dwell interval W does not depend on the gate; no control: the corrected claim is the positive case",
+    "true: on a dwell interval W does not depend on the gate",
 )
 def gate_tracks_one_vector(key: Key) -> Trial:
     """There are v_1 and C_gate, which depend on A_res alone, with |u(t) - v_1| <= C_gate eps_1 after a transient.
@@ -131,7 +128,6 @@ def _plane_trial(key: Key, rate_of: Callable[[float, float], float]) -> Trial:
 
 gate_tends_to_the_top_plane = claim(
     "growing/lemma-23/corrected",
-    LEMMA_23,
     statement="On a dwell interval the tangent of the angle between gate and top plane is at most its start times "
     "exp(-eta_+ (s_1^2 - s_3^2) t), and the gate tends to the normalised projection of its start on the plane.",
     trial=partial(_plane_trial, rate_of=lambda s, r: s**2 - r**2),
@@ -146,11 +142,10 @@ gate_tends_to_the_top_plane = claim(
 
 @certified(
     "growing/lemma-24",
-    LEMMA_24,
     num_trials=2,
     note="sigma falls by orders of magnitude on the way, since assignments harden: at the t* of the initial sigma the "
     "temperature is far above T_min, by a margin that does not depend on the rates. At fixed P the only rest point is "
-    "T_min. Mode full, fixed embeddings; no control: the corrected claim is the positive case",
+    "T_min. Mode full, fixed embeddings",
 )
 def temperatures_track_their_limit(key: Key) -> Trial:
     """There is C_temp, which does not depend on the rates, with |T(t) - T_inf| <= C_temp eps_2 for all t >= t*.
@@ -233,7 +228,6 @@ def _arrival_trial(key: Key, integrator: AbstractIntegrator, *, initial: bool) -
 
 temperatures_rest_at_the_least_one = claim(
     "growing/lemma-24/corrected",
-    LEMMA_24,
     statement="With sigma_0 > 0 the least activity until the clip, T = T_min for all t >= t* = (T_init^3 - T_min^3) / "
     "(3 eta_T sigma_0).",
     trial=partial(_arrival_trial, initial=False),

@@ -1,8 +1,10 @@
-"""Claims of Corollary 13: the bound (58) on a whole dwell interval, and the coupling condition by the design rule."""
+"""Claims of Corollaries 12 and 13: the coupling condition of time scales, and the bound (58) on a dwell interval."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,23 +15,20 @@ from analysis.claims.growing.instances.interactions import blocks, rotated
 from analysis.claims.growing.instances.measured import measured
 from analysis.claims.growing.section_11.events import FRAMES, small_flow
 from analysis.claims.growing.section_11.limits import Interval, symmetric_heads, symmetric_interval
-from analysis.growing.couplings import LearningRates, couplings, curvatures
+from analysis.growing.couplings import Curvatures, LearningRates, couplings, curvatures
 from analysis.growing.functionals import energy_along, rate_of_change
 from analysis.growing.residuals import paired_spectrum
 from analysis.ledger.claim import certified, claim
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import Growing, GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.prototypes.encoders import FreeEmbeddings
 from dynsim.systems.prototypes.losses import PrototypeLoss
-
-COROLLARY = GROWING.at("Corollary 13")
 
 
 def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, Growing]:
@@ -52,13 +51,11 @@ def at_rest(at: Interval, hot: Fraction, cold: Fraction) -> tuple[GrowingFlow, G
 
 @certified(
     "growing/corollary-13",
-    COROLLARY,
     num_trials=2,
     note="where all derivatives vanish and a clipped head has sigma > 0, dW/dt = 0 for any potential, and (58) asserts "
     "a negative bound; nor has that limit point sigma = 0, as (iii) asserts. The repair of Phi does not help. (i) and "
     "(ii) fail, too, by the growth events and distances of theorem-8-monotone and theorem-8-bounded. The constants, "
-    "which the paper does not give, are drawn; fixed embeddings, so that C_3 = 0. Mode full; no control: the corrected "
-    "claim is the positive case",
+    "which the paper does not give, are drawn; fixed embeddings, so that C_3 = 0. Mode full",
 )
 def functional_falls_by_the_bound_at_all_times(key: Key) -> Trial:
     """Under the hypotheses of Theorem 8 and (55), dW/dt <= -(c_0 - C_1 eps_1 - C_2 eps_2) (|grad_P W|^2 + sum sigma) at
@@ -99,27 +96,32 @@ def functional_falls_by_the_bound_at_all_times(key: Key) -> Trial:
     )  # fmt: skip
 
 
-def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
-    """Return one free embedding at 0 with prototypes at rest at -a and a, T = 8 a^2, and M_a with values 1 + gap, 1."""
-    T = 8 * float(a) ** 2
+def _at_rest(
+    a: float, T: float, values: Sequence[Any], regulariser: float, **heads: Any
+) -> tuple[GrowingFlow, Growing]:
+    """Return one free embedding at 0 with prototypes at rest at -a and a, and M_a with planes of these values."""
+    d, on = 2 * len(values), jnp.ones(1, bool)
     flow = GrowingFlow(
-        np.ones((1, 4)),
-        blocks([1 + gap, 1]),
+        np.ones((1, d)),
+        blocks(values),
         rules=GrowthRules(2.0, capacity=1, prototypes=2, initial_temperature=2 * T, least_temperature=T),
-        loss=PrototypeLoss("full", barrier=4 * float(a) ** 4),
-        encoder=FreeEmbeddings(1, 4),
+        loss=PrototypeLoss("full", barrier=4 * a**4),
+        encoder=FreeEmbeddings(1, d),
         encoder_rate=1.0,
-        regulariser=30.0,
+        regulariser=regulariser,
     )
-    on = jnp.ones(1, bool)
-    flow = flow.with_heads(active=on, clipped=on)  # the residual is all of M_a, as before the first head
-    banks = float(a) * jnp.asarray([[[-1.0, 0, 0, 0], [1, 0, 0, 0]]])
-    return flow, Growing(jnp.zeros((1, 4)), jnp.zeros(4), banks, jnp.full(1, T**3), jnp.zeros(()))
+    banks = jnp.zeros((1, 2, d)).at[0, :, 0].set(jnp.asarray([-a, a]))
+    x = Growing(jnp.zeros((1, d)), jnp.zeros(d), banks, jnp.full(1, T**3), jnp.zeros(()))
+    return flow.with_heads(active=on, clipped=on, **heads), x
+
+
+def _two_planes(a: Fraction, gap: Fraction) -> tuple[GrowingFlow, Growing]:
+    """Return that with T = 8 a^2 and the values 1 + gap and 1; the residual is all of M_a, as before the first head."""
+    return _at_rest(float(a), 8 * float(a) ** 2, [1 + gap, 1], 30.0)
 
 
 @certified(
     "growing/corollary-13/design-rule",
-    COROLLARY,
     num_trials=2,
     note="with C_gate = C_0 / D^2 and the C_1 of Lemma 23, D being the gap, C_1 eps_1 < c_0 / 3 needs eps_1 < D^4 c_0 "
     "/ (6 eta_P C_0 L_P |X|^2), of which (61) leaves out D^2 / (2 eta_P). The gap is that of planes (lemma-23), C_0 "
@@ -212,7 +214,6 @@ def _uniform_trial(key: Key, integrator: AbstractIntegrator, *, clipped: bool) -
 
 functional_falls_by_the_least_rate_at_all_times = claim(
     "growing/corollary-13/corrected",
-    COROLLARY,
     statement="At all times between events dW/dt <= -min(eta_theta, eta_P, 1) (|grad_theta W|^2 + |grad_P W|^2 + sum "
     "sigma), the sum being over heads above T_min, for any rates; so W(t) <= W(0) + the jumps at growth.",
     trial=partial(_uniform_trial, clipped=False),
@@ -223,3 +224,103 @@ functional_falls_by_the_least_rate_at_all_times = claim(
     "scales: eta_T and eta_theta exceed eta_P. theorem-9/corrected has the bound at one state, here it is along runs; "
     "limit points are in theorem-8-limit-set/corrected and theorem-8-iv/corrected. Mode full",
 )
+
+
+def _one_token(key: Key, kappa: float, regulariser: float) -> tuple[GrowingFlow, Growing, float]:
+    """Return that with kappa = 4 a^2 / T and one captured plane, and a."""
+    a = int(numpy_rng(key, "a").integers(1, 9)) / 4
+    frames = jnp.asarray([[[1.0, 0.0], [0.0, 0.0]]])
+    return *_at_rest(a, 4 * a**2 / kappa, [1.0], regulariser, frames=frames), a
+
+
+@certified(
+    "growing/corollary-12",
+    num_trials=4,
+    note="C_3 eps_3 / c_0 >= |H| / (L_theta mu_theta) depends on no rate; so the third condition holds for all rates "
+    "or for none. (61) leaves out the factor eta_P, and asks then for an eta_P above 2 / L_P. By c_0 <= eta_theta "
+    "mu_theta the second asks for eta_T of the order of eta_theta, against eta_T >> eta_theta. Mode full, mu_P "
+    "transverse to rotations; no control: the special case is the positive one",
+)
+def coupling_conditions_are_jointly_satisfiable(key: Key) -> Trial:
+    """There are rates for which the three conditions (60) hold, and rates with (61) and (E2).
+
+    The instance: one free embedding at 0 and prototypes at -a and a, at rest with lambda = 4 a^4, 1/2 <= 4 a^2 / T < 1:
+    |H| = sqrt 2, L_theta = 2, mu_theta = 2 (1 - kappa), L_P >= 1.
+    """
+    kappa = 1 - Fraction(int(numpy_rng(key, "kappa").integers(1, 17)), 32)
+    flow, x, a = _one_token(key, float(kappa), 0.0)
+    found, v = curvatures(flow, x), measured(flow, x)[0]
+    least, cross, steepest = 2 * (1 - kappa), 2, 2  # mu_theta, |H|^2 and L_theta
+    speed = max(float(jnp.max(jnp.abs(part))) for part in (v.encoder, v.prototypes))
+    return Trial(
+        hypotheses=(
+            equal("speed of the flow that ships", speed, 0.0, tolerance=1e-9),
+            agrees("its mu_theta and L_theta", found.encoder, np.array([float(least), float(steepest)])),
+            agrees("its |H|^2", found.cross**2, float(cross)),
+            at_least("its mu_P", found.prototypes[0], 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            holds("(60) for some rates: 3 |H| < L_theta mu_theta", 9 * cross < (steepest * least) ** 2),
+            holds("(61) for some eta_P < 2: 3 |H| < 2 L_theta mu_theta", 9 * cross < (2 * steepest * least) ** 2),
+        ),
+        witness={"a": Fraction(a), "lambda": 4 * Fraction(a) ** 4, "kappa": kappa},
+    )
+
+
+weak_coupling_is_satisfiable = claim(
+    "growing/corollary-12/weak-coupling",
+    statement="If 3 |H| < L_theta mu_theta, (60) holds for some rates, all of which have eta_T < eta_theta mu_theta "
+    "eta_P / (3 C_2).",
+    trial=lambda key: _weak_trial(key, 6.0),
+    control=lambda key: _weak_trial(key, 0.0),  # No regulariser: 3 |H| > L_theta mu_theta.
+    variant="special case",
+    num_trials=6,
+    note="added: 3 |H| < L_theta mu_theta, here by the curvature of a regulariser of the encoder. Then (60) holds for "
+    "fast gates and eta_T < eta_theta mu_theta eta_P / (3 C_2), but for no larger eta_T: the temperatures are not "
+    "faster than the encoder by more than a constant. C_1 / eta_P and C_2 / eta_P are drawn",
+)
+
+
+def _written_out(rng: np.random.Generator, found: Curvatures) -> tuple[Measurement, ...]:
+    """Measure the parts of (55) and c_0 of (56) that ship at random rates, for a slow encoder and for a fast one."""
+    measured = []
+    for kind, speed in (("slow", 1e-3), ("fast", 1e3)):
+        plus, eta, eta_T, C1, C2 = rng.uniform(0.1, 10, size=5)
+        eta_theta = speed * eta * rng.uniform(0.5, 1.0)
+        (mu_theta, L_theta), (mu_P, _) = found.encoder, found.prototypes
+        expected = [
+            C1 * eta * (eta / plus),
+            C2 * eta * (eta_T / eta),
+            eta * found.cross / L_theta * (eta_theta / eta),
+            eta_theta * mu_theta if kind == "slow" else eta / 2 * mu_P,
+        ]
+        parts = np.array(couplings(found, LearningRates(plus, eta, eta_T, eta_theta), C1, C2)) / expected
+        measured.append(agrees(f"C_i eps_i and c_0 over those of (55) to (57), {kind} encoder", parts, np.ones(4)))
+    return tuple(measured)
+
+
+def _weak_trial(key: Key, regulariser: float) -> Trial:
+    """Choose rates from the constants, and evaluate (60) for them and for ten times the eta_T."""
+    rng = numpy_rng(key, "constants")
+    found = curvatures(*_one_token(key, 0.5, regulariser)[:2])
+    gate, temperature, eta = rng.uniform(0.1, 10, size=3)
+    slow = min(eta * found.prototypes[0] / (4 * found.encoder[0]), eta / 10)
+    least = slow * found.encoder[0]
+    rates = LearningRates(10 * gate * eta**2 / least, eta, least / (6 * temperature), slow)
+    *parts, bound = couplings(found, rates, gate, temperature)
+    faster = couplings(found, rates._replace(temperatures=10 * rates.temperatures), gate, temperature)
+    return Trial(
+        hypotheses=(
+            at_least("mu_theta", found.encoder[0], 0.0, tolerance=ROUNDING),
+            at_least("mu_P", found.prototypes[0], 0.0, tolerance=ROUNDING),
+        ),
+        conclusions=(
+            at_most("largest of C_i eps_i over c_0", max(parts) / bound, 1 / 3, tolerance=ROUNDING),
+            agrees("C_3 eps_3 over c_0, three times", 3 * parts[2] / bound, found.needs),
+            at_least("C_2 eps_2 over c_0 at ten times the eta_T", faster[1] / bound, 1 / 3, tolerance=ROUNDING),
+            agrees("c_0 over eta_theta mu_theta", bound / least, 1.0),
+            *_written_out(rng, found),
+        ),
+        witness={"curvatures": found._asdict(), "rates": rates._asdict()},
+        parameters={"3 |H| / (L mu)": found.needs},
+    )

@@ -16,19 +16,15 @@ from analysis.ledger.evidence import ROUNDING, SOLVER, Measurement, Trial, agree
 from dynsim._core.types import Key
 from dynsim.integrators import AbstractIntegrator
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import flow_of, simulate_growing
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.systems.growing.flow import GrowingFlow
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import prune
 
-THEOREM, SECTION, COROLLARY_15 = GROWING.at("Theorem 10"), GROWING.at("Section 12.3"), GROWING.at("Corollary 15")
-
 
 @claim(
     "growing/theorem-10",
-    THEOREM,
     num_trials=2,
     note="(II) fails at every run of this M_a by lemma-26, (III) at some tokens by lemma-27, (I) at special tokens by "
     "lemma-25, (IV) at ties by lemma-28; (V) holds; no control: lemma-26/hierarchy has what holds of it",
@@ -91,7 +87,6 @@ def _hierarchy_trial(path: HybridTrajectory) -> Trial:
 
 @claim(
     "growing/lemma-26/hierarchy",
-    THEOREM,
     variant="special case",
     num_trials=2,
     note="what holds of Theorem 10 jointly with the coverage: (I) of the lambda alone, (II) with squares, two for "
@@ -140,7 +135,6 @@ def _co_emergence_trial(path: HybridTrajectory, potential: str, *, growth: bool)
 
 @claim(
     "growing/corollary-14",
-    SECTION,
     num_trials=2,
     note="(6) fails at growth and on dwell intervals (lemma-20, lemma-21), (3) since every generic head ends at T_min "
     "(theorem-3-divergence), (2) by theorem-1, (7) by theorem-10; (4) and (5) hold. Measured here: (4) to (7); "
@@ -155,7 +149,6 @@ def seven_properties_emerge(key: Key, integrator: AbstractIntegrator) -> Trial:
 
 @claim(
     "growing/theorem-8-event-count/joint",
-    SECTION,
     variant="special case",
     num_trials=2,
     note="of the seven properties of Corollary 14: (4), (5), (6) with Phi = (T^3 - T_min^3) / (3 eta_T) and "
@@ -212,7 +205,6 @@ def _eigenvalues_above(m: np.ndarray, threshold: float, counted: str) -> int:
 
 heads_are_eigenvalues_above_the_threshold = claim(
     "growing/corollary-15",
-    COROLLARY_15,
     statement="The number of heads is the number of eigenvalues of M_a above theta_w. Read: of i M_a.",
     trial=partial(_count_trial, counted="hermitian"),
     control=partial(_count_trial, counted="difference"),  # The eigenvalues of i (M - M^T), without the factor 1/2.
@@ -258,7 +250,6 @@ def _resolutions(found: np.ndarray, wanted: np.ndarray) -> Measurement:
 
 @claim(
     "growing/corollary-15/corrected",
-    COROLLARY_15,
     control=partial(_resolution_trial, reading="data"),  # The reading `data`.
     num_trials=6,
     note="changed: without the boundary. Reading features; eigenvalues of i M_a",
@@ -272,7 +263,6 @@ def spectrum_determines_heads_and_resolutions(key: Key) -> Trial:
 
 @claim(
     "growing/corollary-15/data",
-    COROLLARY_15,
     variant="reading",
     num_trials=4,
     note="read: with the tokens in A_res, as in (3); then the eigenvalues that count are those of i G^(1/2) M_a "
@@ -310,7 +300,6 @@ def heads_in_the_data_are_eigenvalues_above_the_threshold(key: Key) -> Trial:
 
 heads_are_moduli_above_the_threshold = claim(
     "growing/corollary-15/moduli",
-    COROLLARY_15,
     statement="The number of heads is the number of eigenvalues of M_a with a modulus above theta_w.",
     trial=partial(_count_trial, counted="moduli"),
     variant="reading",
@@ -322,7 +311,6 @@ heads_are_moduli_above_the_threshold = claim(
 
 all_heads_are_eigenvalues_above_the_threshold = claim(
     "growing/corollary-15/first-head",
-    COROLLARY_15,
     statement="The final number of heads of the Algorithm is the number of eigenvalues of i M_a above theta_w.",
     trial=partial(_count_trial, counted="hermitian", first=True),
     variant="reading",

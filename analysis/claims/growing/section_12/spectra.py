@@ -13,10 +13,8 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import antisymmetric_part, dominant_plane, dominant_value, residual_matrix
 
-LEMMA_26, LEMMA_28 = GROWING.at("Lemma 26"), GROWING.at("Lemma 28")
 D, CAPTURED = 8, 2
 
 
@@ -61,7 +59,6 @@ def _interlacing_trial(key: Key, lower: int) -> Trial:
 
 projecting_out_a_direction_lowers_the_top_value = claim(
     "growing/lemma-25-interlacing",
-    GROWING.at("proof of Lemma 25"),
     statement="Projecting out a unit direction never raises the top singular value of A_res.",
     trial=partial(_interlacing_trial, lower=0),
     control=partial(_interlacing_trial, lower=1),  # Projecting out any direction lowers the top value to the next pair.
@@ -73,7 +70,6 @@ projecting_out_a_direction_lowers_the_top_value = claim(
 
 @certified(
     "growing/lemma-25-interlacing/tokens",
-    GROWING.at("proof of Lemma 25"),
     variant="reading",
     num_trials=2,
     note="read: A_res = X P M_a P X^T, n x n, with P inside: two contributions of opposite sign cancel until one of "
@@ -104,11 +100,9 @@ def projecting_out_a_direction_lowers_the_top_value_of_tokens(key: Key) -> Trial
 
 @certified(
     "growing/lemma-26",
-    LEMMA_26,
     num_trials=4,
     note="(64) compares lambda with its square, so that the unit of M_a decides it; each of the planes has the energy "
-    "2 lambda^2. Reading features; in the others M_a is multiplied by the data as well; no control: the corrected "
-    "claim is the positive case",
+    "2 lambda^2. Reading features; in the others M_a is multiplied by the data as well",
 )
 def sum_of_values_covers_the_energy(key: Key) -> Trial:
     """At the end of growth sum_h lambda^(h) / |M_a|_F^2 >= 1 - K theta_w / |M_a|_F^2.
@@ -157,7 +151,6 @@ def _coverage_trial(key: Key, planes: float) -> Trial:
 
 squares_cover_the_energy = claim(
     "growing/lemma-26/corrected",
-    LEMMA_26,
     statement="At the end of growth 2 sum_h (lambda^(h))^2 / |M_a|_F^2 = 1 - |A_res|_F^2 / |M_a|_F^2 >= 1 - (d - 2 K) "
     "theta_w^2 / |M_a|_F^2.",
     trial=partial(_coverage_trial, planes=2.0),
@@ -170,12 +163,11 @@ squares_cover_the_energy = claim(
 
 @certified(
     "growing/lemma-28",
-    LEMMA_28,
     num_trials=4,
     note="for a given number of heads, as printed, the order within this number makes no difference, whatever the "
     "values; all orders of the same K heads leave the same in the end, with as many heads. For all numbers at once "
     "values that are equal can be exchanged: (C1) is on the weights of an MLP, and does not exclude them. Within a "
-    "plane no direction is distinguished in any case; no control: the corrected claim is the positive case",
+    "plane no direction is distinguished in any case",
 )
 def order_is_unique(key: Key) -> Trial:
     """For every antisymmetric M_a the spectral order is the only one with the least residual energy for a given number
@@ -258,7 +250,6 @@ def _order_trial(key: Key, *, tie: bool) -> Trial:
 
 order_of_distinct_planes_is_unique = claim(
     "growing/lemma-28/corrected",
-    LEMMA_28,
     statement="If the values of the pairs of M_a differ, k greedy directions leave the energy 2 sum_{j > k} s_j^2, "
     "the least of any k directions, and every other order of the planes leaves more for some number of heads.",
     trial=partial(_order_trial, tie=False),

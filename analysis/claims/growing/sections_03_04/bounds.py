@@ -2,34 +2,98 @@
 
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.claims.growing.instances.bounds import bound_computed, bound_of, cancelling_expansion, cold_expansion
 from analysis.claims.growing.instances.expansions import (
+    D,
     Expansion,
     along_dominant,
+    expanding,
     expansion_computed,
     force_of,
+    least_separation,
     random_expansion,
     separated,
     shipped,
+    signed_permutation,
 )
 from analysis.claims.growing.instances.lines import LINE, centred, symmetric_expansion
+from analysis.claims.prototype_banks import RationalBank, distances
+from analysis.claims.rational_instances import matrix
 from analysis.claims.rational_logarithms import logarithm
 from analysis.growing.separation import expansion, expansion_derivatives
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 
-PROPOSITION = GROWING.at("Proposition 1", "(15)")
-COROLLARY = GROWING.at("Corollary 1", "(19)")
-THEOREM = GROWING.at("Theorem 2", "(20)")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
+
+class Bound(NamedTuple):
+    """The mean variance of the projections, C_0, and the lower bound s_0 of the separation."""
+
+    variance: Fraction
+    correction: Fraction
+    separation: Fraction
+
+    def value(self, bank: RationalBank, dominant: Fraction) -> Fraction:
+        """Return s_0^2 lambda Var / K^2 - C_0, which is T^2 / 32 times the bound (15)."""
+        return self.separation**2 / len(bank.p) ** 2 * dominant * self.variance - self.correction
+
+    def threshold(self, bank: RationalBank) -> Fraction:
+        """Return the right side of (19)."""
+        return len(bank.p) ** 2 * self.correction / (self.separation**2 * self.variance)
+
+
+def bound_of(at: Expansion, separation: Fraction = Fraction(2)) -> Bound:
+    """Return the parts of (15) of an expansion for given s_0, exactly."""
+    q, alpha = at.bank.q, at.projections
+    delta = at.starred[None] - (q @ at.starred)[:, None]
+    variances = np.sum(q * delta**2, axis=1)
+    widest = np.max(distances(at.bank.parts.centroids, at.bank.p))
+    return Bound(np.sum(variances) / len(q), max(alpha**2) * max(variances) * len(q) * widest, separation)
+
+
+def bound_computed(at: Expansion, dominant: Fraction, separation: Fraction = Fraction(2)) -> tuple[Measurement, ...]:
+    """Measure that s_0 bounds S(P), and that the toolkit computes the bound (15) and the threshold (19) as they are."""
+    exact, T, found = bound_of(at, separation), at.bank.temperature, shipped(*at.floats).bound
+    s, level = jnp.asarray(float(separation)), jnp.asarray(float(dominant))
+    value, threshold = float(exact.value(at.bank, dominant)), float(exact.threshold(at.bank))
+    return (
+        holds("S(P) >= s_0 > 0", least_separation(at.bank) >= separation > 0),
+        agrees("the bound that ships, times T^2 / 32", found.value(s, level) * T**2 / 32, value),
+        agrees("the threshold that ships", found.threshold(s), threshold),
+    )
+
+
+def cold_expansion(key: Key) -> Expansion:
+    """Return two prototypes that differ along u, and four tokens, so cold that q_n1 q_n2 are below 1/6.
+
+    All differences of squared distances are odd, so that they are at least 1, and the base is large.
+    """
+    rng = numpy_rng(key, "cold")
+    axes = signed_permutation(rng, D)
+    z, second = matrix(rng.integers(-2, 3, (4, D))), matrix(rng.integers(-1, 2, D))
+    z[0] = z[0] + (z[0] @ axes[0] == 0) * axes[0]
+    p = np.stack([second + (1 + 2 * int(rng.integers(2))) * axes[0], second])
+    return expanding(key, RationalBank(z, p, Fraction(str(rng.choice(["4", "5", "9"]))), name="cold"), axes)
+
+
+def cancelling_expansion(key: Key) -> Expansion:
+    """Return tokens at equal distances from the bisector of two prototypes, two on each side, that move alike.
+
+    Their q_n1 q_n2 lie between 1/6 and 1/5, and the derivatives of these cancel.
+    """
+    rng = numpy_rng(key, "cancelling")
+    axes = signed_permutation(rng, D)
+    z = np.stack([axes[0], axes[0] - 2 * axes[1]] * 2) + int(rng.integers(-2, 3)) * axes[2]
+    p = np.stack([axes[0], -axes[1]])
+    return expanding(
+        key, RationalBank(z, p, Fraction(str(rng.choice(["16/9", "7/4", "9/5"]))), name="cancelling"), axes
+    )
 
 
 def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
@@ -56,11 +120,9 @@ def _bound_trial(at: Expansion, dominant: Fraction, *hypotheses: Measurement) ->
 
 @certified(
     "growing/proposition-1",
-    PROPOSITION,
     num_trials=4,
     note="the right side grows with lambda_max(A_res), and so with M, of which phi does not depend; s_0 = 2 is a lower "
-    "bound both of S(P) and of the distance. With lambda_max = |Z u|^2, as in the proof, it fails too, see `variance`. "
-    f"{POSITIVE_CASE}",
+    "bound both of S(P) and of the distance. With lambda_max = |Z u|^2, as in the proof, it fails too, see `variance`",
 )
 def second_derivative_has_the_bound(key: Key) -> Trial:
     """Under (A1), (A2') and S(P) >= s_0 > 0: phi''(0) >= (32/T^2) [(s_0^2/K^2) lambda_max(A_res) Var - C_0], with the
@@ -72,11 +134,9 @@ def second_derivative_has_the_bound(key: Key) -> Trial:
 
 @certified(
     "growing/proposition-1/variance",
-    PROPOSITION,
     variant="reading",
     num_trials=4,
-    note="the terms <r, r''> grow with N^2, C_0 and |Z u|^2 with N: four tokens are enough, and more are worse. "
-    + POSITIVE_CASE,
+    note="the terms <r, r''> grow with N^2, C_0 and |Z u|^2 with N: four tokens are enough, and more are worse",
 )
 def second_derivative_has_the_bound_of_the_variance(key: Key) -> Trial:
     """The same. Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof."""
@@ -102,7 +162,6 @@ def _lower_trial(at: Expansion, factor: int) -> Trial:
 
 @certified(
     "growing/proposition-1/corrected",
-    PROPOSITION,
     # C_0 as printed, and many equal tokens.
     control=lambda key: _lower_trial(symmetric_expansion(key, hot=True, length=1, copies=2), 1),
     num_trials=12,
@@ -134,12 +193,7 @@ def _strict_trial(at: Expansion, dominant: Fraction, separation: Fraction, *hypo
     )
 
 
-@certified(
-    "growing/corollary-1",
-    COROLLARY,
-    num_trials=4,
-    note=f"as Proposition 1: any large multiple of M meets the condition. {POSITIVE_CASE}",
-)
+@certified("growing/corollary-1", num_trials=4, note="as Proposition 1: any large multiple of M meets the condition")
 def large_residuals_make_the_second_derivative_positive(key: Key) -> Trial:
     """phi''(0) > 0 whenever lambda_max(A_res) > K^2 C_0 / (s_0^2 Var)."""
     at = _strong(key)
@@ -148,11 +202,10 @@ def large_residuals_make_the_second_derivative_positive(key: Key) -> Trial:
 
 @certified(
     "growing/corollary-1/variance",
-    COROLLARY,
     variant="reading",
     num_trials=4,
-    note="s_0 = S(P), a squared distance; for a lower bound s_0 of the distance no bank meets the condition: "
-    "s_0 <= 2 D, and |Z u|^2 Var <= N |alpha|^2 Var_max. " + POSITIVE_CASE,
+    note="s_0 = S(P), a squared distance; for a lower bound s_0 of the distance no bank meets the condition: s_0 <= 2 "
+    "D, and |Z u|^2 Var <= N |alpha|^2 Var_max",
 )
 def large_variances_make_the_second_derivative_positive(key: Key) -> Trial:
     """The same. Read: lambda_max is |Z u|^2 = sum_n alpha_n^2, as in the proof."""
@@ -175,7 +228,6 @@ def _hard_trial(at: Expansion, bound: Fraction) -> Trial:
 
 @certified(
     "growing/corollary-1/corrected",
-    COROLLARY,
     # The condition q_n1 q_n2 < 1/5, that for equal tokens; here they have opposite first derivatives.
     control=lambda key: _hard_trial(cancelling_expansion(key), Fraction(1, 5)),
     num_trials=16,
@@ -190,11 +242,10 @@ def hard_assignments_make_the_second_derivative_positive(key: Key) -> Trial:
 
 @certified(
     "growing/theorem-2",
-    THEOREM,
     num_trials=4,
     note="phi'(0) < 0, phi''(0) < 0 and phi(1) < phi(0), whatever theta_w: phi does not depend on M, so that no gain "
     "scales with lambda_max. Where assignments are hard phi falls like exp(-4 y eps), which is below its Taylor "
-    f"polynomial: (20) fails, too, whatever the signs. {LINE} {POSITIVE_CASE}",
+    f"polynomial: (20) fails, too, whatever the signs. {LINE}",
 )
 def amplification_is_complete(key: Key) -> Trial:
     """Under (A1), (A2') and lambda_max > theta_w, theta_w above the right side of (19): phi(1) >= phi(0) + phi'(0) +
@@ -279,7 +330,6 @@ def _order_trial(key: Key, share: float) -> Trial:
 
 expansion_holds_to_third_order = claim(
     "growing/theorem-2/corrected",
-    THEOREM,
     statement="phi(1) = phi(0) + phi'(0) + phi''(0) / 2 + O(1/T^3) as T tends to infinity. Changed: an equality up to "
     "the third order in place of the inequality, without the signs of the derivatives.",
     trial=partial(_order_trial, share=0.5),

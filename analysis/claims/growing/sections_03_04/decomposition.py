@@ -20,19 +20,15 @@ from analysis.claims.prototype_banks import (
     squared_norms,
 )
 from analysis.claims.prototypes.instances.clouds import MODES
-from analysis.claims.prototypes.sections_02_03_gradients import variance_gradient
+from analysis.claims.prototypes.sections_02_03_decomposition import variance_gradient
 from analysis.claims.rational_instances import Exact
 from analysis.growing.separation import residual_forces, separation_force, splitting_form
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.prototypes import assignments as measures
 from dynsim.systems.prototypes.losses import PrototypeLoss
-
-SECTION = GROWING.at("Section 3.1")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def _trial(bank: RationalBank, conclusions: tuple[Measurement, ...], **witness: Any) -> Trial:
@@ -40,12 +36,7 @@ def _trial(bank: RationalBank, conclusions: tuple[Measurement, ...], **witness: 
     return Trial(measured, conclusions, {**bank.witness(), **witness}, parameters=bank.parameters)
 
 
-@certified(
-    "growing/equation-2",
-    GROWING.at("Section 3.1", "after (2)"),
-    num_trials=4,
-    note="one embedding at 0 and prototypes at +-1 have Lq = M = 1, V = 1. " + POSITIVE_CASE,
-)
+@certified("growing/equation-2", num_trials=4, note="one embedding at 0 and prototypes at +-1 have Lq = M = 1, V = 1")
 def loss_is_hard_loss_plus_variance(key: Key) -> Trial:
     """Lq = L_OLS + V exactly, with L_OLS = sum_n min_k |z_n - p_k|^2 and V = sum_nk q_nk |p_k - mu_n|^2."""
     bank = random_bank(key)
@@ -59,7 +50,7 @@ def _sum_trial(bank: RationalBank, centroids: Exact) -> Trial:
     return _trial(bank, (holds("Lq = R + V", Lq == R + V),), Lq=Lq, R=R, V=V)
 
 
-@certified("growing/equation-2/corrected", GROWING.at("Section 3.1", "after (2)"), num_trials=12)
+@certified("growing/equation-2/corrected", num_trials=12)
 def loss_is_reconstruction_error_plus_variance(key: Key) -> Trial:
     """Lq = R + V exactly. Changed: R = sum_n |z_n - mu_n|^2, with the soft centroids, in place of L_OLS."""
     bank = hard_bank(key)
@@ -90,7 +81,6 @@ def _through_assignments(bank: RationalBank) -> Exact:
 
 @certified(
     "growing/equation-2-gradient",
-    SECTION,
     num_trials=4,
     note="the paper fixes no assignments, and its loss is differentiated through them; at fixed ones the formula is "
     "exact, see `frozen`, and F_sep of (4) is its squared norm. The rest is 1/T times a rational vector. "
@@ -123,7 +113,6 @@ def _fixed_trial(bank: RationalBank, exact: Exact) -> Trial:
 
 @certified(
     "growing/equation-2-gradient/frozen",
-    SECTION,
     variant="reading",
     num_trials=12,
     note="mode frozen; the prototypes are the columns of P as printed",
@@ -157,10 +146,9 @@ def _together(bank: RationalBank) -> tuple[Measurement, ...]:
 
 @certified(
     "growing/claim-separation-force",
-    SECTION,
     num_trials=4,
     note="with equal distances they have equal assignments and equal gradients, of V and of Lq in both modes, in "
-    "ascent as in descent: by uniqueness they stay together. " + POSITIVE_CASE,
+    "ascent as in descent: by uniqueness they stay together",
 )
 def coincident_prototypes_are_pushed_apart(key: Key) -> Trial:
     """Whenever two prototypes coincide, the gradient 2 P Sigma_q pushes them apart."""
@@ -225,7 +213,6 @@ def _splitting_trial(key: Key, *, exchanged: bool) -> Trial:
 
 @claim(
     "growing/claim-separation-force/corrected",
-    SECTION,
     control=partial(_splitting_trial, exchanged=True),  # The form of the other mode.
     num_trials=12,
     note="descent on Lq, both modes; y_n = z_n - p. At high temperature S is positive: they attract each other",

@@ -22,7 +22,6 @@ from analysis.ledger.claim import certified
 from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.prototypes.assignments import assignment_covariance
 
 KINDS = ("softmax", "random", "some hard", "hard")
@@ -69,7 +68,6 @@ def _covariance_trial(key: Key, kind: str, diversity: str) -> Trial:
 
 assignment_covariance_and_its_trace = certified(
     "growing/lemma-1",
-    GROWING.at("Lemma 1"),
     statement="Sigma_q >= 0, tr Sigma_q = sum_n H_2(q_n) with H_2(q_n) = sum_k q_nk (1 - q_nk), and tr Sigma_q = 0 if "
     "and only if all tokens are hard-assigned to a single prototype.",
     trial=lambda key: _covariance_trial(key, str(numpy_rng(key, "kind").choice(KINDS)), "rows"),
@@ -99,10 +97,8 @@ def _trace_formula(at: Expansion, share: Exact) -> Fraction:
 
 @certified(
     "growing/lemma-2",
-    GROWING.at("Lemma 2", "(5)"),
     num_trials=4,
-    note="the sign is the opposite, from that of dq/dz in the proof; Lemma 3 has the right one. no control: the "
-    "corrected claim is the positive case",
+    note="the sign is the opposite, from that of dq/dz in the proof; Lemma 3 has the right one",
 )
 def trace_varies_as_printed(key: Key) -> Trial:
     """Under z_n -> z_n + eps alpha_n u the derivative of tr Sigma_q at eps = 0 is
@@ -125,7 +121,7 @@ def _trace_trial(at: Expansion, share: Exact) -> Trial:
     )
 
 
-@certified("growing/lemma-2/corrected", GROWING.at("Lemma 2", "(5)"), num_trials=8)
+@certified("growing/lemma-2/corrected", num_trials=8)
 def trace_varies_with_the_other_sign(key: Key) -> Trial:
     """Under z_n -> z_n + eps alpha_n u the derivative of tr Sigma_q at eps = 0 is
     (2/T) sum_nk q_nk (1 - 2 q_nk) <p_k - mu_n, u> alpha_n. Changed: p_k - mu_n in place of mu_n - p_k.
@@ -152,7 +148,7 @@ def _first_trial(at: Expansion, centre: Exact) -> Trial:
     )
 
 
-@certified("growing/lemma-3", GROWING.at("Lemma 3", "(6)"), num_trials=8)
+@certified("growing/lemma-3", num_trials=8)
 def assignments_vary_as_printed(key: Key) -> Trial:
     """Under the same perturbation dq_nk / d eps at eps = 0 is (2 alpha_n / T) q_nk (p*_k - pbar*_n)."""
     at = random_expansion(key)
@@ -183,7 +179,6 @@ def _second_trial(at: Expansion, *, mean: bool) -> Trial:
 
 @certified(
     "growing/lemma-5",
-    GROWING.at("Lemma 5", "(14)"),
     # The mean of the variances over the embeddings.
     control=lambda key: _second_trial(random_expansion(key), mean=True),
     num_trials=8,
@@ -210,7 +205,6 @@ def _slope_trial(at: Expansion, *, literal: bool) -> Trial:
 
 first_derivative_of_the_force = certified(
     "growing/equation-12",
-    GROWING.at("(12)"),
     statement="phi'(0) = (16/T) sum_nk alpha_n q_nk (p*_k - pbar*_n) [<r_k, p_k - mu_n> - sum_k' q_nk' <r_k', p_k>].",
     trial=lambda key: _slope_trial(random_expansion(key), literal=False),
     control=lambda key: _slope_trial(random_expansion(key), literal=True),  # The weight q_nk in the sum over k'.

@@ -14,17 +14,14 @@ from analysis.ledger.evidence import Measurement, Trial, agrees, holds
 from analysis.ledger.verdict import Verdict
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.systems.growing.residual import dominant_plane, dominant_value, residual_matrix
 from dynsim.systems.growing.transitions import grow
 
-EQUATION = GROWING.at("(3)")
 ANGLES = ((1, 0), (0, 1), (3, 4), (5, -12), (-8, 15))
 """Legs of triangles with whole hypotenuses, for rational unit vectors of a plane."""
 
 as_printed = rule(
     "growing/equation-3",
-    EQUATION,
     Verdict.ILL_POSED,
     "P is d x d and X M_a X^T is N x N, so that the product is undefined for N other than d; for N = d it is "
     "antisymmetric and has no real eigenvalue but 0, see `square`. Three readings: `features` (the reference), `data`, "
@@ -43,7 +40,6 @@ def _characteristic(A: Exact) -> list[Fraction]:
 
 @certified(
     "growing/equation-3/square",
-    EQUATION,
     variant="reading",
     num_trials=4,
     note="det(x - A) has no negative coefficient, and so no positive root, for any antisymmetric A: no head would ever "
@@ -153,7 +149,6 @@ def _after(at: Planted, rest: Exact, v: Exact, values: list[float], per_head: in
 
 @claim(
     "growing/equation-3/features",
-    EQUATION,
     control=partial(_reading_trial, reading="features", per_head=1),  # One head for each eigenvalue of a pair.
     variant="reading",
     num_trials=6,
@@ -168,7 +163,6 @@ def residual_of_features(key: Key) -> Trial:
 
 @claim(
     "growing/equation-3/data",
-    EQUATION,
     control=partial(_reading_trial, reading="data", per_head=1),  # One head for each eigenvalue of a pair.
     variant="reading",
     num_trials=6,
@@ -180,7 +174,6 @@ def residual_of_data(key: Key) -> Trial:
 
 residual_of_tokens = claim(
     "growing/equation-3/tokens",
-    EQUATION,
     statement="Read: A_res = X P M_a P X^T, (N, N). It is antisymmetric; lambda_max(i A_res) = |A_res|_2 belongs to a "
     "plane; when a vector v of it has been captured, A_res v = 0, and the rank has fallen by two.",
     trial=partial(_reading_trial, reading="tokens", per_head=2),

@@ -35,12 +35,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import ROUNDING, Measurement, Trial, agrees, at_least, at_most, holds
 from dynsim._core.types import Key, Scalar
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
-
-LEMMA = GROWING.at("Lemma 4", "(7)")
-THEOREM = GROWING.at("Theorem 1")
-CONVEX = GROWING.at("Theorem 1 (proof)")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 
 
 def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tuple[Measurement, ...]) -> Trial:
@@ -50,11 +44,10 @@ def _trial(at: Expansion, hypotheses: tuple[Measurement, ...], conclusions: tupl
 
 @certified(
     "growing/lemma-4",
-    LEMMA,
     num_trials=4,
     note="for centred tokens C_k is the same number -sum_n alpha_n pbar*_n for all k, and negative where tokens "
     "farther out prefer prototypes farther out. Here u is the direction of the largest variance of tokens, too, as in "
-    f"the proof. {POSITIVE_CASE}",
+    "the proof",
 )
 def covariances_are_not_negative(key: Key) -> Trial:
     """For u = v_1(A_res), C_k = sum_n alpha_n (p*_k - pbar*_n) is at least 0 for all k, and positive for some k.
@@ -86,7 +79,6 @@ def _common_trial(at: Expansion, *hypotheses: Measurement) -> Trial:
 
 @certified(
     "growing/lemma-4/corrected",
-    LEMMA,
     control=lambda key: _common_trial(tilted_expansion(key)),  # Prototypes that differ across u as well.
     num_trials=8,
     note="pbar*_n then increases with alpha_n: Chebyshev's sum inequality. u need not be dominant",
@@ -122,7 +114,6 @@ def _growing_trial(at: Expansion, *hypotheses: Measurement) -> Trial:
 
 force_does_not_decrease = certified(
     "growing/theorem-1",
-    THEOREM,
     statement="""
     Under (A1), (A2') and for T sufficiently large phi(1) >= phi(0), u = v_1(A_res) being orthogonal to V^(K).
 
@@ -131,16 +122,15 @@ force_does_not_decrease = certified(
     trial=lambda key: _growing_trial(symmetric_expansion(key)),
     num_trials=4,
     note="two prototypes at +-a u: F_sep = 8 |p_1 - p_2|^2 (sum_n q_n1 q_n2)^2, and every product falls when its token "
-    f"moves out, at every temperature, so that no T is large enough. {LINE} {POSITIVE_CASE}",
+    f"moves out, at every temperature, so that no T is large enough. {LINE}",
 )
 
 
 @certified(
     "growing/theorem-1/projected",
-    THEOREM,
     variant="reading",
     num_trials=4,
-    note=f"all q_n1 = q_n2 = 1/2 at the start, where F_sep is largest. {POSITIVE_CASE}",
+    note="all q_n1 = q_n2 = 1/2 at the start, where F_sep is largest",
 )
 def force_of_projected_tokens_does_not_decrease(key: Key) -> Trial:
     """The same. Read: z_n^(K) is the projection of a token on V^(K), without a component along u, and alpha_n is the
@@ -187,7 +177,6 @@ def _hot_trial(key: Key, sign: int) -> Trial:
 
 force_grows_at_high_temperature = claim(
     "growing/theorem-1/corrected",
-    THEOREM,
     statement="For T sufficiently large phi(1) > phi(0). Added: (sum_n alpha_n) sum_k <p_k - p, u> |p_k - p|^2 > 0, p "
     "being the mean of the prototypes.",
     trial=partial(_hot_trial, sign=1),
@@ -200,7 +189,6 @@ force_grows_at_high_temperature = claim(
 
 @certified(
     "growing/theorem-1-convexity",
-    CONVEX,
     num_trials=4,
     note="for two prototypes and tokens with equal q_n1 q_n2 = x / (1 + x)^2, phi'' has the sign of 1 - 3 x + x^2, "
     "negative for 2/5 < x <= 1: at every higher temperature too. no control: `two-prototypes` is the positive case",
@@ -256,7 +244,6 @@ def _sign_trial(at: Expansion, bound: Fraction) -> Trial:
 
 expansion_is_convex_where_assignments_are_hard = certified(
     "growing/theorem-1-convexity/two-prototypes",
-    CONVEX,
     statement="""Two prototypes and equal tokens, alpha not 0: phi''(0) > 0 if q_1 q_2 < 1/5, and < 0 if q_1 q_2 > 1/5.
 
     Added: K = 2, z_1 = .. = z_N, and the condition on the assignments.

@@ -16,7 +16,6 @@ from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import SOLVER, Measurement, Trial, agrees, at_least, equal, holds
 from dynsim._core.types import Key
 from dynsim.keys import numpy_rng
-from dynsim.papers import GROWING
 from dynsim.simulation.growing import descend
 from dynsim.simulation.hybrid_trajectory import Jump
 from dynsim.systems.growing.descent import GrowingStep
@@ -25,9 +24,6 @@ from dynsim.systems.growing.residual import Reading, dominant_value, residual_ma
 from dynsim.systems.growing.rules import GrowthRules
 from dynsim.systems.growing.transitions import bank_along, grow, prune
 
-ALGORITHM = GROWING.at("Section 3.4", "Algorithm")
-COROLLARY = GROWING.at("Corollary 2")
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
 STEPS = 60
 
 
@@ -76,7 +72,6 @@ def _moved(run: AlgorithmRun) -> float:
 
 @certified(
     "growing/claim-prototypes-raise-residual",
-    ALGORITHM,
     num_trials=2,
     note="(3) is made of tokens, M and captured directions, of which the prototypes change none. With embeddings in "
     "place of tokens the encoder's update changes it in the readings `data` and `tokens`; if the span of prototypes "
@@ -134,7 +129,6 @@ def _change_trial(key: Key, release: str) -> Trial:
 
 @claim(
     "growing/equation-3/events",
-    GROWING.at("(3)"),
     control=partial(_change_trial, release="retain"),  # Pruning that retains the direction.
     variant="reading",
     num_trials=4,
@@ -150,10 +144,9 @@ def events_alone_change_the_residual(key: Key) -> Trial:
 
 @certified(
     "growing/corollary-2",
-    COROLLARY,
     num_trials=4,
     note=f"as Theorem 1, whatever the residual; in the Algorithm growth does not act on F_sep at all, see `algorithm`. "
-    f"{LINE} {POSITIVE_CASE}",
+    f"{LINE}",
 )
 def every_expansion_amplifies_the_force(key: Key) -> Trial:
     """Every architectural expansion guided by lambda_max(A_res) > theta_w preserves and amplifies the separation force.
@@ -185,11 +178,10 @@ def _forces(flow: GrowingFlow, x: Growing) -> jax.Array:
 
 @certified(
     "growing/corollary-2/algorithm",
-    COROLLARY,
     variant="reading",
     num_trials=2,
     note="the equality is exact, since neither prototypes, embeddings nor temperatures of a head depend on other "
-    "heads: the same numbers enter. no control: the corrected claim is the positive case",
+    "heads: the same numbers enter",
 )
 def growth_amplifies_the_force_of_heads(key: Key) -> Trial:
     """The same. Read: in the Algorithm, where z_n = f_theta(x_n) does not depend on heads: the force of the heads that
@@ -295,7 +287,6 @@ def _growth_trial(key: Key, *, moved: bool) -> Trial:
 
 @claim(
     "growing/corollary-2/corrected",
-    COROLLARY,
     # Inputs of the first head that gain their component along the new direction, as in Theorem 1.
     control=partial(_growth_trial, moved=True),
     num_trials=4,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,7 +19,7 @@ from analysis.hardmax.constant_follower_sets import closed_form_motion
 from analysis.hardmax.exact_geometry import solved
 from analysis.hardmax.leaders import leader_layers
 from analysis.hardmax.polytopes import Polytope, polytope
-from analysis.ledger.evidence import Measurement, Trial, holds
+from analysis.ledger.evidence import NON_NEGATIVE, ROUNDING, Measurement, Trial, at_most, holds
 from dynsim._core.types import Key
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.search.follower_sets import FollowerSets
@@ -128,11 +129,15 @@ def certified_run(given: ClusteringCase) -> CertifiedRun | Trial:
     return CertifiedRun(given, certificate, body, candidate_set(body, given.attention))
 
 
-Measures = Callable[[CertifiedRun], tuple[Measurement, ...]]
+Measures = Callable[..., tuple[Measurement, ...]]
+"""Conclusions for a `CertifiedRun`, and for what else is given by name."""
 
 
 def certified_trial(
-    cases: Mapping[str, ClusteringCase], measures: Measures, hypotheses: Mapping[str, ClusteringCase] | None = None
+    cases: Mapping[str, ClusteringCase],
+    measures: Measures,
+    hypotheses: Mapping[str, ClusteringCase] | None = None,
+    **options: Any,
 ) -> Trial:
     """Return a trial of several cases, each with its hypotheses, the given conclusions and those of `agreement`.
 
@@ -140,6 +145,7 @@ def certified_trial(
         cases: the cases that are run, by name.
         measures: return the conclusions for a run.
         hypotheses: cases by the same names whose hypotheses are measured instead, for controls.
+        options: what `measures` takes besides the run.
     """
     met: list[Measurement] = []
     found: list[Measurement] = []
@@ -151,7 +157,7 @@ def certified_trial(
         met += [
             replace(m, what=f"{name}: {m.what}") for m in (given if hypotheses is None else hypotheses[name]).measured()
         ]
-        found += [replace(m, what=f"{name}: {m.what}") for m in (*measures(run), *run.agreement())]
+        found += [replace(m, what=f"{name}: {m.what}") for m in (*measures(run, **options), *run.agreement())]
         leaders = run.certificate.leader_layers
         witness[name] = {**given.witness(), "limits": run.certificate.limits, "leader layers": leaders}
         own = run.parameters()
@@ -226,3 +232,8 @@ def values(points: Exact) -> set[tuple]:
 def is_subset(what: str, points: Exact, others: set[tuple]) -> Measurement:
     """Measure whether every row of `points` is an element of `others`, exactly."""
     return holds(what, values(points) <= others)
+
+
+def no_more_than(what: str, value: Any, bound: float) -> Measurement:
+    """Measure that an error or another size, which is not negative, is at most a bound, up to rounding."""
+    return at_most(what, value, bound, tolerance=ROUNDING, within=NON_NEGATIVE)
