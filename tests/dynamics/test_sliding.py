@@ -26,7 +26,7 @@ from analysis.dynamics.portraits.plane import KEPT, _switched, beside_poles, pha
 from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, Event, Scipy, sliding, switched_solver
 from dynsim.integrators.base import Stats
-from dynsim.integrators.corners import Corner, _left_on, corner_at, corner_motion, through_corners
+from dynsim.integrators.corners import Corner, _along, _left_on, corner_at, corner_motion, through_corners
 from dynsim.integrators.switched_field import jumps_left_out, switched_field
 from dynsim.keys import random_key
 from dynsim.programs import without_compiling
@@ -132,6 +132,9 @@ def test_a_trajectory_slides_along_the_intersection_of_two_surfaces_and_leaves_i
     share = [0.3, 0.21]  # of the far sides, for signs 0.4 and 0.58 in the mean
     np.testing.assert_allclose(motion.shares, share, atol=1e-9)
     assert not bool(corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.9]), corner).holds)
+    t, x, inside, free = _along(field, corner, 0.0, 1.0, jnp.zeros(3), jnp.asarray(np.nan))  # a solve that fails
+    assert (t, inside, free) == (1.0, True, True)
+    assert np.all(np.isnan(x))
 
 
 @pytest.mark.parametrize(
