@@ -11,6 +11,7 @@ from analysis.dynamics.codim2.equilibria import FoldCurve
 from analysis.dynamics.codim2.large_equilibria import LargeCritical
 from analysis.dynamics.continuation import large_equilibria
 from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.steps import Steps
 from dynsim.errors import ArgumentError
@@ -50,6 +51,23 @@ def known(kind, state, parameter, frequency=0.0):
     return Bifurcation(
         kind, state, parameter, np.zeros(1), frequency, 0.0, np.eye(1, np.size(state) + 1, np.size(state))[0]
     )
+
+
+def test_the_zeros_of_tests_at_both_ends_of_two_points_are_searched_from_beyond(monkeypatch):
+    point = lambda x: CurvePoint(
+        np.array([x]), 0.0, None, None, np.zeros(1), np.ones(2), lambda: np.zeros(1), np.zeros((1, 0))
+    )
+    monkeypatch.setattr(curves, "point_beyond", lambda _, at, sign, size: point(float(at.state[0]) + sign * size))
+    tests = {"first": lambda at: float(at.state[0]), "last": lambda at: 2.0 - float(at.state[0])}
+    beyond = lambda *names, ends=("bounds", "outside"): [
+        float(at.state[0])
+        for at in curves._with_ends(
+            FoldCurve.__new__(FoldCurve), [point(0.0), point(2.0)], ends, {name: tests[name] for name in names}
+        )
+    ]
+    assert beyond("first", "last") == [-2.0, 0.0, 2.0, 4.0]
+    assert beyond("first") == [-2.0, 0.0, 2.0]
+    assert beyond("first", "last", ends=("accuracy", "outside")) == [0.0, 2.0, 4.0]
 
 
 def test_the_folds_of_equal_cells_meet_in_a_cusp(used):
