@@ -247,6 +247,16 @@ def test_the_error_of_a_complex_pair_is_computed_once(monkeypatch):
     assert seen == [1e-12j, 2e-12j, 3e-12]
 
 
+def test_points_beside_a_bifurcation_are_not_searched_for_one_that_touches(monkeypatch):
+    """The fold at x = 2.62 is in the second one of the steps about x = 2."""
+    seen = []
+    monkeypatch.setattr(bifurcations, "_touching", lambda _, points, *__: seen.append(float(points[1].state[0])) or [])
+    curve, points = wave(0.02, 0.6)
+    (fold,) = bifurcations.find_bifurcations(curve, points, 10 + np.arange(4.0), [1.0] * 4)[0]
+    assert (fold.kind, round(float(fold.arclength), 1)) == ("fold", 12.6)
+    assert seen == [1.0]
+
+
 def test_the_error_of_the_parameter_grows_with_the_length_of_a_branch():
     curve, _ = wave(0.0, 1.0)
     of_length = lambda length: branches.is_vertical(curve, np.array([1.0, 1.0 + 1e-9, 1.0]), length * np.arange(3.0))
