@@ -11,7 +11,7 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.named import listed
 from figures.artists import Artists, Part, StyledFrame, sheet
 from figures.panels.labels import axis_label, number_text, symbol
-from figures.panels.shown import is_logarithmic
+from figures.panels.shown import cell_edges, is_logarithmic
 from figures.style import COLOURS, COLUMN, PAGE, canvas, large, thick
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _maps(
     (x, columns), (y, rows) = (_sorted(found[name].values) for name in names)
     failed = _failures(found, names)[columns][:, rows]
     logs = [_geometric(part) for part in (x, y)]
-    edges = [_edges(part, log) for part, log in zip((x, y), logs, strict=True)]
+    edges = [cell_edges(part, log) for part, log in zip((x, y), logs, strict=True)]
     for ax, one in zip(drawn.axes, quantities, strict=False):
         values = _nan(np.nanmean, _table(found[one.middle], names))[columns][:, rows]
         finite = values[np.isfinite(values)]
@@ -277,11 +277,3 @@ def _geometric(values: np.ndarray) -> bool:
         return False
     spread = lambda steps: steps.max() / steps.min()
     return bool(spread(np.diff(np.log(values))) < spread(np.diff(values)))
-
-
-def _edges(values: np.ndarray, log: bool) -> np.ndarray:
-    """Edges of cells around increasing values, midway between them."""
-    at = np.log(values) if log else values
-    middles = (at[1:] + at[:-1]) / 2
-    found = np.concatenate([[2 * at[0] - middles[0]], middles, [2 * at[-1] - middles[-1]]])
-    return np.exp(found) if log else found

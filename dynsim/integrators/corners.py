@@ -183,7 +183,7 @@ def _along(
     limits = jnp.asarray(begin), jnp.asarray(end)
     states, holds, free = (np.asarray(part) for part in _samples(field, corner, *limits, x, rtol))
     times = begin + (end - begin) * np.arange(PLACES + 1) / PLACES
-    if (holds & free).all() or not np.isfinite(states).all():
+    if (holds & free).all():
         return end, jnp.asarray(states[-1]), True, True
     k = int(np.argmin(holds & free))
     if k == 0:
@@ -241,14 +241,18 @@ def _until_corner(
 def _samples(
     field: SwitchedField, corner: Corner, begin: Array, end: Array, x: Array, rtol: Array
 ) -> tuple[Array, Array, Array]:
-    """States along the intersection at equal times, whether the motion holds there, and whether it met no surface."""
+    """States along the intersection at equal times, whether the motion holds there, and whether it met no surface.
+
+    States that are not found are NaN, and count as reached.
+    """
     velocity = lambda t, z, _: corner_motion(field, t, z, corner).velocity
     times = jnp.minimum(begin + (end - begin) * jnp.asarray(np.arange(PLACES + 1) / PLACES), end)  # also when rounded
     found = solve_within(velocity, begin, end, x, rtol=rtol, saveat=dfx.SaveAt(ts=times))
     ys: Any = found.ys
     onto = lambda t, z: _onto(field, corner, t, z)
-    states = jax.vmap(onto)(times, jnp.where(found.result == dfx.RESULTS.successful, ys, jnp.nan))
+    solved = found.result == dfx.RESULTS.successful
+    states = jax.vmap(onto)(times, jnp.where(solved, ys, jnp.nan))
     others = jnp.all(corner.modes == corner.modes[:1], axis=0)
     free = lambda t, z: ~jnp.any(others & (field.at(t, z, corner.modes[0])[1] < 0))
     holds = lambda t, z: corner_motion(field, t, z, corner).holds
-    return states, jax.vmap(holds)(times, states), jax.vmap(free)(times, states)
+    return states, jax.vmap(holds)(times, states) | ~solved, jax.vmap(free)(times, states)

@@ -11,6 +11,7 @@ from dynsim._core.types import Key
 from dynsim.papers import CONSENSUS
 from figures import panels
 from figures.figure import Numbers, figure
+from figures.panels.shown import cell_edges
 from figures.run_size import run_size, write_run_size
 from figures.style import PAGE, SERIES, canvas, colour, letter
 
@@ -75,22 +76,16 @@ def noise_figure(data: Numbers) -> matplotlib.figure.Figure:
 
 def _map(ax: Axes, data: Numbers) -> None:
     """Draw the order parameter in cells around the grid points, and the stability threshold."""
-    x, y = _edges(np.log(data["betas"])), _edges(data["amplitudes"])
+    x, y = cell_edges(data["betas"], True), cell_edges(data["amplitudes"], False)
     shade = data["order"][..., 0].mean(axis=2).T
-    image = ax.pcolormesh(np.exp(x), y, shade, cmap="cividis", vmin=0.0, vmax=1.0, rasterized=True)
+    image = ax.pcolormesh(x, y, shade, cmap="cividis", vmin=0.0, vmax=1.0, rasterized=True)
     ax.plot(data["dense"], data["critical"], color="white", linewidth=2.2)
     ax.plot(
         data["dense"], data["critical"], color=colour("second"), linewidth=1.2, label="uniform density stable above"
     )
-    ax.set(xscale="log", xlim=np.exp(x[[0, -1]]), ylim=y[[0, -1]], xlabel=r"$\beta$", ylabel=r"noise $\sigma$")
+    ax.set(xscale="log", xlim=x[[0, -1]], ylim=y[[0, -1]], xlabel=r"$\beta$", ylabel=r"noise $\sigma$")
     ax.set_xticks(data["betas"], labels=[f"{beta:g}" for beta in data["betas"]])
     ax.minorticks_off()
     ax.legend(loc="upper right")
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02, aspect=25)
     bar.set_label("norm of the mean")
-
-
-def _edges(values: np.ndarray) -> np.ndarray:
-    """Edges of cells around increasing values."""
-    between = (values[1:] + values[:-1]) / 2
-    return np.concatenate([[2 * values[0] - between[0]], between, [2 * values[-1] - between[-1]]])

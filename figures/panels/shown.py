@@ -140,3 +140,11 @@ def _said(value: float) -> str:
     """A number with three digits, with a typeset power of ten."""
     digits, _, power = f"{value:.3g}".partition("e")
     return rf"${digits} \times 10^{{{int(power)}}}$" if power else f"${digits}$"
+
+
+def cell_edges(values: np.ndarray, log: bool) -> np.ndarray:
+    """Edges of cells around increasing values, midway between them."""
+    at = np.log(values) if log else values
+    middles = (at[1:] + at[:-1]) / 2
+    found = np.concatenate([[2 * at[0] - middles[0]], middles, [2 * at[-1] - middles[-1]]])
+    return np.exp(found) if log else found

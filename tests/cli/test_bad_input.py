@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch):
     """Return the current folder of a user, with files of several kinds."""
     monkeypatch.chdir(tmp_path)
     np.save("narrow.npy", np.ones((4, 2)))
+    np.save("three.npy", np.ones(3))
     np.save("four.npy", np.eye(4))
     np.save("number.npy", np.array(3.0))
     np.save("complex.npy", np.eye(3) * 1j)
@@ -64,6 +65,8 @@ def folder(tmp_path, monkeypatch):
         ("demo --seed -1", "`seed` must be from 0"),
         ("simulate causal --initial narrow.npy", "`initial` must have 3 columns"),
         ("simulate token-flow --query-key four.npy --initial narrow.npy", "`initial` must have 4 columns"),
+        ("simulate causal --initial thirds.csv --tokens 4", "`initial` must have 4 rows to match `--tokens`"),
+        ("simulate causal --initial three.npy --tokens 3", "`initial` must have 3 rows to match `--tokens`"),
         ("simulate causal --initial number.npy", "`initial` must have 1 or 2 axes"),
         ("simulate causal --query-key promise.npy", "its header announces 8000000000000000000 bytes"),
         ("simulate causal --query-key complex.npy", "`complex.npy` holds complex128 of shape (3, 3)"),

@@ -27,6 +27,12 @@ def test_other_formulas_are_refused(capsys, words, sentence):
     assert sentence in refused(capsys, *PARABOLA, *words)
 
 
+def test_a_box_tells_the_number_of_components_of_a_function(capsys, tmp_path):
+    (tmp_path / "own.py").write_text("def field(t, x, a=1.0):\n    return a - x\n")
+    words = ("continue", f"{tmp_path / 'own.py'}:field", "--parameter", "a=-1:1", "--box", -2, 2, -1, 1)
+    assert "`mark` must be a formula of x_1, x_2, a, and" in refused(capsys, *words, "--mark", "z = 1")
+
+
 def test_a_state_at_rest_where_the_field_jumps_is_said_not_to_be_continued(capsys):
     words = ("continue", "x' = a - x - sign(x - 0.2)", "--a", 0.5, "--parameter", "a=-3:3", "--box", -2, 2)
     assert "`system` must have an equilibrium where the field is smooth" in refused(capsys, *words)

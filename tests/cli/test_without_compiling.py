@@ -103,6 +103,7 @@ def test_many_trajectories_have_steps_of_their_own_and_end_where_they_explode():
     found = follow(field, starts, begins, np.full(3, 2.0), rtol=1e-10, atol=1e-12, keep=True)
     assert found.succeeded.tolist() == [False, True, True]
     assert np.allclose(found.ends[1:], starts[1:] / (1 - 2 * starts[1:]), rtol=1e-9)
+    assert found.counts.tolist() == np.bincount(found.steps.member).tolist()
     assert len(set(found.counts.tolist())) == 3
     ts = np.linspace(0.0, 2.0, 41)
     states = sampled(field, found, starts, begins, ts)[..., 0]

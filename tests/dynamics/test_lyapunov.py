@@ -244,6 +244,14 @@ def test_a_run_goes_on_at_the_time_at_which_its_transient_ends(t0, transient, do
     assert found.exponents[0] == pytest.approx((2 * doubled - 40) / 40 * np.log(2))
 
 
+def test_times_of_a_forced_flow_are_converted_with_its_unit_of_time():
+    """In microseconds x' = -(1 + t / 8) x, and t is 14 in the mean from the end of the transient."""
+    unit = 1e-6
+    flow = FunctionFlow(lambda t, x: -(1 + t / unit / 8) * x / unit)
+    found = lyapunov_spectrum(flow, [1.0], 20 * unit, transient=3 * unit, interval=unit / 2, t0=unit)
+    assert found.exponents[0] * unit == pytest.approx(-1 - 14 / 8, rel=1e-6)
+
+
 def test_a_fast_contraction_shortens_the_default_interval():
     """Over one unit of time exp(-60) is below the absolute tolerance of the vectors."""
     flow = FunctionFlow(lambda t, x: jnp.stack([-0.01 * x[0], -60 * (x[1] - x[0])]))

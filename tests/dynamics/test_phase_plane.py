@@ -15,6 +15,7 @@ from analysis.dynamics.flow_maps import unit_speed
 from analysis.dynamics.flow_maps.autonomy import change_in_time
 from analysis.dynamics.flow_maps.unit_speed import Paced, curves, typical_speed
 from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, limit_cycles
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.portraits import plane as phase_planes
 from analysis.dynamics.portraits.plane import beside_poles, clipped, in_window, phase_plane
 from analysis.dynamics.scaling.units import made_units
@@ -204,6 +205,27 @@ def test_the_scale_of_the_field_near_an_equilibrium_tells_wide_windows():
         rows = FieldRows(made_units(flow), np.array([[-side, -side], [side, side]]))
         shares.append(phase_planes._scale(rows, np.zeros(2), np.full(2, 2 * side)))
     assert shares[0] > phase_planes.WIDE > shares[1] > 1e-5
+
+
+@pytest.mark.parametrize(("side", "places"), [(2.0, [0]), (2000.0, [0, -1, 1])])
+def test_cycles_are_looked_for_beside_equilibria_where_the_field_varies_faster(monkeypatch, side, places):
+    """Each search finds the same cycle, and one about its own starts; the saddle at 0 has none beside it."""
+    searches, circle = [], np.stack([np.cos(np.arange(100) / 16), np.sin(np.arange(100) / 16)], axis=1)
+    orbit = PeriodicOrbit(np.ones(2), 1.0, np.ones((1, 2)), np.ones(1, complex), 0.0, 0.0, "stable")
+
+    def search(flow, starts, horizon):
+        searches.append(starts)
+        return [(orbit, circle), (orbit, circle / 8 + np.mean(starts, axis=0))]
+
+    monkeypatch.setattr(phase_planes, "cycles_with_paths", search)
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, -x[1]]))
+    found = equilibria(flow, jnp.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]))
+    cycles, small = phase_planes._cycles(flow, found, np.full(2, -side), np.full(2, side), 1.0)
+    assert small == (len(places) > 1)
+    middles, widths = (np.array([of(starts[:, 0]) for starts in searches]) for of in (np.mean, np.ptp))
+    assert np.all(np.abs(middles - places) < 0.1 * widths)
+    assert np.all(widths[1:] < 2)
+    assert [float(np.ptp(path[:, 0])) > 1 for _, path in cycles] == [True] + [False] * len(places)
 
 
 def test_whether_a_field_depends_on_time():

@@ -17,6 +17,7 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.search import find_equilibria
 from analysis.dynamics.equilibria.settling import settle
 from analysis.dynamics.equilibria.sliding import on_surface, pseudo_equilibria, rest_in_corner, surface_points
+from analysis.dynamics.flow_maps import unit_speed
 from analysis.dynamics.flow_maps.unit_speed import POINTS, curves
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.periodic_orbits.limit_cycles import limit_cycles
@@ -26,7 +27,7 @@ from analysis.dynamics.portraits.plane import KEPT, _switched, beside_poles, pha
 from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, Event, Scipy, sliding, switched_solver
 from dynsim.integrators.base import Stats
-from dynsim.integrators.corners import Corner, _left_on, corner_at, corner_motion, through_corners
+from dynsim.integrators.corners import Corner, _along, _left_on, corner_at, corner_motion, through_corners
 from dynsim.integrators.switched_field import jumps_left_out, switched_field
 from dynsim.keys import random_key
 from dynsim.programs import without_compiling
@@ -69,6 +70,13 @@ def test_sections_of_commands_slide_too():
     with without_compiling():
         assert _is_quick(FunctionFlow(lambda t, x: -x), jnp.zeros(2), 1.0, Diffrax())
         assert not _is_quick(FRICTION, jnp.zeros(2), 1.0, Diffrax())
+
+
+def test_a_jump_of_the_field_is_seen_by_curves(monkeypatch):
+    monkeypatch.setattr(unit_speed, "_sliding", lambda *_: np.full((1, 2, 2), 7.0))
+    relay = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.sign(x[0])]))
+    found = unit_speed.followed(relay, np.ones((1, 2)), np.array([0.0, 1.0]), signs=[1.0], rtol=1e-6, atol=1e-9)
+    assert np.all(found == 7.0)
 
 
 @pytest.mark.slow
@@ -132,6 +140,9 @@ def test_a_trajectory_slides_along_the_intersection_of_two_surfaces_and_leaves_i
     share = [0.3, 0.21]  # of the far sides, for signs 0.4 and 0.58 in the mean
     np.testing.assert_allclose(motion.shares, share, atol=1e-9)
     assert not bool(corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.9]), corner).holds)
+    t, x, inside, free = _along(field, corner, 0.0, 1.0, jnp.zeros(3), jnp.asarray(np.nan))  # a solve that fails
+    assert (t, inside, free) == (1.0, True, True)
+    assert np.all(np.isnan(x))
 
 
 @pytest.mark.parametrize(

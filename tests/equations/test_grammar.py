@@ -314,6 +314,12 @@ def test_zeros_of_both_signs_overflows_and_the_largest_text_are_kept_apart(monke
         small.number(3.0)
 
 
+@pytest.mark.parametrize("left", ["d^5x/dt^5", "d^n x/dt^n", "d^2 3/dt^2", "d^2x/dt^3", "d^2x/dt"])
+def test_other_derivatives_in_the_notation_of_leibniz_are_refused(left):
+    with pytest.raises(ArgumentError, match="have one name or one derivative on the left, .* but has something else"):
+        ds.system(f"{left} = 1")
+
+
 def test_fourth_derivatives_and_neighbours_before_the_first_are_read_and_derivatives_of_functions_are_not():
     assert ds.system("d^4x/dt^4 = -x").names == ("x", "x'", "x''", "x'''")
     chain = ds.system("u[i=0..2]' = u[i-1] - u[i]\nu[-1] = 2")

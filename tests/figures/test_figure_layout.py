@@ -219,6 +219,15 @@ def test_figures_of_quick_runs_say_so_and_their_texts_stay_inside_and_apart(name
     assert str(RUN["run"]) in [word for word, _ in texts(drawn)]
 
 
+PLACED = {"hardmax/figure-9", "prototypes/figure-3", "prototypes/figure-5"}  # names are placed, which takes a second
+
+
+@pytest.mark.parametrize("name", sorted({*DRAWN_ELSEWHERE, *LONG} - PLACED))
+def test_every_panel_of_a_figure_from_a_record_shows_data(name):
+    (shown,) = find_figures(name)
+    assert all(ax.has_data() or not ax.axison for ax in shown.drawn(DRAWN_FROM_RECORDS[name]()).axes)
+
+
 def test_every_figure_with_two_sizes_is_drawn_from_a_record_above():
     two = {f.name for f in find_figures("*/*") if f.compute_paper_size is not None}
     alike = {"consensus/figure-7": "consensus/figure-6", "hardmax/figure-9-published": "hardmax/figure-9"}

@@ -137,8 +137,9 @@ def test_no_point_of_an_ellipsoid_is_outside_its_outline_and_the_true_axes_end_o
 def test_paths_of_the_wrong_shape_and_a_matrix_that_is_not_definite_are_refused(ax):
     with pytest.raises(ValueError, match="Argument `paths` must have shape"):
         panels.token_paths(ax, np.zeros((4, 2)))
-    with pytest.raises(ValueError, match="Argument `matrix` must be a symmetric positive definite"):
-        panels.surface(ax, matrix=np.diag([1.0, 1.0, -1.0]))
+    for matrix in (np.diag([1.0, 1.0, -1.0]), np.eye(3) + np.eye(3, k=1) / 2, np.eye(2)):
+        with pytest.raises(ValueError, match="Argument `matrix` must be a symmetric positive definite"):
+            panels.surface(ax, matrix=matrix)
 
 
 def test_equal_eigenvalues_are_one_mark_with_their_number_and_growing_ones_are_filled(ax):

@@ -10,8 +10,8 @@ from dynsim import FunctionFlow, sweep
 from dynsim.cli.sweep.figure import _of_system
 from dynsim.cli.sweep.measures import quantities
 from dynsim.systems.named import Components
-from figures.panels.shown import is_logarithmic
-from figures.sweeps import Quantity, _edges, _geometric
+from figures.panels.shown import cell_edges, is_logarithmic
+from figures.sweeps import Quantity, _geometric
 from figures.sweeps import sweep as draw_sweep
 from tests.support.commands import refused, run
 from tests.support.figure_layout import check_layout, overlapping
@@ -91,8 +91,8 @@ def test_scales_are_logarithmic_where_values_and_parameters_ask_for_it():
     assert not _geometric(np.array([1.0, 2.0, 4.0]))
     assert not _geometric(np.linspace(0.1, 10.0, 50))
     assert not _geometric(np.array([1.0, 1.0, 100.0]))
-    np.testing.assert_allclose(_edges(np.array([1.0, 100.0]), True), [0.1, 10.0, 1000.0])
-    np.testing.assert_allclose(_edges(np.array([1.0, 2.0, 4.0]), False), [0.5, 1.5, 3.0, 5.0])
+    np.testing.assert_allclose(cell_edges(np.array([1.0, 100.0]), True), [0.1, 10.0, 1000.0])
+    np.testing.assert_allclose(cell_edges(np.array([1.0, 2.0, 4.0]), False), [0.5, 1.5, 3.0, 5.0])
     found = sweep(lambda a, b: 1e-9 * a**3 * b, {"a": decades, "b": [1.0, 2.0]})
     (mesh,) = draw_sweep(found, quantities=[Quantity("value", "value")]).figure.axes[0].collections
     assert isinstance(mesh.norm, LogNorm)

@@ -12,9 +12,9 @@ import pytest
 
 from dynsim.errors import IntegrationError, Outcome
 from dynsim.integrators import Diffrax, Event, InSpan, Scipy
-from dynsim.integrators.events import AfterReset
+from dynsim.integrators.events import AfterReset, first_signs, occurring, rounded
 from dynsim.integrators.flat_fields import flattened
-from dynsim.integrators.lanes.brackets import narrowed, untouched
+from dynsim.integrators.lanes.brackets import Bracket, narrowed, untouched
 from dynsim.integrators.scipy_backend import _Walk
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import simulate, simulate_until
@@ -385,3 +385,33 @@ def test_the_field_is_evaluated_at_the_start_once_unless_a_reset_moved_the_state
     walk = _Walk(Scipy(), WAVE, field, flattened(jnp.asarray(at))[1], (event,))
     assert walk.begin(0.0, at)[0].tolist() == [1.0]
     assert seen == ([[1.0, 0.0], [2.0, 0.0]] if told == "a reset" else [[1.0, 0.0]])
+
+
+def test_rounding_errors_of_a_state_are_those_of_its_largest_entry():
+    y, unit = jnp.array([0.0, 1e6, -2.0]), 32 * 2.0**-52 * 1e6
+    moved = np.stack([rounded(y, jnp.asarray(float(k)), 32) - y for k in range(9)])
+    largest = np.max(np.abs(moved), axis=0)
+    assert np.all(moved[0] == 0)
+    assert np.all((0.7 * unit < largest) & (largest < 1.01 * unit))
+    assert len({tuple(row) for row in np.sign(moved[1:])}) > 4  # into many directions
+
+
+AT = tuple(Event(lambda t, x, k=k: x[k] - (k == 0) * 2) for k in range(5))
+
+
+def test_only_an_event_that_leaves_its_zero_is_quiet():
+    t, v = jnp.asarray(100.0), jnp.array([2.0, 3.0, 0.0, 0.0, 0.0])
+    y = jnp.array([1.0, 0.0, 0.0, 1e-3, -1e-3])
+    value, sides, quiet = first_signs(AT, Euclidean(), t, y, v, v)
+    np.testing.assert_array_equal(value, [-1.0, 0.0, 0.0, 1e-3, -1e-3])
+    np.testing.assert_array_equal(sides, [-1.0, 1.0, 0.0, 1.0, -1.0])
+    np.testing.assert_array_equal(quiet, [100.0, 100.0 + 400 * 2.0**-52, 100.0, 100.0, 100.0])
+
+
+def test_the_events_at_one_time_are_the_located_one_and_those_that_reach_their_zero_in_their_direction():
+    """The third one leaves its zero, the fourth one counts upwards only, and the last one began on its zero."""
+    events = (*AT[:3], Event(AT[3].fn, 1), AT[4])
+    y, v = jnp.array([1.0, -1e-16, 1e-16, 1e-16, -1e-16]), jnp.array([0.0, 1.0, 1.0, -1.0, 1.0])
+    sides, quiet = jnp.array([1.0, -1.0, 1.0, 1.0, -1.0]), jnp.array([0.0, 0.0, 0.0, 0.0, 5.0])
+    found = Bracket(jnp.asarray(4.0), jnp.asarray(5.0), sides, jnp.asarray(0), jnp.asarray(0.0), quiet)
+    assert occurring(events, Euclidean(), found, y, v).tolist() == [True, True, False, False, False]

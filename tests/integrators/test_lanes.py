@@ -33,8 +33,8 @@ from dynsim.integrators.lanes.recorded import System, form_of, recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
-from dynsim.spaces import Ellipsoid
-from dynsim.systems.base import FunctionFlow
+from dynsim.spaces import Ellipsoid, Euclidean
+from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.catalogue.oscillators import VanDerPol
 from tests.support.as_if_kernels import as_if_kernels
@@ -237,6 +237,24 @@ def test_a_new_value_of_a_parameter_or_a_tolerance_records_nothing_anew():
     assert form(growth(2)) != form(growth(3))
     single = form_of(VanDerPol(1.0), jax.ShapeDtypeStruct((2,), np.float32))
     assert single != form(VanDerPol(1.0))
+
+
+class Powered(AbstractFlow):
+    """A flow with a number that is no array."""
+
+    power: Any
+    space: Euclidean = Euclidean()
+
+    def velocity(self, t, x):
+        """Return a power."""
+        return x**self.power
+
+
+def test_forms_of_flows_with_equal_numbers_of_other_types_differ():
+    state = jax.ShapeDtypeStruct((2,), np.dtype(float))
+    first, again, real, flag = (form_of(Powered(power), state) for power in (1, 1, 1.0, True))
+    assert first == again
+    assert len({first, real, flag}) == 3
 
 
 def test_steps_of_one_member():

@@ -244,3 +244,12 @@ def test_the_solution_can_be_differentiated():
     push = np.where(np.arange(N) == 10, 1e-4, 0.0)
     difference = (size(X + push, 1e-9) - size(X - push, 1e-9)) / 2e-4
     np.testing.assert_allclose(slope[10], difference, rtol=1e-3)
+
+
+def test_the_length_of_a_step_does_not_depend_on_the_time():
+    term, solver, y = dfx.ODETerm(lambda t, y, args: -10 * y), RKC2(), jnp.array([1.0, 2.0])
+    begin, end = jnp.asarray(1000.0), jnp.asarray(1000.5)
+    memory = solver.init(term, begin, end, y, None)
+    _, _, _, after, _ = solver.step(term, begin, end, y, None, memory, jnp.asarray(False))
+    assert after.length == 0.5
+    assert after.radius == pytest.approx(10.0, rel=0.3)

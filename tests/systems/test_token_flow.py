@@ -58,6 +58,17 @@ def test_the_field_is_equation_7(mask, see):
     np.testing.assert_allclose(jnp.sum(flow.weights(0.0, x), -1), 1.0, atol=1e-14)
 
 
+@pytest.mark.parametrize("value", [W, ScaledIdentity(0.7, 3), 0.7], ids=["a matrix", "a multiple of I", "a number"])
+def test_one_value_matrix_is_that_of_all_heads(value):
+    P, x = _random("P", 2, 3, 3), np.asarray(Sphere().sample(random_key(1, "x"), (4, 3)))
+    flow = TokenFlow(P, value)
+    U = W if np.ndim(value) == 2 else 0.7 * np.eye(3)
+    exact = _by_hand(x, P, [U, U], np.eye(3), lambda i, j: True)
+    np.testing.assert_allclose(flow.vector_field(0.0, x), exact, atol=1e-13)
+    if np.ndim(value) == 0:  # a number or a multiple of I
+        np.testing.assert_allclose(np.sum(flow.pulls(0.0, x), axis=1), exact, atol=1e-13)
+
+
 def test_the_printed_schedule_of_the_hemisphere_experiment():
     t = 0.037
     c, s = np.cos, np.sin

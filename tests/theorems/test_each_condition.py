@@ -11,9 +11,11 @@ import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.boundary import bounded
 from analysis.theorems.conditions import Conditions, Hypothesis, decided, together
+from analysis.theorems.definite import definite
 from analysis.theorems.linear import leading_minors
 from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.subdivision import positive
+from analysis.theorems.switching.parts import RegionPart
 
 LINE, SQUARE = [(-1.0, 1.0)], [(-1.0, 1.0), (-1.0, 1.0)]
 SQUARES = lambda x: x @ x
@@ -404,6 +406,14 @@ def test_a_saddle_of_v_inside_of_the_core_is_seen():
     dented = lambda x: x[0] ** 2 - 1e-4 * x[1] ** 2 + x[1] ** 4
     found = th.lyapunov(flow("x' = -x; y' = -y"), dented, SQUARE, [0.0, 0.0])
     assert ("V is larger elsewhere", "fails") in not_holding(found)
+
+
+def test_a_minimum_whose_hessian_is_singular_is_left_open():
+    near, quartic = th.box([(-0.1, 0.1)]), lambda x: x[0] ** 4
+    statuses = lambda found: [one.status for one in found]
+    assert statuses(definite(quartic, th.box(LINE), near, 200)) == ["holds"] * 4 + ["undecided"]
+    part = RegionPart(th.box(LINE), np.zeros(1), near)
+    assert statuses(part.positive_off(quartic, 200)) == ["holds"] * 2 + ["undecided"]
 
 
 def test_a_first_step_of_newton_that_is_too_long():

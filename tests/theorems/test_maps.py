@@ -9,7 +9,7 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.algebra import is_zero
-from analysis.theorems.maps.horseshoe import spectral_radius
+from analysis.theorems.maps.horseshoe import _union, spectral_radius
 from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.maps.sharkovskii import implied_periods
 
@@ -267,6 +267,13 @@ def test_the_order_of_sharkovskii_is_written(period, said):
 def test_bad_input_is_named(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_the_region_of_several_sets_ends_at_their_edges():
+    found = _union(np.array([[[0.0, 0.0], [1.0, 0.0], [0.5, 2.0]], [[4.0, 0.0], [1.0, 0.0], [0.0, 1.0]]]))
+    points = [[0.0, 0.0], [0.5, 0.0], [-1.0, 0.0], [1.5, 2.0], [3.5, 0.0], [4.0, -1.0], [2.0, 0.0]]
+    np.testing.assert_allclose([found.inside[0](np.array(p)) for p in points], [1, 0.5, 0, 0, 0.5, 0, -1], atol=1e-15)
+    np.testing.assert_array_equal(found.sides, [[-1.5, 5.0], [-2.0, 2.0]])
 
 
 def test_the_witness_of_a_set_that_is_not_covered_is_a_point_of_an_edge():

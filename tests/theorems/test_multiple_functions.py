@@ -11,6 +11,7 @@ from analysis.theorems import Switch
 from analysis.theorems.conditions import known
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import Decision
+from analysis.theorems.switching.parts import RegionPart
 
 pytest.importorskip("flint")
 
@@ -132,6 +133,18 @@ def test_each_inequality_that_is_decided_is_that_of_the_theorem(monkeypatch):
     assert {one[2] for one in lows} == {2, 3}
     ends = module._bounds(as_region([(-1.0, 2.0)]))
     np.testing.assert_allclose([at(one) for one in ends], [1.3, 1.7])
+
+
+@pytest.mark.parametrize(
+    "part", [{"inside": (lambda x: x[0] * x[1],)}, {"on": lambda x: x[0] - x[1]}], ids=["quadrants", "surface"]
+)
+def test_what_makes_a_hessian_definite_is_nowhere_larger_on_the_part(part):
+    value = lambda x: x @ x + 3 * x[0] * x[1]
+    square = as_region(SQUARE)
+    helped = RegionPart(square, np.zeros(2), square, **part)._with_multiples(value)
+    at = lambda fn, *x: float(fn(np.array(x)))
+    assert 0 < at(helped, 1.0, 1.0) <= at(value, 1.0, 1.0) == 5.0
+    assert at(helped, 1.0, -1.0) > 0 > at(value, 1.0, -1.0)
 
 
 def test_a_guard_in_one_direction_is_left_by_its_sign():

@@ -97,6 +97,14 @@ def test_predators_and_prey_stay_nonnegative_everywhere():
     assert "as long as they are in the box" in inside.conclusion
 
 
+def test_the_witness_of_damping_that_is_lost_is_where_its_integral_falls():
+    F = np.polynomial.Polynomial([0.0, -82.0, 0.0, 100.0, 0.0, -19.0, 0.0, 1.0])
+    found = lienard("x' = y - x*(x^2 - 1)*((x^2 - 9)^2 + 1); y' = -x")
+    ((witness,),) = [one.witness for one in found.hypotheses if one.status == "fails"]
+    assert witness > 1
+    assert F.deriv()(witness) < -1
+
+
 MISSES = {
     "a matrix with an entry of -1e-30": (
         lambda: th.positivity(flow("x' = 2*y - x; y' = -1e-30*x - 3*y"), [(0.0, 1.0), (0.0, 1.0)]),

@@ -8,6 +8,7 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from analysis.theorems.quadratic import ellipsoid
 
 
 def flow(text, **values) -> Any:
@@ -22,6 +23,17 @@ WELL = flow("x' = y; y' = x - x^3 - 0.5*y")
 
 def not_holding(found):
     return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
+
+
+def test_the_box_of_an_ellipsoid_holds_it():
+    """The extent in a direction is the square root of the level times the entry of the inverse, (1, 3; 3, 16) / 7."""
+    found = ellipsoid(np.array([[16.0, -3.0], [-3.0, 1.0]]), np.array([5.0, -2.0]), 28.0)
+    np.testing.assert_allclose(found.sides, [[5 - 2.02, 5 + 2.02], [-2 - 8.08, -2 + 8.08]])
+    (inside,) = found.inside
+    assert inside(np.array([7.0, 4.0])) == pytest.approx(0.0)
+    ring = ellipsoid(np.diag([1.0, 4.0]), np.zeros(2), 9.0, 1.0)
+    assert [float(g(np.array([0.0, 1.0]))) for g in ring.inside] == [5.0, 3.0]
+    assert (found.is_convex, ring.is_convex) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.regions import as_region
+from analysis.theorems.samples import Values, points_of
 from analysis.theorems.synthesis.contraction_norm import _norms
 from analysis.theorems.synthesis.dulac_function import _function
 from analysis.theorems.synthesis.monotone import _loop, _orthant
-from analysis.theorems.synthesis.samples import Values, points_of
 from analysis.theorems.synthesis.trapping_polygon import WORDS as POLYGON
 from analysis.theorems.synthesis.trapping_polygon import _Edges
 

@@ -39,6 +39,10 @@ def parameter(text, name, value):
 APPLIES = {
     "bendixson": lambda: th.bendixson_dulac(flow("x' = y; y' = -x - x^3 - 0.5*y"), BOX),
     "dulac": lambda: th.bendixson_dulac(flow(PAIR), POSITIVE, dulac=PRODUCT),
+    "bendixson, the middle of the box outside": lambda: th.bendixson_dulac(
+        flow("x' = 0.4*x - x^3/3; y' = 0.4*y - y^3/3"),
+        th.where([(-2.0, 2.0), (-0.5, 2.0)], lambda x: x @ x - 1), is_simply_connected=True,
+    ),
     "dulac, growing": lambda: th.bendixson_dulac(flow("x' = x + y^2; y' = y - x"), BOX),
     "poincare_bendixson": lambda: th.poincare_bendixson(flow(WHEEL.format(a=1)), th.annulus([0, 0], 0.5, 1.5)),
     "poincare_bendixson, backwards": lambda: th.poincare_bendixson(

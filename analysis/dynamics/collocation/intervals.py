@@ -283,11 +283,10 @@ def adapted_mesh(
     noise = np.sum(np.abs(weights)) * ROUNDED * np.max(np.abs(known), axis=(0, 1)) / ranges / lengths[:, None] ** m
     changes = np.abs(highest - np.roll(highest, 1, axis=0))
     changes = np.where(changes > noise + np.roll(noise, 1, axis=0), changes, 0.0)
-    between = (lengths + np.roll(lengths, 1)) / 2
-    jumps = np.linalg.norm(changes, axis=1) / between  # at the beginnings
+    jumps = np.linalg.norm(changes, axis=1) / (lengths + np.roll(lengths, 1))  # at the beginnings, up to a factor
     if not periodic:
         jumps[0] = jumps[1] if len(jumps) > 1 else 0.0
-    density = ((jumps + (np.roll(jumps, -1) if periodic else np.append(jumps[1:], jumps[-1]))) / 2) ** (1 / (m + 1))
+    density = (jumps + (np.roll(jumps, -1) if periodic else np.append(jumps[1:], jumps[-1]))) ** (1 / (m + 1))
     mean = float(np.sum(density * lengths))
     density = density + EVENLY * mean if mean > 0 else np.ones(len(nodes))
     total = np.append(0.0, np.cumsum(density * lengths))

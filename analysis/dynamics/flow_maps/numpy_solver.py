@@ -1,6 +1,5 @@
 """Many trajectories of a field at once by NumPy, each with steps of its own: the method DOP853."""
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -60,8 +59,6 @@ def follow(
     *,
     rtol: float,
     atol: float,
-    longest: float = math.inf,
-    first: np.ndarray | None = None,
     max_steps: int = 100_000,
     keep: bool = False,
 ) -> FollowedStates:
@@ -74,20 +71,16 @@ def follow(
         durations: the time over which each is followed, positive.
         rtol: the relative tolerance of the error in the mean square of a step.
         atol: the absolute tolerance.
-        longest: the longest step.
-        first: first steps; by default they are estimated.
         max_steps: the most accepted steps of a member.
         keep: whether the steps are kept, for `sampled`.
     """
     y = np.array(starts, float).T.copy()
     running = _Running(field, np.asarray(begins, float), y, np.asarray(begins + durations, float), rtol, atol)
-    if first is not None:
-        running.h = np.minimum(first, durations)
     ends, counts, kept = np.full_like(y, np.nan), np.zeros(len(starts), int), []
     with np.errstate(all="ignore"):
         running.keep(np.all(np.isfinite(running.f) & np.isfinite(y), axis=0))
         while len(running.which):
-            step, accepted, last = _stepped(field, running, rtol, atol, longest)
+            step, accepted, last = _stepped(field, running, rtol, atol)
             if keep:
                 kept.append(step)
             counts[step.member] += 1
@@ -100,15 +93,12 @@ def follow(
     return FollowedStates(ends.T, np.all(np.isfinite(ends), axis=0), counts, steps)
 
 
-def _stepped(
-    field: Field, running: _Running, rtol: float, atol: float, longest: float
-) -> tuple[SolverSteps, np.ndarray, np.ndarray]:
+def _stepped(field: Field, running: _Running, rtol: float, atol: float) -> tuple[SolverSteps, np.ndarray, np.ndarray]:
     """Try a step of every member; return those that were accepted, which these are, and which members have arrived."""
     which, t, y = running.which, running.t, running.y
     left = running.ends - t
     last = running.h >= left * (1 - 1e-12)
-    h = np.where(last, left, np.minimum(running.h, longest))
-    last &= h == left
+    h = np.where(last, left, running.h)
     K = np.empty((STAGES + 1, *y.shape))
     K[0] = running.f
     for s in range(1, STAGES):

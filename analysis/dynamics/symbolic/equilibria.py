@@ -236,8 +236,7 @@ def _closed_roots(factor: Any) -> list[Any]:
         return [sp.factor(-b / a)]
     c = rest[0]
     spread = root_of(b**2 - 4 * a * c)
-    roots = [(-b - spread) / (2 * a), (-b + spread) / (2 * a)]
-    return roots[::-1] if a.is_negative else roots
+    return [(-b - spread) / (2 * a), (-b + spread) / (2 * a)]  # a number `a` is positive in an irreducible factor
 
 
 class EquilibriumFormula(NamedTuple):

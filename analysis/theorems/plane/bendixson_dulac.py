@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from analysis.theorems.boundary import simply_connected
 from analysis.theorems.conditions import Conditions, decided, theorem
-from analysis.theorems.fields import divergence, field_of, in_plane, smooth, value_at
+from analysis.theorems.fields import divergence, field_of, in_plane, smooth
 from analysis.theorems.regions import Region, as_region
+from analysis.theorems.samples import Values, points_of
 from analysis.theorems.subdivision import BUDGET, positive
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import function, integer
@@ -54,7 +56,8 @@ def bendixson_dulac(
     weight = (lambda x: jnp.ones(())) if dulac is None else function("dulac", dulac, "a state")
     weighed = lambda x: jnp.reshape(weight(x), ()) * field(x)
     spread = divergence(weighed)
-    sign = -1.0 if float(value_at(spread, where.sides.mean(axis=1))) < 0 else 1.0
+    # at a single point, such as the middle of an annulus, the divergence may vanish, or have the other sign outside
+    sign = float(np.copysign(1.0, np.nansum(Values(spread, 2)(points_of(where)))))
     found = positive(lambda x: sign * spread(x), where, budget=integer("budget", budget, least=1), name="flow")
     name = "div f" if dulac is None else "div (B f)"
     word = "Bendixson's" if dulac is None else "Dulac's"

@@ -131,8 +131,8 @@ def _grows_beyond(F: Any, zero: Any) -> Hypothesis:
         low, high = simple.refine_root(low, high, steps=8)
     if not changes.count_roots(high):
         return Hypothesis(words, sense, HOLDS, decided="algebra")
-    witness = np.array([_middle(_positive_roots(changes)[-1])])
-    return Hypothesis(words, sense, FAILS, decided="algebra", witness=witness)
+    falls = np.mean([_middle(root) for root in _positive_roots(changes)[-2:]])  # F grows beyond the last two
+    return Hypothesis(words, sense, FAILS, decided="algebra", witness=np.array([falls]))
 
 
 def _odd_part(polynomial: Any) -> Any:

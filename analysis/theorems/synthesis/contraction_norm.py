@@ -11,9 +11,9 @@ from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesi
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.quadratic import is_definite, lyapunov_matrix
 from analysis.theorems.regions import Region, as_region
+from analysis.theorems.samples import Values, points_of
 from analysis.theorems.stability.contraction import contraction
 from analysis.theorems.subdivision import BUDGET
-from analysis.theorems.synthesis.samples import Values, points_of
 from dynsim._core.types import BoxLike
 from dynsim._core.validation import number
 from dynsim.systems.base import AbstractFlow

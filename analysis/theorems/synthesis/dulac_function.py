@@ -10,8 +10,8 @@ from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesi
 from analysis.theorems.fields import Field, divergence, field_of, in_plane, smooth
 from analysis.theorems.plane.bendixson_dulac import bendixson_dulac
 from analysis.theorems.regions import Region, as_region
+from analysis.theorems.samples import Values, points_of
 from analysis.theorems.subdivision import BUDGET
-from analysis.theorems.synthesis.samples import Values, points_of
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components

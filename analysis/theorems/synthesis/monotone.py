@@ -8,9 +8,9 @@ import numpy as np
 from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, theorem
 from analysis.theorems.fields import field_of, smooth
 from analysis.theorems.regions import Region, as_region
+from analysis.theorems.samples import Values, points_of
 from analysis.theorems.structure.cooperative import cooperative
 from analysis.theorems.subdivision import BUDGET
-from analysis.theorems.synthesis.samples import Values, points_of
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components

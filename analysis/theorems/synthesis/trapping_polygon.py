@@ -7,8 +7,8 @@ from analysis.theorems.conditions import HOLDS, UNDECIDED, Conditions, Hypothesi
 from analysis.theorems.existence.invariance import nagumo
 from analysis.theorems.fields import field_of, in_plane, smooth
 from analysis.theorems.regions import Region, box, written
+from analysis.theorems.samples import Values
 from analysis.theorems.subdivision import BUDGET
-from analysis.theorems.synthesis.samples import Values
 from dynsim._core.types import BoxLike
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components

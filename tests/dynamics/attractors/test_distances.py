@@ -203,6 +203,11 @@ def relaxation(shift, size=1.0, width=1e-5):
     return at
 
 
+def test_points_of_a_circle_are_spread_evenly_over_the_whole_period():
+    circle = lambda ts: np.stack([np.cos(ts / 3), np.sin(ts / 3)], axis=1)
+    np.testing.assert_allclose(spread_along(circle, 6 * np.pi, 60, 12), np.pi / 2 * np.arange(12), atol=1e-12)
+
+
 def test_a_relaxation_oscillation_is_one_cycle_from_wherever_it_is_sampled():
     def cycle(curve):
         points = curve(spread_along(curve, 1.0, 5040, 1024))

@@ -72,6 +72,10 @@ def test_lorenzs_homoclinic_orbit_is_where_it_is_published():
             lambda: connecting_orbit(SPEED, [0.0, 0.0], [1.0, 0.0], guess=([0, 1], [[0, 1]])),
             "`guess` must be increasing",
         ),
+        (
+            lambda: connecting_orbit(SPEED, [0.25, 0.0], [1.0, 0.0], guess=([0, 1], [[0.25, 0], [1, 0]])),
+            "leads from 2 unstable to 1 stable directions of 2",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):

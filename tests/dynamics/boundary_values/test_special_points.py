@@ -3,12 +3,16 @@
 All contain the loop u = 1 / cosh(t / 2)^2 of u'' = u - 3 u^2 / 2, which the first parameter breaks.
 """
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.boundary_values.connecting import connecting_orbit
-from analysis.dynamics.boundary_values.connection_curve import continue_connection
+from analysis.dynamics.boundary_values.connection_curve import ConnectionCurve, continue_connection
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.steps import Steps
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.parameter import Parameter
@@ -27,6 +31,23 @@ def special(field, names, size, second, inside=None):
     orbit = connecting_orbit(mu, np.zeros(size), np.zeros(size), guess=(TIMES, states), distance=1e-2)
     curve = continue_connection((mu, Parameter(flow, *second)), orbit, steps=Steps(first=0.4, points=60), rtol=1e-4)
     return [(one.kind, one.second) for one in curve.degeneracies]
+
+
+def test_directions_are_those_at_the_first_and_the_last_state_and_the_one_farthest_from_the_saddle(monkeypatch):
+    J, curve = np.diag([-1.0, 2.0]), ConnectionCurve.__new__(ConnectionCurve)
+    curve._conditions, curve.length = SimpleNamespace(linear=lambda x, own, p: (J @ x, J)), 1.0
+    nodes = np.array([[0.0, 0.1, 0.0, 1.0], [0.5, 0.5, 0.0, 1.0], [3.0, 1.0, 0.0, 1.0], [1.0, 0.2, 0.0, 1.0]])
+    solved = SimpleNamespace(ends=np.array([[0.2, 0.0, 0.0, 1.0]]), maps=np.zeros((4, 4, 4)))
+    adjoint = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0], [1.0, 1.0], [0.0, -2.0]])
+    monkeypatch.setattr(ConnectionCurve, "nodes", lambda *_: nodes)
+    monkeypatch.setattr(ConnectionCurve, "solution", lambda *_: solved)
+    monkeypatch.setattr(connection_curve, "bounded_adjoint", lambda *_: adjoint)
+    found = curve.ends_of(
+        CurvePoint(nodes, 0.0, None, None, np.zeros(1), np.ones(2), lambda: np.zeros(1), np.zeros((1, 0)))
+    )
+    np.testing.assert_array_equal(found.orbit, [[1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(found.adjoint, [[1.0, 0.0], [0.0, -1.0], [0.6, 0.8]])
+    assert (found.stable.tolist(), found.unstable.tolist()) == ([-1.0], [2.0])
 
 
 def test_a_pair_of_leading_eigenvalues_is_judged_where_it_says():

@@ -3,16 +3,25 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
 from analysis.dynamics.codim2 import curves
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.codim2.degeneracies import Degeneracy
-from analysis.dynamics.codim2.equilibria import FoldCurve
-from analysis.dynamics.codim2.large_equilibria import LargeCritical
+from analysis.dynamics.codim2.equilibria import Critical, FoldCurve
+from analysis.dynamics.codim2.large_equilibria import (
+    CriticalMatrix,
+    LargeCritical,
+    LargeFoldCurve,
+    LargeHopfCurve,
+    _determinant,
+)
 from analysis.dynamics.continuation import large_equilibria
 from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.sparse.matrices import SparseMatrix
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.parameter import Parameter
@@ -50,6 +59,55 @@ def known(kind, state, parameter, frequency=0.0):
     return Bifurcation(
         kind, state, parameter, np.zeros(1), frequency, 0.0, np.eye(1, np.size(state) + 1, np.size(state))[0]
     )
+
+
+def test_the_zeros_of_tests_at_both_ends_of_two_points_are_searched_from_beyond(monkeypatch):
+    point = lambda x: CurvePoint(
+        np.array([x]), 0.0, None, None, np.zeros(1), np.ones(2), lambda: np.zeros(1), np.zeros((1, 0))
+    )
+    monkeypatch.setattr(curves, "point_beyond", lambda _, at, sign, size: point(float(at.state[0]) + sign * size))
+    tests = {"first": lambda at: float(at.state[0]), "last": lambda at: 2.0 - float(at.state[0])}
+    beyond = lambda *names, ends=("bounds", "outside"): [
+        float(at.state[0])
+        for at in curves._with_ends(
+            FoldCurve.__new__(FoldCurve), [point(0.0), point(2.0)], ends, {name: tests[name] for name in names}
+        )
+    ]
+    assert beyond("first", "last") == [-2.0, 0.0, 2.0, 4.0]
+    assert beyond("first") == [-2.0, 0.0, 2.0]
+    assert beyond("first", "last", ends=("accuracy", "outside")) == [0.0, 2.0, 4.0]
+
+
+def test_borders_are_those_of_the_nearest_point_in_the_component_that_is_farthest():
+    curve = LargeFoldCurve.__new__(LargeFoldCurve)
+    curve._known = [
+        (np.array(at), np.full(2, k), np.full(2, -k)) for k, at in enumerate(([0.0, 0.0], [3.0, 3.0], [0, 4.0]))
+    ]
+    found = [curve._nearest(np.array(at)) for at in ([1.0, 1.0], [2.5, 2.5], [0.1, 3.0])]
+    assert [(int(right[0]), int(left[1])) for right, left in found] == [(0, 0), (1, -1), (2, -2)]
+
+
+@pytest.mark.parametrize(("entries", "expected"), [((-1.0, 2.0), -1), ((1.0, 0.5), 1), ((-3.0, -2.0), 1)])
+def test_the_least_singular_value_has_the_sign_of_the_determinant(entries, expected):
+    J, one = SparseMatrix(csc_array(np.diag(entries))), np.ones(2)
+    matrix = CriticalMatrix(J, None, one, one)
+    point = CurvePoint(one, 0.0, None, matrix, one, np.ones(3), lambda: one, np.zeros((2, 0)))
+    assert np.sign(_determinant(point)) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (LargeHopfCurve, [2j, -2j, -0.1 + 1.9j, -0.1 - 1.9j, -3.0]),
+        (LargeFoldCurve, [1e-9, -0.1 + 1.9j, -0.1 - 1.9j, -3.0]),
+    ],
+)
+def test_the_other_eigenvalues_are_those_without_both_of_a_critical_pair(monkeypatch, kind, values):
+    state, number = Critical(np.zeros(1), np.empty(0), np.empty(0), np.array(2.0), np.array(0.0)), np.zeros(1)
+    monkeypatch.setattr(kind, "_rightmost", lambda *_: np.array(values))
+    point = CurvePoint(state, 0.0, None, None, number, np.ones(2), lambda: number, np.zeros((1, 0)))
+    found = kind.__new__(kind).others(point)
+    np.testing.assert_array_equal(found, [-0.1 + 1.9j, -0.1 - 1.9j, -3.0])
 
 
 def test_the_folds_of_equal_cells_meet_in_a_cusp(used):

@@ -9,6 +9,8 @@ import scipy.integrate
 
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation import meshes, method_change
+from analysis.dynamics.continuation.collocation_curve import CollocationCurve
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import OrbitCurve
@@ -38,6 +40,17 @@ def radial(t, x, mu=-1.0, size=1.0, other=1.0):
     r = u**2 + v**2
     growth, speed = mu + 2 * r - r**2, 1 + r
     return jnp.stack([size * (growth * u - speed * v), other * (speed * u + growth * v)])
+
+
+@pytest.mark.parametrize(("trivial", "error"), [(0.0, 1e-6), (1e-4, 1e-3)])
+def test_errors_of_multipliers_grow_with_their_sizes(monkeypatch, trivial, error):
+    """By shooting with the size of the largest, by collocation with their own."""
+    values = lambda: np.array([-200.0, 0.01, 2.0])
+    point = CurvePoint(np.zeros(1), 0.0, None, None, np.zeros(1), np.ones(2), values, np.zeros((1, 0)))
+    assert OrbitCurve.__new__(OrbitCurve).neutral(point) == pytest.approx(200e-6)
+    monkeypatch.setattr(CollocationCurve, "trivial_error", lambda *_: trivial)
+    found = CollocationCurve.__new__(CollocationCurve).neutral(point)
+    np.testing.assert_allclose(found, error * np.array([200.0, 1.0, 2.0]))
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pytest
 
 import dynsim as ds
 from analysis.dynamics import bifurcation_point, continue_equilibria, orbit_period, periodic_orbit, switch
+from analysis.dynamics.continuation.differentiable import _guess
 
 BRUSSELATOR = ds.catalogue.Brusselator(a=1.0, b=1.5)
 
@@ -29,6 +30,14 @@ def test_the_hopf_point_of_the_brusselator_is_moved_to_a_wished_parameter():
         bifurcation_point(BRUSSELATOR, "b", hopf._replace(kind="period doubling"))
     with pytest.raises(ValueError, match="`system` must be a flow or a map, but is 3"):
         bifurcation_point(3, "b", hopf)
+
+
+def test_the_first_states_at_gauss_points_are_integrated_from_each_node():
+    nodes, c = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([0.25, 0.75])
+    found = _guess(lambda x: x * jnp.array([1.0, -2.0]), jnp.asarray(nodes), jnp.array([0.1, 0.2]), 2, c)
+    places = np.array([0.0, 0.25, 0.75, 1.0, 1.25, 1.75])
+    exact = nodes[:, None] * np.exp(np.array([0.1, 0.2])[:, None, None] * places[:, None] * [1.0, -2.0])
+    np.testing.assert_allclose(np.reshape(found, exact.shape), exact, rtol=1e-6)
 
 
 TURNING = ds.system("x' = m*x - w*y - x*s; y' = w*x + m*y - y*s; w = 1 + m; s = x^2 + y^2; m = 1")

@@ -4,10 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.continuation import ensembles
+from analysis.dynamics.continuation.batched import CurveBatch, MemberPoints
 from analysis.dynamics.continuation.ensembles import continue_ensemble
 from analysis.dynamics.continuation.equilibria import continue_equilibria
-from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.tables import table
 from dynsim.errors import ArgumentError
 from dynsim.spaces.ellipsoid import Sphere
@@ -136,3 +138,84 @@ def test_members_without_an_equilibrium_are_named():
     flow = FunctionFlow(lambda t, x, a=0.5, b=1.0: a * b - x**2, parameters={"a": 0.5, "b": 1.0})
     with pytest.raises(ArgumentError, match="`starts` must lead to branches, but lead to none at 1, 3: "):
         continue_ensemble(Parameter(flow, "a", 0.1, 1.0), [[0.7]], {"b": [1.0, -1.0, 2.0, -2.0]})
+
+
+class Squares(CycleField):
+    """The equations x^2 = 2 of one unknown, on many curves."""
+
+    def __init__(self):
+        self.size = 1
+
+    def at(self, t, x, parameter):
+        """Evaluate the equation and its derivatives."""
+        return x**2 - 2, np.stack([2 * x, 0 * x], axis=2)
+
+
+def batch(is_map):
+    return CurveBatch(Squares(), np.zeros((2, 0)), Limits((-1.0, 1.0), 0.1, 0.5, 9), is_map=is_map)
+
+
+def test_the_contraction_of_a_correction_is_its_largest_ratio():
+    starts = np.array([3.0, 1.5])
+    z, done, counts, contraction = batch(False).corrected(
+        np.arange(2), np.column_stack([starts, np.zeros(2)]), np.tile([0.0, 1.0], (2, 1))
+    )
+    np.testing.assert_allclose(z, [[2**0.5, 0.0]] * 2, rtol=1e-15)
+    assert done.all()
+    assert counts.tolist() == [6, 4]
+    first = (starts**2 - 2) / (2 * starts)
+    second = ((starts - first) ** 2 - 2) / (2 * (starts - first))
+    np.testing.assert_allclose(contraction, second / first)
+
+
+@pytest.mark.parametrize(
+    ("is_map", "kind", "frequency"), [(True, "Neimark-Sacker point", 2.0), (False, "Hopf point", 0.9)]
+)
+def test_frequencies_are_angles_of_multipliers_and_imaginary_parts_of_eigenvalues(is_map, kind, frequency):
+    """The first pair is damped, the second one is critical."""
+    damped, critical = 0.3 + 0.1j, np.exp(2j) if is_map else 0.9j
+    damped = damped if is_map else damped - 1
+    values = np.array([[damped, critical, np.conj(critical), np.conj(damped)]])
+    at = MemberPoints(np.array([1]), np.array([[5.0, 0.5]]), np.ones((1, 2)), values, np.ones(1))
+    found = batch(is_map)._named(at, np.array(["crossing"]), np.array([0]))
+    assert (found.member.tolist(), found.kinds) == ([1], (kind,))
+    assert found.frequencies == pytest.approx([frequency])
+
+
+def points(values, slopes, det, member=(0, 0, 0)):
+    """Make points of one or two curves from an eigenvalue, the slope of the parameter and the determinant at each."""
+    count = len(values)
+    tangent = np.column_stack([np.ones(count), slopes])
+    z = np.column_stack([np.arange(count), np.zeros(count)])
+    values = np.array(values, complex)[:, None]
+    return MemberPoints(np.array(member[:count]), z, tangent, values, np.array(det))
+
+
+def test_a_pitchfork_at_which_an_eigenvalue_crosses_is_left_to_single_curves(monkeypatch):
+    one, searched = batch(False), []
+    monkeypatch.setattr(
+        CurveBatch, "_located", lambda _, found, at, *__: searched.append(at.tolist()) or found.rows(at)
+    )
+    assert one.crossings(points([1.0, -1.0], [0.1, -0.1], [1.0, -1.0])).kinds == ()
+    assert (one.doubtful.tolist(), searched) == ([True, False], [[]])
+
+
+def test_a_curve_may_close_where_both_ends_of_a_step_are_near_its_first_point():
+    first, before, near, beyond, far = (points([1.0], [0.0], [1.0])._replace(z=np.array([[x, 0.0]])) for x in range(5))
+    leads_back = lambda here, found: bool(batch(False)._back(first, here, found)[0])
+    assert leads_back(before._replace(z=-before.z), before)
+    assert not leads_back(far, before)
+    assert not leads_back(near, beyond)
+
+
+@pytest.mark.parametrize(
+    ("middle", "member", "hidden"), [(0.1, (0, 0, 0), True), (0.9, (0, 0, 0), False), (0.1, (0, 0, 1), False)]
+)
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_test_function_that_turns_near_zero_may_vanish_on_both_sides(which, middle, member, hidden):
+    rows = [[1.0] * 3, [0.5] * 3, [2.0] * 3]
+    rows[which] = [-1.0, -middle, -middle - 0.05]
+    found = points(*rows, member)
+    growth = np.real(found.values)
+    same = found.member[1:] == found.member[:-1]
+    assert batch(False)._may_hide(found, growth, same).tolist() == [hidden] * 2

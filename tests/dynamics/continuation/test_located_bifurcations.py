@@ -237,6 +237,32 @@ def test_a_branch_that_is_vertical_on_the_whole_has_no_folds():
     assert [b.kind for b in branches.branch(*wave(2e-2, 3.0), ("bounds", "bounds")).bifurcations] == ["fold"] * 3
 
 
+def test_the_error_of_a_complex_pair_is_computed_once(monkeypatch):
+    seen = []
+    monkeypatch.setattr(EquilibriumCurve, "_error", lambda *given: seen.append(given[-1]) or abs(given[-1]))
+    curve, (point, *_) = wave(1.0, 1.0)
+    values = np.array([-1000.0, 1e-12j, -1e-12j, 2e-12j, -2e-12j, 3e-12])
+    found = curve.rounding(values, curve.equations(point.state, 0.0, point.basis), point.orbit)
+    np.testing.assert_array_equal(found, [0.0, 1e-12, 1e-12, 2e-12, 2e-12, 3e-12])
+    assert seen == [1e-12j, 2e-12j, 3e-12]
+
+
+def test_points_beside_a_bifurcation_are_not_searched_for_one_that_touches(monkeypatch):
+    """The fold at x = 2.62 is in the second one of the steps about x = 2."""
+    seen = []
+    monkeypatch.setattr(bifurcations, "_touching", lambda _, points, *__: seen.append(float(points[1].state[0])) or [])
+    curve, points = wave(0.02, 0.6)
+    (fold,) = bifurcations.find_bifurcations(curve, points, 10 + np.arange(4.0), [1.0] * 4)[0]
+    assert (fold.kind, round(float(fold.arclength), 1)) == ("fold", 12.6)
+    assert seen == [1.0]
+
+
+def test_the_error_of_the_parameter_grows_with_the_length_of_a_branch():
+    curve, _ = wave(0.0, 1.0)
+    of_length = lambda length: branches.is_vertical(curve, np.array([1.0, 1.0 + 1e-9, 1.0]), length * np.arange(3.0))
+    assert (of_length(1.0), of_length(1000.0)) == (False, True)
+
+
 def test_a_branch_point_where_an_eigenvalue_touches_zero_is_exact():
     """The branch x = sin 2 p, on which the eigenvalue is (p + 0.1)^2."""
     flow = Field(-0.97, lambda x, p: (p + 0.1) ** 2 * (x - jnp.sin(2 * p)) - (x - jnp.sin(2 * p)) ** 3)

@@ -9,7 +9,7 @@ from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.phase import response
-from analysis.dynamics.phase.isochrons import isochrons
+from analysis.dynamics.phase.isochrons import _Half, _IsochronLines, isochrons
 from analysis.dynamics.phase.locking import locking_range
 from analysis.dynamics.phase.response import asymptotic_phase, phase_response
 from analysis.tables import table
@@ -92,6 +92,16 @@ def test_asymptotic_phases_are_those_of_spirals(clock):
     assert apart(found[:5], phase_of(states[:5])) < 1e-7
     assert found[4] == 0.0
     assert np.isnan(found[5])  # the unstable equilibrium has none
+
+
+def test_what_comes_back_from_outside_of_the_window_is_left_out_of_an_isochron():
+    """A gap to a point outside is filled as well."""
+    lines = _IsochronLines.__new__(_IsochronLines)
+    lines.middle, lines.widths = np.zeros(2), np.ones(2)
+    places = np.array([[0.0, 0.0], [0.01, 0.0], [0.5, 0.0], [np.nan, 0.0], [0.5, 0.0], [0.0, 0.0]])
+    half = _Half(0.0, 1.0, 4.0 * np.arange(6), places)
+    assert half.gaps(lines).tolist() == [5.0, 6.0, 7.0, 9.0, 10.0, 11.0]
+    assert half.finite().tolist() == places[:3].tolist()
 
 
 def test_isochrons_are_spirals_up_to_the_edges_of_the_window(clock):

@@ -1,5 +1,6 @@
 """All equilibria of rational systems, against the certified count in a box and by substitution."""
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,13 @@ def test_multiple_and_complex_solutions_are_told_apart():
     assert (none.found, none.count, none.states.shape) == ((), 2, (0, 1))
     centre = ad.exact_equilibria(equations("x' = y; y' = -x - x^3"))
     assert [one.kind for one in centre.found] == ["undecided"]
+
+
+def test_the_radius_bounds_the_rounding_of_the_largest_component():
+    exact = (Decimal(2).sqrt(), 1_000_000 * Decimal(2).sqrt())
+    found = ad.exact_equilibria(equations("x' = x^2 - 2; y' = y - 1000000*x")).found[-1]
+    errors = [abs(Decimal(value) - true) for value, true in zip(found.state.tolist(), exact, strict=True)]
+    assert 0 < max(errors) <= Decimal(found.radius) < Decimal("1e-9")
 
 
 def test_solutions_that_no_component_separates_are_separated_by_a_linear_form():

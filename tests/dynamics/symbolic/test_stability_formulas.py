@@ -11,6 +11,7 @@ import dynsim as ds
 from analysis import dynamics as ad
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.normal_forms.flows import lyapunov_coefficient
+from analysis.dynamics.symbolic.stability import _conditions
 
 MORRIS_LECAR = (
     "V' = (I - gL*(V - VL) - gK*w*(V - VK) - gCa*m*(V - VCa))/C; w' = phi*(k - w)*cosh((V - 2)/60);"
@@ -44,6 +45,11 @@ def test_nullclines_are_zeros_of_the_field():
         ad.nullcline_formulas(ds.catalogue.Lorenz())
 
 
+def test_a_rational_map_keeps_a_polynomial():
+    found = ad.conserved_polynomials(equations("x[n+1] = x*y/(x + y); y[n+1] = x + y"), 2)
+    assert str(found) == "conserved polynomials up to degree 2: 1\n  x*y"
+
+
 def test_conserved_polynomials_are_constant_and_independent():
     top = equations("a' = (J - K)/I*b*c; b' = (K - I)/J*c*a; c' = (I - J)/K*a*b; I = 1.3; J = 2.1; K = 3.7")
     found = ad.conserved_polynomials(top, 3)
@@ -64,6 +70,14 @@ def test_conserved_polynomials_are_constant_and_independent():
     assert rest.found == (symbol("I") + symbol("R") + symbol("S"),)
     with pytest.raises(ValueError, match="`degree` must be such that 3 components .* is 12, which gives 454"):
         ad.conserved_polynomials(top, 12)
+
+
+def test_conditions_are_the_coefficients_and_every_second_determinant():
+    a, b, c, d = map(symbol, "abcd")
+    assert _conditions([1, a, b, c]) == [a, b, c, a * b - c]
+    assert [sp.expand(e) for e in _conditions([1, a, b, c, d])] == [a, b, c, d, a * b * c - c**2 - a**2 * d]
+    flip = ad.routh_hurwitz_conditions(equations("x[n+1] = -x; y[n+1] = y/2"))  # with a multiplier on the circle
+    assert 0 in flip.conditions
 
 
 def test_routh_hurwitz_conditions_decide_as_eigenvalues_do():
@@ -123,6 +137,11 @@ def test_hopf_curves_have_imaginary_eigenvalues():
     assert "current &= " in nagumo.latex
 
 
+def test_the_frequency_of_four_components_is_that_of_the_critical_pair():
+    flow = equations("x' = m*x - w*y; y' = w*x + m*y; u' = x - u; v' = -2*v", m=0.1, w=1.0)
+    assert str(ad.hopf_formulas(flow, ["m", "w"])).endswith("m = 0, x = 0, y = 0, u = 0, v = 0, where w^2 > 0")
+
+
 def test_fold_curves_are_those_of_the_textbooks():
     cusp = ad.fold_formulas(equations("x' = h + r*x - x^3", h=0.1, r=1.0), ["h", "r"])
     assert str(cusp) == "fold curve in h, r\n  h = -2*x^3, r = 3*x^2"
@@ -153,7 +172,11 @@ def test_the_lyapunov_coefficient_is_the_one_of_the_normal_form():
     exact = float(ad.first_lyapunov_coefficient(cubic, [0, 0]).at({}))
     assert exact == pytest.approx(lyapunov_coefficient(cubic, jnp.zeros(2), np.sqrt(1.44)).value, rel=1e-10)
     brusselator = ds.catalogue.Brusselator()
-    curve = ad.hopf_formulas(brusselator, ["a", "b"]).parts[0]
+    found = ad.hopf_formulas(brusselator, ["a", "b"])
+    np.testing.assert_array_equal(
+        found.points([0.0, 2.0]), [[np.nan, np.nan], [2.0, 5.0]]
+    )  # without frequency at a = 0
+    curve = found.parts[0]
     formula = ad.first_lyapunov_coefficient(brusselator)
     along = formula.at(dict(curve.given))
     for a in (1.3, -1.3):

@@ -1,0 +1,68 @@
+"""Parts of the integration by SciPy: dense output, tolerances, and why a solver stops, each with exact numbers."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynsim.errors import Outcome
+from dynsim.integrators import Scipy
+from dynsim.integrators.scipy_backend import AT_PLACE, NODES, PLACE, PathOutput, StepOutput, _Walk
+
+
+def walk(integrator=Scipy(), **parts) -> Any:
+    """Make a walk along a field, of which only some parts are needed."""
+    return _Walk(**{"integrator": integrator, "flow": None, "field": None, "unravel": None, "events": ()} | parts)
+
+
+@pytest.mark.parametrize("power", range(9))
+def test_the_dense_output_is_checked_by_the_polynomial_through_its_nodes(power):
+    exact = PLACE**power, power * PLACE ** max(power - 1, 0)
+    np.testing.assert_allclose([row @ NODES**power for row in AT_PLACE], exact, atol=1e-12)
+
+
+class Line(StepOutput):
+    """A step with states that are proportional to the time."""
+
+    def __init__(self, end, factor):
+        self.ends, self.factor = (0.0, end), factor
+
+    def __call__(self, ts):
+        """Return the states."""
+        return self.factor * ts[:, None]
+
+
+def test_a_time_belongs_to_the_step_that_ends_at_it_or_after_it():
+    path = PathOutput(0.0, np.array([7.0]), [Line(1.0, 10.0), Line(3.0, 100.0)])
+    found = path(np.array([2.0, 0.5, -1.0, 0.0, 2.0, 1.0, 3.0, 3.5, 0.5]))[:, 0]
+    np.testing.assert_array_equal(found, [200.0, 5.0, 7.0, 7.0, 200.0, 10.0, 300.0, np.nan, 5.0])
+
+
+def test_tolerances_are_at_least_the_rounding_errors_of_float32():
+    single: Any = SimpleNamespace(on_host=lambda y: y.astype(np.float32))
+    least = 8 * float(np.finfo(np.float32).eps)
+    y = np.array([1e-3, -2e-3])
+    assert walk(unravel=single).tolerances(y) == pytest.approx({"rtol": least, "atol": least * 2e-3}, rel=1e-12)
+    coarse = Scipy(rtol=1e-3, atol=1e-2)
+    assert walk(coarse, unravel=single).tolerances(y) == {"rtol": 1e-3, "atol": 1e-2}
+
+
+@pytest.mark.parametrize(
+    ("y", "status", "left", "outcome"),
+    [
+        ([1.0, 2.0], "running", 1, Outcome.FINISHED),
+        ([1e200, 1e200], "running", 1, Outcome.FINISHED),  # their squares overflow
+        ([1.0, np.nan], "running", 1, Outcome.NON_FINITE),
+        ([1.0, 2.0], "running", 0, Outcome.MAX_STEPS),
+        ([1.0, 2.0], "finished", 0, Outcome.FINISHED),
+        ([1.0, 2.0], "failed", 1, Outcome.NON_FINITE),
+        ([3.0, 2.0], "failed", 1, Outcome.STEP_UNDERFLOW),
+    ],
+)
+def test_why_a_solver_stops(y, status, left, outcome):
+    """The field has an infinite component after t = 5 where x < 2."""
+    field = lambda t, x: np.array([0.0, np.inf if t > 5 and x[0] < 2 else 0.0])
+    solver = SimpleNamespace(t=5.0, y=np.array(y), status=status)
+    with np.errstate(over="ignore"):
+        assert walk(field=field).outcome(solver, left) is outcome
