@@ -43,7 +43,7 @@ class PlainText(NamedTuple):
         rest = self.text[place:].split("\n", 1)[0].rstrip()
         rest = rest.encode("utf-8", "replace").decode()
         quoted = f"`{rest[:EXCERPT]}{'...' if len(rest) > EXCERPT else ''}`" if rest else "the end"
-        where = f"column {column}" if "\n" not in self.text.strip() else f"line {line}, column {column}"
+        where = f"column {column}" if "\n" not in self.text.rstrip() else f"line {line}, column {column}"
         found = ArgumentError(self.argument, must, f"{but} at {where}, {quoted}{near}")
         found.add_note(self.pointer(place, column))
         return found
