@@ -188,6 +188,8 @@ def test_maps_read_all_notations():
         assert np.asarray(henon.step(0, jnp.array([0.5, 0.1]))) == pytest.approx([0.75, 0.15])
         assert henon.start == (0.5, 0.0)
     assert np.asarray(ds.system("x[n+1] = x + n").step(3, jnp.array([1.0]))).tolist() == [4.0]
+    forced = ds.system("x(n+1) = x(n) + max(n, f(n-1))*f(n+1); f(u) = u^2")
+    assert np.asarray(forced.step(3, jnp.array([1.0]))).tolist() == [65.0]
 
 
 def test_noise_is_separated_from_the_drift():
