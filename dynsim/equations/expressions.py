@@ -209,6 +209,9 @@ def read_span(text: PlainText, words: Sequence[Token], k: int, end: int) -> tupl
             sign, k = -1, k + 1
         if k >= len(words) or words[k].kind != "number" or not float(words[k].text).is_integer():
             at = words[k].at if k < len(words) else end
+            if k < len(words) and words[k].kind == "name":
+                must = f"give `{words[k].text}`, which bounds a range, a whole number, as in `{words[k].text} = 20`"
+                raise text.error(at, must, "gives it none")
             raise text.error(at, f"{must} of whole numbers", "has no whole number")
         bounds.append(sign * int(float(words[k].text)))
         k += 1

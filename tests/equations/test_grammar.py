@@ -122,6 +122,7 @@ def test_greek_letters_and_subscripts_are_spelled_out():
     assert flow.names == ("theta1",)
     assert float(flow.velocity(0.0, jnp.array([np.pi / 2]))[0]) == pytest.approx(1.0)
     assert field("x\u2081' = x\u2081\u207b\u00b9 + \u221a(4)", [2.0]).tolist() == [2.5]
+    assert field("x' = \u00bd*x", [3.0]).tolist() == [1.5]
     assert ds.system("x' = \u03a9 - \u03c9*x", {"Omega": 2.0, "omega": 3.0}).vector_field(
         0.0, jnp.ones(1)
     ).tolist() == [-1.0]

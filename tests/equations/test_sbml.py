@@ -271,7 +271,7 @@ def test_functions_of_derivatives_and_of_the_time_are_written_out():
 def test_functions_of_the_grammar_are_written_out():
     text = (
         "x' = mod(x, y) + hypot(x, y) + cbrt(y) + sign(y) + log2(x) + round(x) + atan2(y, x) + atan2(x, y); "
-        "y' = pi*t + 3000000000*x"
+        "y' = pi*t + 3000000000*x + log10(3 + y)"
     )
     flow = ds.system(text)
     again = ds.system(from_sbml(ds.export(flow, "sbml")))
