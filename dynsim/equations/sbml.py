@@ -391,7 +391,7 @@ class _Model:
             condition = self.body(trigger.getMath())
             begun = self.at_start({"when": condition, "when1": guard}, self.initial)
             armed = trigger.isSetInitialValue() and not trigger.getInitialValue()
-            if armed and begun["when"] or not begun["when"] and begun["when1"] == 0:
+            if armed and begun["when"] or begun["when1"] == 0:  # a guard that begins at zero would be crossed at once
                 raise refused("events that occur at the start")
             if found:
                 plain = condition[-1].value in ("lt", "le", "gt", "ge")

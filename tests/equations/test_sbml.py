@@ -227,6 +227,7 @@ CELL = (compartment("c"), species("S", "c", 'initialAmount="1"'))
         (model(X, DECAY, event("x == 1", {"x": "2"})), "has the trigger of an event that is not made of"),
         (model(X, DECAY, event("x > 1", {"x": "2"}, initial="false")), "has events that occur at the start"),
         (model(X, DECAY, event("x < 2", {"x": "2"})), "has events that occur at the start"),
+        (model(X, DECAY, event("x <= 2", {"x": "3"})), "has events that occur at the start"),
         (model(*CELL, reaction("J", reference("S"), "", "S", fast="true")), "has fast reactions, `J`"),
         (model(*CELL, reaction("J", reference("S"), "", "")), "has reactions without a kinetic law, `J`"),
         (model(*CELL, reaction("J", reference("S", 0), "", "S")), "has a stoichiometry in `J` without"),
