@@ -403,11 +403,8 @@ def _started(o: SystemOptions, made: Found) -> Found:
     if not all(map(math.isfinite, o.start)):
         raise ArgumentError("start", "hold finite numbers", f"is {o.start}")
     values = jnp.asarray(o.start)
-    if made.start is None:
-        return made._replace(start=values)
-    flat, restored = ravel_pytree(made.start)
-    if values.shape != flat.shape:
-        raise ArgumentError(
-            "start", f"have {counted(flat.size, 'number')}, one for each component", f"has {values.size}"
-        )
+    flat, restored = (values, lambda x: x) if made.start is None else ravel_pytree(made.start)
+    size = len(made.system.names) or flat.size if made.start is None else flat.size
+    if values.size != size:
+        raise ArgumentError("start", f"have {counted(size, 'number')}, one for each component", f"has {values.size}")
     return made._replace(start=restored(values.astype(flat.dtype)))

@@ -65,6 +65,8 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
     rtol = getattr(parsed, "rtol", None)
     if rtol is not None and not math.isfinite(rtol):
         raise ArgumentError("rtol", "be a finite number", f"is {rtol}")
+    if rtol is not None and rtol >= 1:
+        raise ArgumentError("rtol", "be less than 1, because it is relative to the state", f"is {rtol:g}")
     if rtol is not None and 0 < rtol < sys.float_info.epsilon:
         must = f"be at least {sys.float_info.epsilon:.2g}, the rounding of numbers"
         raise ArgumentError("rtol", must, f"is {rtol:g}")
