@@ -69,9 +69,10 @@ def unit_in(comment: str) -> str:
 
 
 def range_in(comment: str) -> tuple[float, float] | None:
-    """The range `low..high` in a comment, or None."""
+    """The range `low..high` in a comment, whose ends may stand in any order, or None."""
     found = RANGE.search(comment)
-    return (float(found[1]), float(found[2])) if found else None
+    low, high = sorted((float(found[1]), float(found[2]))) if found else (0.0, 0.0)
+    return (low, high) if low < high else None
 
 
 def remarks(text: PlainText) -> dict[str, str]:
@@ -107,8 +108,8 @@ def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list
 def time_range(text: PlainText) -> tuple[float, float] | None:
     """The range of the time that a comment gives, as in `# t: 0..200` or `# t [s] 0..200`; None without one."""
     for part in statements(text):
-        if re.match(r"\s*(?:t|time)\s*(?::|\[)", part.comment) and (found := range_in(part.comment)):
-            return found
+        if re.match(r"\s*(?:t|time)\s*(?::|\[)", part.comment) and (found := RANGE.search(part.comment)):
+            return float(found[1]), float(found[2])
     return None
 
 

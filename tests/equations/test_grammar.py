@@ -224,6 +224,8 @@ def test_units_ranges_and_time_are_read_from_comments():
     assert flow.units == ("mV", "")
     assert flow.time_unit == "ms"
     assert flow.ranges == (("V", -80.0, 60.0), ("w", 0.0, 1.5), ("I", 0.0, 200.0))
+    turned = ds.system("x' = a  # 3..-3\na = 1  # 2..2\n# t: 5..1")  # only the time may run backwards
+    assert turned.ranges == (("x", -3.0, 3.0), ("t", 5.0, 1.0))
 
 
 def test_units_of_parameters_are_read_printed_and_drawn():
