@@ -194,12 +194,12 @@ def of_one_token(flow: Any) -> Any:
 
 
 def dimension(o: Portrait, found: "Found") -> int | None:
-    """Get the dimension from the window or the space's default; None if it is unknown."""
+    """Get the dimension from the names of components, the window or the space's default; None if it is unknown."""
     from dynsim.spaces.euclidean import Flat
 
     if not isinstance(found.system.space, Flat):
         return len(o.box) // 2 or 3
-    return len(o.box) // 2 if o.box and not o.plane else None
+    return len(found.system.names) or (len(o.box) // 2 if o.box and not o.plane else None)
 
 
 def in_plane(

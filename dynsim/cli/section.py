@@ -196,7 +196,8 @@ def _surface(o: Section, made: "Found", known: Any) -> tuple[Any, int | None]:
         level = math.nan
     if not equals or not math.isfinite(level):
         names = ", ".join(known.names)
-        raise ArgumentError("surface", f"be NAME=VALUE with one of {names}", f"is `{o.surface}`")
+        but = f"is `{o.surface}`" if o.surface else "is not given"
+        raise ArgumentError("surface", f"be NAME=VALUE with one of {names}", but)
     k = known.index(name, "surface")
     return (lambda t, x: x[k] - level), k
 

@@ -15,7 +15,7 @@ SPECIAL = {
     **dict.fromkeys(MINUS, "-"), **dict.fromkeys(TIMES, "*"), **dict.fromkeys(SLASHES, "/"),
     **dict.fromkeys(PRIMES, "'"), **dict.fromkeys(SPACES, " "),
     "\u2033": "''", "\u2034": "'''", '"': "''", "\u201d": "''",
-    "\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u2a7d": "<=", "\u2a7e": ">=", "\u221a": "sqrt",
+    "\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u2a7d": "<=", "\u2a7e": ">=", "\u221a": "sqrt ",
     "\u2227": " and ", "\u2228": " or ", "\u00ac": " not ", "\u2026": "..", "\u2028": "\n", "\u2029": "\n",
 }  # fmt: skip
 DOTS = {
@@ -43,7 +43,7 @@ class PlainText(NamedTuple):
         rest = self.text[place:].split("\n", 1)[0].rstrip()
         rest = rest.encode("utf-8", "replace").decode()
         quoted = f"`{rest[:EXCERPT]}{'...' if len(rest) > EXCERPT else ''}`" if rest else "the end"
-        where = f"column {column}" if "\n" not in self.text.strip() else f"line {line}, column {column}"
+        where = f"column {column}" if "\n" not in self.text.rstrip() else f"line {line}, column {column}"
         found = ArgumentError(self.argument, must, f"{but} at {where}, {quoted}{near}")
         found.add_note(self.pointer(place, column))
         return found
@@ -106,6 +106,8 @@ def _read(letter: str) -> tuple[str, int, str]:
         return SPECIAL.get(plain, plain), 0, "above"
     if parts.startswith("<sub>"):
         return plain if plain.isdigit() else SPECIAL.get(plain, f"_{plain}"), 0, "below"
+    if parts.startswith("<fraction>"):
+        return f"({''.join(SPECIAL.get(one, one) for one in plain)})", 0, ""
     base, *marks = unicodedata.normalize("NFD", letter)
     if marks and marks[0] in DOTS:
         return base, DOTS[marks[0]], "letter"

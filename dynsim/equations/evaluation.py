@@ -34,6 +34,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 
 def values(graph: Graph, outputs: Sequence[int], t: Any, x: Any, parameters: Mapping[str, Any]) -> list[Any]:
     """Values of some nodes of a graph at a time and a state, as numbers or as arrays over the index of a family."""
+    if type(t) in (int, float):  # of Python, whose numbers raise errors and become complex where those of JAX do not
+        t = jnp.asarray(t, x.dtype if type(t) is float else None)
     found: dict[int, Any] = {}
     for k in graph.used(outputs):
         node = graph.nodes[k]

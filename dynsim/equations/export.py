@@ -10,7 +10,7 @@ import numpy as np
 
 from dynsim._core.validation import choice
 from dynsim.equations.characters import source
-from dynsim.equations.expressions import Span
+from dynsim.equations.expressions import Instruction, Span
 from dynsim.equations.flows import EquationFlow, EquationMap
 from dynsim.equations.functions import ALIASES, GREEK, SYMBOLS
 from dynsim.equations.lines import EquationLine, lines
@@ -69,8 +69,15 @@ LATEX = {
     "if": r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}", "floor": r"\lfloor {0} \rfloor",
     "mod": r"\left({0} \bmod {1}\right)",
 }  # fmt: skip
-TAKEN = {"xpp": ("t", "pi"), "python": ("t",), "julia": ("t",)}
+TAKEN = {
+    "xpp": (
+        "t", "pi", "then", "else", "of", "ran", "normal", "poisson", "shift", "ishift", "del_shft", "set", "hom_bcs",
+        "besselj", "bessely", "besseli", "flr", "heav", "nxxqq", *(f"arg{k}" for k in range(1, 21)),
+    ), "python": ("t",), "julia": ("t",),
+}  # fmt: skip
 """Names that the text may define for itself, and that mean something else in these formats."""
+XPP_NAMES = 10
+"""Most characters of a name in XPPAUT, which does not read what follows them (MXLEN in parserslow.h)."""
 SPECIAL_IN_JULIA = ("erf", "erfc", "lgamma")
 """Functions that the package SpecialFunctions gives."""
 PYTHON_SIGNS = {**SYMBOLS, "pow": "**", "and": "and", "or": "or", "not": "not "}
@@ -83,7 +90,8 @@ LATEX_SIGNS = {
 PLACES = {
     "python": Format(_python_name, PYTHON_SIGNS, NUMPY, as_number="float(bool({0}))"),
     "julia": Format(_python_name, JULIA_SIGNS, JULIA, as_truth="{0} != 0"),
-    "xpp": Format(_python_name, XPP_SIGNS, XPP), "latex": Format(_latex_name, LATEX_SIGNS, LATEX),
+    "xpp": Format(_python_name, XPP_SIGNS, XPP, explicit=True),
+    "latex": Format(_latex_name, LATEX_SIGNS, LATEX, sums=r"\sum_{{{index}={low}}}^{{{high}}} {term}"),
     "sbml": Format(lambda name: "d" * name.count("'") + name.replace("'", ""), SYMBOLS, {}),
 }  # fmt: skip
 
@@ -119,14 +127,37 @@ def export(system: Any, to: str) -> str:
     rhs: Any = system.rhs if isinstance(system, EquationFlow) else system.step_function
     text = source(rhs.text)
     parts, _ = lines(text)
-    if to != "latex" and any(line.index is not None for line in parts):
-        raise ArgumentError("to", "be latex for equations with families `x[i=1..N]`", f"is `{to}`")
+    if to != "latex":
+        parts = [line._replace(body=_summed(line.body, to)) for line in parts]
+        if any(line.index is not None or any(one.kind == "element" for one in line.body) for line in parts):
+            raise ArgumentError("to", "be latex for equations with families `x[i=1..N]`", f"is `{to}`")
     definitions = ordered(text, [line for line in parts if line.kind in ("definition", "function")])
     equations = [line for line in parts if line.kind in ("derivative", "next")]
     system, definitions, rules = _with_transitions(system, definitions, statements)
-    form, taken = PLACES[to], _own(system, definitions) & set(TAKEN.get(to, ()))
+    arguments = {name for line in definitions for name in line.arguments} - {"t", "pi"}  # these two hide the others
+    form, taken = PLACES[to], (_own(system, definitions) | arguments) & set(TAKEN.get(to, ()))
     form = form._replace(name=lambda word, name=form.name: name(f"{word}_" if word in taken else word))
     return _WRITERS[to](system, [*definitions, *equations], form, rules)
+
+
+def _summed(body: Body, to: str) -> Body:
+    """An expression with the terms of its sums written out."""
+    found: list[Instruction] = []
+    k = 0
+    while k < len(body):
+        one, k = body[k], k + 1
+        if one.kind != "sum":
+            found.append(one)
+            continue
+        span: Any = one.value
+        term = body[k : k + one.count]
+        k += one.count
+        for place in range(span.low, span.high + 1):
+            found += _summed(substituted(term, {span.index: constant(place)}), to)
+            found += [Instruction("operator", "add", 2, one.at)] if place > span.low else []
+            if len(found) > LONGEST:
+                raise ArgumentError("to", "be latex for sums of so many terms", f"is `{to}`")
+    return tuple(found)
 
 
 def _own(system: Any, parts: Sequence[EquationLine]) -> set[str]:
@@ -175,13 +206,17 @@ def _to_xpp(system: Any, parts: Sequence[EquationLine], form: Format, rules: Seq
     step, own = next((line.step for line in parts if line.step), "t"), _own(system, parts)
     given = form.name
     form = form._replace(name=lambda name: "t" if name == step and name not in own else given(name))
-    lowered = [name.lower() for name in {*names, *system.parameters, *(line.name for line in parts)}]
-    if len(set(lowered)) < len(lowered):
+    used = {form.name(name) for name in (*own, *(name for line in parts for name in line.arguments))}
+    if len({name.lower() for name in used}) < len(used):
         raise ArgumentError("to", "be another format for names that differ in capitals only", "is `xpp`")
+    if any(len(name) > XPP_NAMES for name in used):
+        longest = max(used, key=len)
+        must = f"be another format for names of more than {XPP_NAMES} characters, such as `{longest}`"
+        raise ArgumentError("to", must, "is `xpp`")
     found = []
     for line in parts:
         if line.kind in ("definition", "function"):
-            arguments = f"({','.join(line.arguments)})" if line.arguments else ""
+            arguments = f"({','.join(map(form.name, line.arguments))})" if line.arguments else ""
             found.append(f"{form.name(line.name)}{arguments}={written(line.body, form).text}")
     for name, rate in zip(names, _rates(parts, form), strict=True):
         found.append(f"{name}(t+1)={rate}" if mapped else f"{name}'={rate}")

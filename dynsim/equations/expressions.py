@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dynsim.equations.characters import PlainText
-from dynsim.equations.functions import BINARY, COMPARING, NOT, SIGN
+from dynsim.equations.functions import ALIASES, ARGUMENTS, COMPARING, SIGN, USUAL, Grouping
 from dynsim.equations.tokens import Token
 
 DEEPEST = 8
@@ -47,18 +47,20 @@ class _Open(NamedTuple):
     begin: int = 0
 
 
-def expression(text: PlainText, words: Sequence[Token], end: int) -> tuple[Instruction, ...]:
+def expression(
+    text: PlainText, words: Sequence[Token], end: int, grouping: Grouping = USUAL
+) -> tuple[Instruction, ...]:
     """Parse an expression; `end` is where the text goes on after it.
 
     Raises:
         ArgumentError: for anything that is not an expression, with its place and what was expected there.
     """
-    return _Parser(text, words, end).parsed()
+    return _Parser(text, words, end, grouping).parsed()
 
 
 class _Parser:
-    def __init__(self, text: PlainText, words: Sequence[Token], end: int):
-        self.text, self.words, self.end = text, words, end
+    def __init__(self, text: PlainText, words: Sequence[Token], end: int, grouping: Grouping):
+        self.text, self.words, self.end, self.grouping = text, words, end, grouping
         self.found: list[Instruction] = []
         self.stack: list[_Open] = []
         self.k = 0
@@ -97,10 +99,11 @@ class _Parser:
             if token.text == "(":
                 self.stack.append(_Open("(", None, 0, token.at))
             elif token.text != "+":
-                not_ = token.text == "not"
-                self.stack.append(_Open("operator", "not" if not_ else "neg", NOT if not_ else SIGN, token.at, 1))
+                name, binds = ("not", self.grouping.negation) if token.text == "not" else ("neg", SIGN)
+                self.stack.append(_Open("operator", name, binds, token.at, 1))
             return True
-        raise self.expected("a name, a number or `(`", token)
+        what = "a name, a number or `(`"
+        raise self.expected(f"{what} (an absolute value is `abs(x)`)" if token.text == "or" else what, token)
 
     def name(self, token: Token) -> bool:
         after, self.k = self.look(1), self.k + 1
@@ -138,7 +141,7 @@ class _Parser:
     def operator(self) -> bool:
         """Read what may follow an operand; return whether another operand is expected."""
         token = self.words[self.k]
-        operator = BINARY.get(token.text)
+        operator = self.grouping.binary.get(token.text)
         if operator is not None:
             self.k += 1
             stack = self.stack
@@ -155,6 +158,11 @@ class _Parser:
             return self.closed(token)
         if token.kind in ("name", "number") or token.text in ("(", "["):
             before = self.words[self.k - 1].text
+            if before in ARGUMENTS or before in ALIASES or token.text in ("if", "else"):
+                name = "if" if token.text in ("if", "else") else before
+                form = "if(x > 0, a, b)" if name == "if" else f"{name}(...)"
+                must = f"give the function `{name}` its arguments in parentheses, as in `{form}`"
+                raise self.text.error(token.at, must, "does not")
             before = "(...)" if before in (")", "]") else before
             shown = "(...)" if token.text in ("(", "[") else token.text
             must = f"have an operator between factors, as in `{before if len(before) < 20 else '...'}*{shown}`"
@@ -201,6 +209,9 @@ def read_span(text: PlainText, words: Sequence[Token], k: int, end: int) -> tupl
             sign, k = -1, k + 1
         if k >= len(words) or words[k].kind != "number" or not float(words[k].text).is_integer():
             at = words[k].at if k < len(words) else end
+            if k < len(words) and words[k].kind == "name":
+                must = f"give `{words[k].text}`, which bounds a range, a whole number, as in `{words[k].text} = 20`"
+                raise text.error(at, must, "gives it none")
             raise text.error(at, f"{must} of whole numbers", "has no whole number")
         bounds.append(sign * int(float(words[k].text)))
         k += 1

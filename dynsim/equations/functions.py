@@ -1,5 +1,6 @@
 """The closed list of operators and functions of equations, with what each is called elsewhere."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -21,6 +22,26 @@ BINARY = {
     "+": Operator("add", SUM), "-": Operator("sub", SUM), "*": Operator("mul", PRODUCT), "/": Operator("div", PRODUCT),
     "^": Operator("pow", POWER, right=True),
 }  # fmt: skip
+
+
+class Grouping(NamedTuple):
+    """Which operators bind more strongly: binary ones, and `not`."""
+
+    binary: Mapping[str, Operator]
+    negation: int = NOT
+
+
+USUAL = Grouping(BINARY)
+XPPAUT = Grouping(
+    {
+        **BINARY, **{one: BINARY[one]._replace(binds=POWER) for one in ("<", "<=", ">", ">=", "==", "!=")},
+        "and": BINARY["and"]._replace(binds=PRODUCT), "or": BINARY["or"]._replace(binds=SUM),
+        "^": BINARY["^"]._replace(right=False),
+    },
+    negation=SIGN,
+)  # fmt: skip
+"""XPPAUT's priorities (parser.h): comparisons are like powers, which group to the left, `&` like `*`, `|` like `+`."""
+
 SYMBOLS = {operator.name: sign for sign, operator in BINARY.items()}
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 TRUTHS = (*COMPARISONS, "and", "or", "not")

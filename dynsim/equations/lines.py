@@ -69,9 +69,10 @@ def unit_in(comment: str) -> str:
 
 
 def range_in(comment: str) -> tuple[float, float] | None:
-    """The range `low..high` in a comment, or None."""
+    """The range `low..high` in a comment, whose ends may stand in any order, or None."""
     found = RANGE.search(comment)
-    return (float(found[1]), float(found[2])) if found else None
+    low, high = sorted((float(found[1]), float(found[2]))) if found else (0.0, 0.0)
+    return (low, high) if low < high else None
 
 
 def remarks(text: PlainText) -> dict[str, str]:
@@ -90,13 +91,14 @@ def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list
     known = {**_counts(parts), **(sizes or {})}
     states = {one or other for one, other in DIFFERENTIATED.findall(text.plain)}
     steps = {step for part in parts if (step := _step(part.tokens))}
+    functions = {*ARGUMENTS, *ALIASES, *(name for part in parts if (name := _function(part.tokens)))}
     for part in parts:
         found = TIME.match(part.comment)
         if found:
             time_unit = found[1].strip()
         if part.tokens:
             comment = "" if found else part.comment
-            made.append(_line(text, _bounded(part.tokens, known), comment, next(iter(steps), ""), states))
+            made.append(_line(text, _bounded(part.tokens, known), comment, next(iter(steps), ""), states, functions))
     known = remarks(text)
     described = lambda line: line.kind in ("derivative", "next", "definition") and line.name in known
     made = [line._replace(comment=known[line.name]) if described(line) else line for line in made]
@@ -106,8 +108,8 @@ def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list
 def time_range(text: PlainText) -> tuple[float, float] | None:
     """The range of the time that a comment gives, as in `# t: 0..200` or `# t [s] 0..200`; None without one."""
     for part in statements(text):
-        if re.match(r"\s*(?:t|time)\s*(?::|\[)", part.comment) and (found := range_in(part.comment)):
-            return found
+        if re.match(r"\s*(?:t|time)\s*(?::|\[)", part.comment) and (found := RANGE.search(part.comment)):
+            return float(found[1]), float(found[2])
     return None
 
 
@@ -168,7 +170,18 @@ def _step(words: Sequence[Token]) -> str:
     return ""
 
 
-def _line(text: PlainText, words: list[Token], comment: str, step: str, states: Collection[str]) -> EquationLine:
+def _function(words: Sequence[Token]) -> str:
+    """The name of the function that a statement defines, as in `f(u, v) = ...`, or ""."""
+    if len(words) < 3 or words[0].kind != "name" or words[1].text != "(":
+        return ""
+    close = next((k for k, word in enumerate(words) if word.text == ")"), 0)
+    listed = all(word.kind == "name" or word.text == "," for word in words[2:close])
+    return words[0].text if listed and [word.text for word in words[close + 1 : close + 2]] == ["="] else ""
+
+
+def _line(
+    text: PlainText, words: list[Token], comment: str, step: str, states: Collection[str], functions: Collection[str]
+) -> EquationLine:
     depth, equals = 0, []
     for k, word in enumerate(words):
         depth += (word.text in OPEN) - (word.text in CLOSED)
@@ -184,7 +197,7 @@ def _line(text: PlainText, words: list[Token], comment: str, step: str, states: 
     if len(equals) > 1:
         raise text.error(words[equals[1]].at, "have one `=` in a statement (`==` compares)", "has another one")
     left, right = words[: equals[0]], words[equals[0] + 1 :]
-    right = _without_step(text, right, step) if step else _without_time(right, states)
+    right = _without_step(text, right, step, functions) if step else _without_time(right, states)
     head = _Left(text, left, words[equals[0]].at, step).read()
     shown = (*left, words[equals[0]], *right)
     return head._replace(body=expression(text, right, end), words=shown, comment=comment)
@@ -201,25 +214,19 @@ def _without_time(words: list[Token], states: Collection[str]) -> list[Token]:
     return found
 
 
-def _without_step(text: PlainText, words: list[Token], step: str) -> list[Token]:
-    """Read `x[n]` and `x(n)` as x; refuse other times by name."""
+def _without_step(text: PlainText, words: list[Token], step: str, functions: Collection[str]) -> list[Token]:
+    """Read `x[n]` and `x(n)` as x, unless x is a function; refuse other times by name."""
     found: list[Token] = []
     k = 0
     while k < len(words):
         word = words[k]
         follows = found and (found[-1].kind == "name" or found[-1].text == "]")
-        if follows and word.text in OPEN and k + 2 < len(words) and words[k + 1].text == step:
+        called = word.text == "(" and found and found[-1].text in functions
+        if follows and not called and word.text in OPEN and k + 2 < len(words) and words[k + 1].text == step:
             if words[k + 2].text == OPEN[word.text]:
                 k += 3
                 continue
-            other = words[k + 2].text
-            known = found[-1].text in ARGUMENTS or found[-1].text in ALIASES
-            if (
-                other in ("-", "+")
-                and not (known and word.text == "(")
-                and k + 4 < len(words)
-                and words[k + 4].text in CLOSED
-            ):
+            if words[k + 2].text in ("-", "+") and k + 4 < len(words) and words[k + 4].text in CLOSED:
                 must = (
                     f"use states of the step `{step}` only: a delay needs a variable of its own, "
                     f"as in `y[{step}+1] = x[{step}]`"

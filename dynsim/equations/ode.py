@@ -1,57 +1,68 @@
 """Read `.ode` files of XPPAUT as the text of equations."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from dynsim.equations.characters import source
+from dynsim.equations.expressions import expression
+from dynsim.equations.functions import ALIASES, ARGUMENTS, XPPAUT
+from dynsim.equations.lines import NUMBER
 from dynsim.equations.ode_options import method, option_comments
+from dynsim.equations.tokens import tokens
+from dynsim.equations.writing import PLAIN, written
 from dynsim.errors import ArgumentError
 
 REFUSED = {
-    "markov": "Markov variables", "bdry": "boundary conditions", "bndry": "boundary conditions",
-    "special": "special network functions", "solv": "algebraic equations", "volterra": "Volterra equations",
-    "export": "dynamic libraries", "vector": "vectors",
+    "markov": "Markov variables", "boundary": "boundary conditions", "special": "special network functions",
+    "solve": "algebraic equations", "volterra": "Volterra equations", "export": "dynamic libraries",
+    "vector": "vectors", "group": "groups",
 }  # fmt: skip
 """Declarations that have no equation of ours, and what they are."""
+KINDS = {
+    "p": "par", "n": "number", "i": "init", "w": "wiener", "a": "aux", "gr": "group", "g": "global", "ma": "markov",
+    "mk": "solve", "ta": "table", "b": "boundary", "so": "solve", "sp": "special", "se": "", "ve": "vector",
+    "v": "volterra", "ex": "export", "o": "", "d": "done",
+}  # fmt: skip
+"""The declaration that a word begins, by its first letters, as XPPAUT tells them; nothing of ours for some."""
 CALLS = {
-    "delay": "delays", "del_shft": "delays", "shift": "shifted variables", "ran": "random numbers",
-    "normal": "random numbers", "poisson": "random numbers", "besselj": "Bessel functions",
-    "bessely": "Bessel functions", "int": "Volterra integrals", "hom_bcs": "boundary conditions", "set": "set",
+    **dict.fromkeys(("delay", "del_shft"), "delays"), **dict.fromkeys(("shift", "ishift"), "shifted variables"),
+    **dict.fromkeys(("ran", "normal", "poisson"), "random numbers"),
+    **dict.fromkeys(("besselj", "bessely", "besseli"), "Bessel functions"),
+    "hom_bcs": "boundary conditions", "set": "set",
 }  # fmt: skip
 """Functions that are refused, and what they are."""
-WORDS = {
-    **dict.fromkeys(("p", "par", "n", "num", "number"), "par"), **dict.fromkeys(("i", "init"), "init"),
-    **dict.fromkeys(("a", "aux"), "aux"), **dict.fromkeys(("w", "wiener"), "wiener"),
-    **dict.fromkeys(("table", "tab"), "table"), **dict.fromkeys(("options", "option", "set", "only"), ""),
-    "mksol": "solv", "b": "bdry", "done": "done", "d": "done", "global": "global",
-    **{name: name for name in REFUSED},
-}  # fmt: skip
-"""What the first word of a line declares; nothing of ours for some."""
 NAME = r"[a-z_]\w*"
-PAIR = re.compile(rf"({NAME})\s*(?:\(0\))?\s*(?:=\s*([^\s,=]+)|(?=[\s,]|$))")
+PAIR = re.compile(rf"({NAME})\s*(?:\(0\))?\s*(?:=\s*([^\s,;=]+)|(?=[\s,;]|$))")
 RANGED = re.compile(r"\[\s*(\d+)\s*\.\.\s*(\d+)\s*\]")
-ENTRY = re.compile(r"\[\s*(\d*)\s*\*?\s*j\s*([-+]\s*\d+)?\s*\]|\[\s*(\d+)\s*\]")
-STATE = re.compile(rf"^(?:d({NAME})\s*/\s*dt|({NAME})\s*(?:'|\(n\+1\)))\s*=")
+ENTRY = re.compile(r"\[\s*(\d*)\s*\*?\s*j\s*(?:\*\s*(\d+)|([-+]\s*\d+))?\s*\]|\[\s*(\d+)\s*\]")
+COMMAND = re.compile(r"([^\s=/'(]+)(?:\s+(?!=|[/'(].*=)(.*))?")
+"""A declaration: a word, and what follows it unless that makes it an equation."""
+STATE = re.compile(rf"^(?:d({NAME})\s*/\s*dt|({NAME})\s*(?:'|\(t\+1\)))\s*=")
+HEAD = re.compile(rf"(?:d(?={NAME}\s*/\s*dt\b))?({NAME})")
 DERIVATIVE = re.compile(rf"^(?:({NAME})\s*'|d({NAME})\s*/\s*dt)\s*=")
 SUM = re.compile(r"sum\s*\(([^(),]+),([^(),]+)\)\s*of\s*\(")
+GROUPED = re.compile(r"[<>&|]|[=!]=|\bnot\b|(?:\^|\*\*).*(?:\^|\*\*)")
+"""Operators of which XPPAUT has other precedences."""
 
 
 class _Read(NamedTuple):
-    """What the lines of a file declare, as statements of ours."""
+    """What the lines of a file declare, as statements of ours with the numbers of their lines."""
 
-    statements: list[str]
+    statements: list[tuple[int, str]]
     options: dict[str, str]
     noises: list[str]
-    plotted: list[tuple[str, str]]
+    plotted: list[tuple[int, str, str]]
     parameters: list[str]
     events: list[tuple[int, str, str]]
 
 
 def from_ode(content: str) -> str:
-    """The text of equations that an `.ode` file stands for.
+    """The text of equations that an `.ode` file stands for; each statement keeps its line.
 
     Parameters, initial values, fixed and auxiliary quantities, derived parameters, functions, tables given by a
-    formula, arrays `x[1..10]`, Wiener variables and global events are read; names are in lower case. The limits of the
+    formula, arrays `x[1..10]`, Wiener variables and global events are read; names are in lower case. Comparisons bind
+    more strongly than sums and products, as in XPPAUT: `t < a + b` is `(t < a) + b`. The limits of the
     plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges; `dt`, `bounds`
     and stiff methods become defaults of `dynsim simulate`, and the method `discrete` makes a map. A comment names the
     other options. What has no equation here is refused by its name: delays, Markov variables, boundary conditions,
@@ -61,63 +72,76 @@ def from_ode(content: str) -> str:
     for number, line in _lines(content):
         if _read(found, number, line):
             break
-    found.statements.extend(_event(number, line, rest, found.parameters) for number, line, rest in found.events)
-    states = {match[1] or match[2] for one in found.statements if (match := STATE.match(one))}
+    found.statements.extend(
+        (number, _event(number, line, rest, found.parameters)) for number, line, rest in found.events
+    )
+    states = {match[1] or match[2] for _, one in found.statements if (match := STATE.match(one))}
     if method(found.options) == "d":  # discrete: x' is the next state
-        found.statements[:] = [DERIVATIVE.sub(r"\1\2(n+1) =", one) for one in found.statements]
+        found.statements[:] = [(k, DERIVATIVE.sub(r"\1\2(t+1) =", one)) for k, one in found.statements]
     found.statements.extend(_named_apart(found))
-    noises = "|".join(map(re.escape, found.noises))
-    body = [re.sub(rf"\b({noises})\b", r"dW_\1", one) if noises else one for one in found.statements]
-    is_map = any("(n+1)" in one for one in body)
-    if is_map:
-        body = [re.sub(r"\bt\b", "n", one) for one in body]
-    return "\n".join([*body, *option_comments(found.options, states, found.parameters, is_map=is_map)])
+    is_map = any("(t+1) =" in one for _, one in found.statements)
+    if is_map and found.noises:
+        raise ArgumentError("path", "name a file without what dynsim does not have", "it has noise in a map")
+    rows = [""] * max((number for number, _ in found.statements), default=0)
+    for number, one in found.statements:
+        rows[number - 1] += f"{'; ' if rows[number - 1] else ''}{one}"
+    body = _renamed("\n".join(rows), found)
+    comments = option_comments(found.options, states, found.parameters, is_map=is_map)
+    return "\n".join([*([body] if body else []), *comments])
 
 
-def _lines(content: str) -> list[tuple[int, str]]:
+def _lines(content: str) -> Iterator[tuple[int, str]]:
     """Lines with their numbers, continued ones joined, arrays written out, in lower case and without comments."""
-    joined, begun, rows = "", 0, []
-    for number, raw in enumerate(content.splitlines(), 1):
-        line = raw.rstrip()
-        begun = begun or number
-        if line.endswith("\\"):
-            joined += line[:-1]
+    block, begun = list[str](), 0
+    span: Sequence[int] | None = None
+    for number, row in _rows(content):
+        if re.match(r"#include\s", row):
+            raise _refused(number, row, "included files")
+        if not row or row[0] in '#"':
             continue
-        rows.append((begun, (joined + line).strip()))
-        joined, begun = "", 0
-    if joined:
-        rows.append((begun, joined.strip()))
-    found: list[tuple[int, str]] = []
-    block: list[tuple[int, str]] = []
-    span: tuple[int, int] | None = None
-    for number, line in rows:
-        if not line or line[0] in '#"':
-            continue
-        line = (line if line[0] == "@" else line.split("#")[0]).strip().lower()
+        line = (row if row[0] == "@" else row.split("#")[0]).strip().lower()
         opened = re.fullmatch(r"%\s*\[(\d+)\.\.(\d+)\]\s*", line)
         if opened:
-            span, block = (int(opened[1]), int(opened[2])), []
+            span, block, begun = _span(opened), [], number
         elif line[0] == "%" and span:
-            found += [(n, _entries(one, j)) for j in range(span[0], span[1] + 1) for n, one in block]
+            yield from ((begun, _entries(one, j)) for j in span for one in block)
             span = None
         elif line[0] == "%":
             continue  # a comment
         elif span:
-            block.append((number, line))
+            block.append(line)
         else:
             ranged = RANGED.search(line) if line[0] != "@" else None
-            places = range(int(ranged[1]), int(ranged[2]) + 1) if ranged else (None,)
-            found += [(number, line if j is None else _entries(RANGED.sub(str(j), line), j)) for j in places]
-    return found
+            places = _span(ranged) if ranged else (None,)
+            yield from ((number, line if j is None else _entries(RANGED.sub(str(j), line), j)) for j in places)
+
+
+def _rows(content: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; what follows a backslash goes on in the next line."""
+    joined, begun = "", 0
+    for number, raw in enumerate(content.splitlines(), 1):
+        line, continued, _ = raw.partition("\\")
+        joined, begun = joined + line, begun or number
+        if not continued:
+            yield begun, joined.strip()
+            joined, begun = "", 0
+    if joined:
+        yield begun, joined.strip()
+
+
+def _span(ends: re.Match) -> range:
+    """The indices of an array, which may run downwards."""
+    first, last = int(ends[1]), int(ends[2])
+    return range(first, last + 1) if first <= last else range(first, last - 1, -1)
 
 
 def _entries(line: str, j: int) -> str:
     """Write out the entries of arrays at an index, `x[j-1]` as x3."""
 
     def at(match: re.Match) -> str:
-        if match[3]:
-            return match[3]
-        return str(int(match[1] or 1) * j + int((match[2] or "0").replace(" ", "")))
+        if match[4]:
+            return match[4]
+        return str(int(match[1] or match[2] or 1) * j + int((match[3] or "0").replace(" ", "")))
 
     return ENTRY.sub(at, line)
 
@@ -129,69 +153,102 @@ def _read(found: _Read, number: int, line: str) -> bool:
         return False
     if re.fullmatch(r"[-\d\s.,]+", line):
         raise _refused(number, line, "equations in the old format, which begins with numbers")
-    word, _, rest = re.sub(r"^global(?=[-+\d{])", "global ", line).partition(" ")
-    word = "par" if word.startswith("par") else word
-    alone = not rest.strip() or re.match(r"\s*=", rest)
-    kind = WORDS.get(word) if not alone or word in ("done", "d") else None
-    if kind == "done":
-        return True
-    if kind in REFUSED:
-        raise _refused(number, line, REFUSED[str(kind)])
-    if kind == "":
+    command = COMMAND.fullmatch(re.sub(r"^global(?=[-+\d{])", "global ", line))
+    if command is None:
+        found.statements.append((number, _equation(number, line, line)))
         return False
+    word, rest = command[1], command[2] or ""
+    kind = KINDS.get(word[:2], KINDS.get(word[:1]))
+    if kind is None:
+        raise _refused(number, line, f"an unknown declaration, `{word}`")
+    if kind in REFUSED:
+        raise _refused(number, line, REFUSED[kind])
     if kind == "wiener":
         found.noises.extend(re.findall(NAME, rest))
-    elif kind in ("par", "init"):
+    elif kind in ("par", "number", "init"):
         start = "(0)" if kind == "init" else ""
-        pairs = PAIR.findall(rest)
-        found.statements.extend(f"{name}{start} = {value or '0'}" for name, value in pairs)
+        pairs = _pairs(number, line, rest)
+        found.statements.extend((number, f"{name}{start} = {value or '0'}") for name, value in pairs)
         found.parameters.extend(name for name, _ in pairs if kind == "par")
     elif kind == "global":
         found.events.append((number, line, rest))
     elif kind == "table":
-        found.statements.append(_table(number, line, rest))
-    else:
-        if kind != "aux":
-            found.statements.append(_equation(number, line, line))
-            return False
+        found.statements.append((number, _table(number, line, rest)))
+    elif kind == "aux":
         name, _, value = rest.partition("=")
         if name.strip() != value.strip():  # else it is the same quantity, to be plotted
             name = re.sub(r"[^a-z0-9_]", "_", name.strip())
-            found.plotted.append((name, _equation(number, line, f"{name}={value}")))
-    return False
+            found.plotted.append((number, name, _equation(number, line, f"{name}={value}")))
+    return kind == "done"
 
 
-def _named_apart(found: _Read) -> list[str]:
+def _pairs(number: int, line: str, rest: str) -> list[tuple[str, str]]:
+    """Names with their numbers; XPPAUT reads the first digits of anything else, and a name as zero."""
+    pairs = PAIR.findall(rest)
+    if PAIR.sub("", rest).strip(" \t,;"):
+        raise _refused(number, line, "more than names with values, as in `par a=1, b=2`")
+    formula = next((value for _, value in pairs if value and not re.fullmatch(NUMBER, value)), None)
+    if formula:
+        raise _refused(number, line, f"the formula `{formula}` where XPPAUT reads a number only")
+    return pairs
+
+
+def _named_apart(found: _Read) -> list[tuple[int, str]]:
     """Auxiliary quantities; one that has the name of something else, which XPPAUT allows, is called `NAME_aux`."""
-    heads = (re.match(NAME, re.sub(rf"^d({NAME})/dt", r"\1", one)) for one in found.statements)
-    known = {match[0] for match in heads if match}
+    known = {match[1] for _, one in found.statements if (match := HEAD.match(one))}
     written = []
-    for name, text in dict.fromkeys(found.plotted):
+    for number, name, text in dict.fromkeys(found.plotted):
         own = name if name not in known else f"{name}_aux"
         while own in known:
             own += "_"
         known.add(own)
-        written.append(own + text[len(name) :])
+        written.append((number, own + text[len(name) :]))
     return written
+
+
+def _renamed(body: str, found: _Read) -> str:
+    """Statements with names that do not mean anything else in our grammar, and noises as `dW_NAME`."""
+    own = {match[1] for _, one in found.statements if (match := HEAD.match(one))}
+    functions = {match[1] for _, one in found.statements if (match := re.match(rf"({NAME})\s*\((?!0\)|t\+1\))", one))}
+    taken = functions & {*ARGUMENTS, *ALIASES} | (own & {"and", "or"})
+    names = {name: f"{name}_" for name in taken} | {name: f"dW_{name}" for name in found.noises}
+    if not names:
+        return body
+    return re.sub(rf"\b({'|'.join(map(re.escape, names))})\b", lambda match: names[match[1]], body)
 
 
 def _equation(number: int, line: str, text: str) -> str:
     """An equation or a definition, in our notation."""
-    for name, what in CALLS.items():
-        if re.search(rf"\b{name}\s*[(\[{{]", text):
-            raise _refused(number, line, what)
     if re.match(r"0\s*=", text):
         raise _refused(number, line, "algebraic equations")
-    text = text.lstrip("!").strip()
+    head, equals, body = text.lstrip("!").strip().partition("=")
+    head = re.sub(rf"^({NAME})\s*\(\s*t\s*\+\s*1\s*\)\s*$", r"\1(t+1) ", head)
+    return f"{head}{equals}{_expression(number, line, body)}"
+
+
+def _expression(number: int, line: str, text: str) -> str:
+    """An expression in our notation, with parentheses where XPPAUT groups in another way."""
+    for name, what in CALLS.items():
+        if re.search(rf"\b{name}\s*\(", text):
+            raise _refused(number, line, what)
+    if re.search(r"\bint\s*[\[{]", text):
+        raise _refused(number, line, "Volterra integrals")
     text = re.sub(r"\)\s*then\s*\(", ", ", re.sub(r"\)\s*else\s*\(", ", ", text))
-    text = re.sub(rf"^({NAME})\s*\(t\s*\+\s*1\)\s*=", r"\1(n+1) =", text)
     if SUM.search(text):
-        text = SUM.sub(r"sum(index_=\1..\2, ", text).replace("i'", "index_")
-    return text.replace("{", "(").replace("}", ")")
+        text = re.sub(r"\bi'", "index_", SUM.sub(r"sum(index_=\1..\2, ", text))
+    text = text.replace("{", "(").replace("}", ")")
+    if not GROUPED.search(text):
+        return text
+    plain = source(text)
+    try:
+        body = expression(plain, tokens(plain), len(text), XPPAUT)
+    except ArgumentError:  # the error is raised again with its place when the equations are read
+        return text
+    return written(body, PLAIN).text
 
 
 def _event(number: int, line: str, rest: str, parameters: Sequence[str]) -> str:
-    """A global event as a transition; `arret=1` ends the run, and `out_put` is ours to choose.
+    """A global event as a transition; `arret=1` ends the run, and `out_put` and `no_interp` are ours to choose.
 
     XPPAUT computes the values in order, with the components, but not the parameters, that the event has set before.
     """
@@ -202,8 +259,9 @@ def _event(number: int, line: str, rest: str, parameters: Sequence[str]) -> str:
             "path", f"name a file whose lines {must}", f"line {number}, `{line[:40]}`, has another form"
         )
     sign = {"1": ">", "+1": ">", "-1": "<"}.get(read[1], "==")
-    guard = _equation(number, line, read[2].strip().removeprefix("{").removesuffix("}"))
-    parts = [one.strip() for one in read[3].split(";") if one.strip() and not one.strip().startswith("out_put")]
+    guard = _expression(number, line, read[2].strip().removeprefix("{").removesuffix("}"))
+    parts = [one.strip() for one in read[3].split(";")]
+    parts = [one for one in parts if one and not re.match(r"(out_put|no_interp)\s*=", one)]
     parts = ["stop" if re.match(r"arret\s*=\s*[^0\s]", one) else _equation(number, line, one) for one in parts]
     earlier: dict[str, str] = {}
     for k, (name, equals, value) in enumerate([one.partition("=") for one in parts]):
@@ -221,7 +279,7 @@ def _table(number: int, line: str, rest: str) -> str:
     formula = re.fullmatch(rf"({NAME})\s*%\s*\S+\s+\S+\s+\S+\s+(.+)", rest)
     if formula is None:
         raise _refused(number, line, "tables from files")
-    body = re.sub(r"\bt\b", "table_", formula[2])
+    body = re.sub(r"\bt\b", "table_", _expression(number, line, formula[2]))
     return f"{formula[1]}(table_) = {body}"
 
 

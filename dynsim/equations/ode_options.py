@@ -37,7 +37,7 @@ def option_comments(
         begin = 0.0 if is_map else next(iter(left.numbers("t0")), 0.0)
         comments.append(f"# t: {begin!r}..{begin + total[0]!r}")
     defaults = [f"step_size={value!r}" for value in left.numbers("dt", positive=True) if not is_map]
-    defaults += [f"bounds={value!r}" for value in left.numbers("bounds", positive=True)]
+    defaults += [f"bounds={value!r}" for name in ("bounds", "bound") for value in left.numbers(name, positive=True)]
     defaults += ["integrator=stiff"] if method(options) in STIFF else []
     if method(options) in ("d", *STIFF):
         left.pop("method" if "method" in left else "meth")

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynsim.equations.characters import source
 from dynsim.equations.evaluation import values
-from dynsim.equations.functions import ALIASES, ARGUMENTS, CONSTANTS, SPECIAL, SYMBOLS
+from dynsim.equations.functions import ALIASES, ARGUMENTS, CONSTANTS, SPECIAL
 from dynsim.equations.lines import lines
 from dynsim.equations.model import built
 from dynsim.equations.sbml_math import (
@@ -21,10 +21,9 @@ from dynsim.equations.sbml_math import (
     operated,
     refused,
 )
-from dynsim.equations.writing import Format, written
+from dynsim.equations.writing import PLAIN, written
 from dynsim.errors import ArgumentError
 
-OURS = Format(str, {**SYMBOLS, "not": "not "}, {})
 RESERVED = {*ARGUMENTS, *ALIASES, *SPECIAL, *CONSTANTS, "t", "and", "or", "not", "when", "stop"}
 """Words of the grammar; an identifier that is one is followed by an underscore."""
 IGNORED = ("l3v2extendedmath", "layout", "render")
@@ -392,7 +391,7 @@ class _Model:
             condition = self.body(trigger.getMath())
             begun = self.at_start({"when": condition, "when1": guard}, self.initial)
             armed = trigger.isSetInitialValue() and not trigger.getInitialValue()
-            if armed and begun["when"] or not begun["when"] and begun["when1"] == 0:
+            if armed and begun["when"] or begun["when1"] == 0:  # a guard that begins at zero would be crossed at once
                 raise refused("events that occur at the start")
             if found:
                 plain = condition[-1].value in ("lt", "le", "gt", "ge")
@@ -448,4 +447,4 @@ def _base_unit(definition: Any) -> str:
 
 
 def _text(body: Sequence[Any]) -> str:
-    return written(body, OURS).text
+    return written(body, PLAIN).text

@@ -53,9 +53,13 @@ def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format, rules: Seq
     for line in definitions:
         declared(line.name, None, constant=False)
 
+    def given(part: Any, body: Any) -> None:
+        if part.setMath(node_of(renamed(body), functions, own)) != library.LIBSBML_OPERATION_SUCCESS:
+            raise ArgumentError("to", "be another format for formulas that libSBML refuses", "is `sbml`")
+
     def ruled(rule: Any, word: str, body: Any) -> None:
         rule.setVariable(form.name(word))
-        rule.setMath(node_of(renamed(body), functions, own))
+        given(rule, body)
 
     for line in definitions:
         ruled(model.createAssignmentRule(), line.name, line.body)
@@ -71,9 +75,7 @@ def to_sbml(system: Any, parts: Sequence[EquationLine], form: Format, rules: Seq
             trigger = event.createTrigger()
             trigger.setInitialValue(True)  # it occurs where the condition becomes true, not at a start where it is
             trigger.setPersistent(True)
-            trigger.setMath(
-                node_of(renamed(operated("gt" if sign > 0 else "lt", rule.guard, constant(0))), functions, own)
-            )
+            given(trigger, operated("gt" if sign > 0 else "lt", rule.guard, constant(0)))
             for word, body in rule.sets.items():
                 ruled(event.createEventAssignment(), word, body)
     return library.writeSBMLToString(document).rstrip()

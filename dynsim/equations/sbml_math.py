@@ -240,6 +240,10 @@ def node_of(
             given = stack[len(stack) - one.count :]
             del stack[len(stack) - one.count :]
             given = [given[1], given[0], given[2]] if word == "if" else given
+            if word == "log10":
+                base = library.ASTNode(library.AST_INTEGER)
+                base.setValue(10)
+                given = [base, *given]
             for child in given:
                 node.addChild(child)
         stack.append(node)

@@ -24,9 +24,9 @@ from dynsim.equations.lines import (
     time_range,
     unit_in,
 )
-from dynsim.equations.model import built, remember
+from dynsim.equations.model import Model, built, remember
 from dynsim.equations.resolving import Scope
-from dynsim.errors import ArgumentError, nearest
+from dynsim.errors import ArgumentError, counted, nearest
 from dynsim.systems.noisy import CALCULI
 
 LONGEST = 1_000_000
@@ -153,6 +153,7 @@ class _Reading:
         kept = [line for line in parts if line.kind != "start" and line.name not in known]
         kept = [self.resized(line, sizes) if line.name in sizes and is_constant(line) else line for line in kept]
         made = built(self.text, kept, names)
+        self.check_entries(made, chosen)
         canonical = "\n".join(line.spelled() for line in kept)
         remember((canonical, names), made)
         comments = {line.name: line.comment for line in parts if line.kind != "start" and line.comment}
@@ -215,6 +216,26 @@ class _Reading:
                 raise ArgumentError(
                     name, "be a parameter of the equations", f"is not in them{nearest(name, used - computed)}"
                 )
+
+    def check_entries(self, made: Model, chosen: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` unless each parameter has the entries that the text uses, or is a number."""
+        nodes = made.graph.nodes
+        uses = [(nodes[k], node) for node in nodes for k in node.operands]
+        uses += [(nodes[k], None) for k, _ in made.outputs]
+        for name, node in ((one.value, node) for one, node in uses if one.kind == "parameter"):
+            size = np.shape(chosen[name])
+            if node is None or node.kind not in ("state", "slice"):
+                if size:
+                    must = f"be a number, because the equations use `{name}` without an index"
+                    raise ArgumentError(name, must, f"has {counted(size[0], 'entry', 'entries')}")
+                continue
+            first, end = (node.value, node.value + 1) if isinstance(node.value, int) else node.value
+            if not size or first < 0 or end > size[0]:
+                used = f"an entry {end}" if end == first + 1 else f"the entries {first + 1} to {end}"
+                has = counted(size[0], "entry", "entries") if size else ""
+                but = f"has {has}, counted from 1" if size else f"is the number {float(chosen[name]):g}"
+                must = f"have {used}, which the equations use"
+                raise ArgumentError(name, must, but)
 
     def constant(self, line: EquationLine) -> float:
         """The value of a definition that is made of numbers."""

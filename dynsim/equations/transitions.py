@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dynsim.equations.characters import PlainText, source
 from dynsim.equations.expressions import Instruction
-from dynsim.equations.tokens import CLOSED, OPEN, StatementTokens, Token, statements
+from dynsim.equations.tokens import CLOSED, OPEN, Token, statements
 
 DIRECTIONS = {">": 1, ">=": 1, "<": -1, "<=": -1, "==": 0}
 STOP = "stop"
@@ -44,22 +44,23 @@ class TransitionTexts(NamedTuple):
 
 
 def with_transitions(text: str) -> TransitionTexts:
-    """Split equations into those of the flow and transitions; a text without transitions stays as it is."""
+    """Split equations into those of the flow and transitions; everything keeps its line."""
     plain = source(text)
     found, conditions = list[WhenStatement](), list[str]()
-    parts = statements(plain)
-    lines = [_line(plain, part, found, conditions) for part in parts]
+    parts, end = list[str](), 0
+    for words in (one.tokens for one in statements(plain)):
+        if len(words) > 1 and words[0].text == "when" and words[1].text == "(":
+            after = words[-1].at + len(words[-1].text)
+            lines = plain.plain.count("\n", words[0].at, after)
+            parts += [plain.plain[end : words[0].at], _definitions(plain, words, found, conditions), "\n" * lines]
+            end = after
     if not found:
         return TransitionTexts(text, (), ())
-    return TransitionTexts("\n".join(lines), tuple(found), tuple(conditions))
+    return TransitionTexts("".join([*parts, plain.plain[end:]]), tuple(found), tuple(conditions))
 
 
-def _line(text: PlainText, statement: StatementTokens, found: list[WhenStatement], conditions: list[str]) -> str:
-    """A statement as it is, or the definitions that a statement `when(...)` stands for, with its comment."""
-    words, comment = statement.tokens, f"#{statement.comment}" if statement.comment else ""
-    is_when = len(words) > 1 and words[0].text == "when" and words[1].text == "("
-    if not is_when:
-        return f"{text.plain[words[0].at : words[-1].at + len(words[-1].text)]} {comment}" if words else comment
+def _definitions(text: PlainText, words: Sequence[Token], found: list[WhenStatement], conditions: list[str]) -> str:
+    """The definitions that a statement `when(...)` stands for."""
     guard, *sets = _arguments(words[2:-1])
     name = f"when{len(found) + 1}"
     signs = [k for k, word in enumerate(guard) if word.text in DIRECTIONS]
@@ -78,7 +79,7 @@ def _line(text: PlainText, statement: StatementTokens, found: list[WhenStatement
         raise text.error(words[0].at, "set each name once in a transition", "sets one twice")
     conditions.append(_joined(text, guard))
     found.append(WhenStatement(name, DIRECTIONS[guard[signs[0]].text], tuple(targets), terminal))
-    return "\n".join([*lines, *([comment] if comment else [])])
+    return "; ".join(lines)
 
 
 def _arguments(words: Sequence[Token]) -> list[list[Token]]:

@@ -4,7 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dynsim.equations.expressions import Instruction, Span
-from dynsim.equations.functions import ALIASES, BINARY, COMPARING, COMPARISONS, NOT, POWER, SIGN, SUM, SYMBOLS, TRUTHS
+from dynsim.equations.functions import (
+    ALIASES,
+    BINARY,
+    COMPARING,
+    COMPARISONS,
+    NOT,
+    POWER,
+    SIGN,
+    SUM,
+    SYMBOLS,
+    TRUTHS,
+)
 
 ATOM = 10  # how strongly a number, a name or a call binds
 RATIOS = {"sec": "1/cos({0})", "csc": "1/sin({0})", "cot": "1/tan({0})", "sech": "1/cosh({0})", "csch": "1/sinh({0})",
@@ -23,6 +34,8 @@ class Format(NamedTuple):
     """How a program writes names, operators and functions; functions that are not listed keep their name.
 
     `as_number` makes a number of what is true or false, and `as_truth` the reverse, where a program does not do it.
+    `sums` writes a sum of a term over an index, and `explicit` puts parentheses around all operands of comparisons, and
+    of `and` and `or`, for programs in which these bind in another way.
     """
 
     name: Callable[[str], str]
@@ -30,6 +43,12 @@ class Format(NamedTuple):
     calls: Mapping[str, str]
     as_number: str = ""
     as_truth: str = ""
+    sums: str = "sum({index}={low}..{high}, {term})"
+    explicit: bool = False
+
+
+PLAIN = Format(str, {**SYMBOLS, "not": "not "}, {})
+"""Our own grammar."""
 
 
 def number(value: float) -> str:
@@ -50,8 +69,10 @@ def written(body: Sequence[Instruction], form: Format, *, to_latex: bool = False
         stack.append(_piece(one, given, form, to_latex))
         while sums and sums[-1][0] == k:
             _, span = sums.pop()
-            term = _inside(_as_number(stack.pop(), form), SUM + 1, to_latex)
-            stack.append(Piece(rf"\sum_{{{span.index}={span.low}}}^{{{span.high}}} {term}", SUM + 1))
+            term = _as_number(stack.pop(), form)
+            inside = _inside(term, SUM + 1, True) if to_latex else term.text
+            ends = {"index": span.index, "low": span.low, "high": span.high}
+            stack.append(Piece(form.sums.format(term=inside, **ends), SUM + 1 if to_latex else ATOM))
     return _as_number(stack[0], form)
 
 
@@ -74,6 +95,9 @@ def _inside(piece: Piece, binds: int, to_latex: bool) -> str:
 def _piece(one: Instruction, given: list[Piece], form: Format, to_latex: bool) -> Piece:
     word: Any = one.value
     if one.kind == "number":
+        mantissa, e, exponent = number(word).partition("e")
+        if e and to_latex:
+            return Piece(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", SIGN)
         return Piece(number(word))
     if one.kind == "name":
         return Piece(form.name(word))
@@ -117,6 +141,7 @@ def _operated(name: str, given: list[Piece], form: Format, to_latex: bool) -> Pi
     if name == "pow":
         return Piece(f"{_inside(left, ATOM, False)}{sign}{_inside(right, ATOM, False)}", binds)
     tight = sign in "*/" and not to_latex
-    after = _inside(right, ATOM + 1 if right.text.startswith("-") else binds + 1, to_latex)
-    before = _inside(left, binds + (name in COMPARISONS), to_latex)  # comparisons are no chains
+    inner = ATOM if form.explicit and name in TRUTHS else 0
+    after = _inside(right, ATOM + 1 if right.text.startswith("-") else max(inner, binds + 1), to_latex)
+    before = _inside(left, max(inner, binds + (name in COMPARISONS)), to_latex)  # comparisons are no chains
     return Piece(f"{before}{sign if tight else f' {sign} '}{after}", binds, name in TRUTHS)

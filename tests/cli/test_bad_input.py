@@ -57,8 +57,29 @@ def folder(tmp_path, monkeypatch):
         ("section lorenz --duration 3", "did you mean `--longest`?"),
         ("portrait pendulum --xlim 0", "did you mean `--box`?"),
         ("simulate lorenz --x0 1 1 1", "did you mean `--start`?"),
-        ("simulate causal --tokens abc", "`tokens` must be as `dynsim simulate --help` describes it"),
-        ("simulate causal --integrator eule", "invalid choice 'eule'"),
+        ("simulate causal --tokens abc", "`tokens` must be a whole number, but is `abc`"),
+        ("simulate causal --rtol 1,2", "`rtol` must be a number, but is `1,2`"),
+        (
+            "simulate causal --integrator scip",
+            "be one of diffrax, scipy, rkc2, stiff, symplectic, but is `scip`, did you",
+        ),
+        (
+            "simulate lorenz --start [-40,1e-2,x]",
+            "numbers with spaces between them, as in `--start -40 1e-2`, but is `[",
+        ),
+        ("simulate lorenz --start=a", "be numbers with spaces between them, as in `--start 0.5 -2`, but is `a`"),
+        ("basins henon --shape 9x8", "be whole numbers with spaces between them, as in `--shape 9 8`, but is `9x8`"),
+        (
+            "continue lorenz --parameter rho 0 2",
+            "`0` must belong to an option (see `dynsim continue --help`), but follows",
+        ),
+        ("simulate lorenz 5", "`5` must belong to an option (see `dynsim simulate --help`), but does not"),
+        (
+            "simulate lorenz --force=yes",
+            "`yes` must belong to an option (see `dynsim simulate --help`), but follows `--f",
+        ),
+        ("report --papers x", "`papers` must be a word of its own, without `--papers`"),
+        ("list fools", "`what` must be one of all, systems, initial"),
         ("simulate", "`system` must be given"),
         ("simulate causal --seed -1", "`seed` must be from 0 to 9223372036854775807, but is -1"),
         ("check --seed 18446744073709551616", "`seed` must be from 0"),
@@ -124,10 +145,9 @@ def test_the_frames_of_the_parser_become_one_sentence_on_every_terminal(capsys, 
             assert main(line.split()) == 2
         sentences.append(capsys.readouterr().err)
     assert "`--foo` must be an option of `dynsim simulate`, but is not" in sentences[0]
-    assert "`jobs` must be as `dynsim check --help` describes it, but is not (" in sentences[1]
-    assert "invalid literal for int" in sentences[1]
+    assert "`jobs` must be a whole number, but is `x`" in sentences[1]
     assert "`system` must be given" in sentences[2]
-    assert "invalid choice 'eule'" in sentences[3]
+    assert "must be one of diffrax, scipy, rkc2, stiff, symplectic, but is `eule`" in sentences[3]
     assert all(len(sentence.splitlines()) == 1 for sentence in sentences)
 
 

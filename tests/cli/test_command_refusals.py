@@ -293,7 +293,7 @@ def test_a_system_that_an_option_takes_as_its_value_is_said_to_come_first(nothin
 
 
 def test_an_option_that_takes_the_system_for_a_number_is_said_to_follow_it(nothing_runs, capsys):
-    said = "`box` must be as `dynsim basins --help` describes it and follow SYSTEM, but is not"
+    said = "`box` must be numbers with spaces between them, as in `--box -2 2`, and follow SYSTEM, but is `-2 2 henon`"
     assert said in refused(capsys, "basins", "--box", "-2", "2", "henon", "--shape", "5")
 
 

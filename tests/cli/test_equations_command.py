@@ -105,6 +105,8 @@ def test_equations_are_exported(tmp_path, capsys):
         (["simulate", "missing.ode"], "`missing.ode` cannot"),
         (["export", "lorenz"], "be equations without noise"),
         (["portrait", "x' = 1; when(x > 1, x = 0)"], "must be read by `hybrid_system` or `dynsim simulate` if it has"),
+        (["portrait", "x' = y; y' = -x", "--box", "-3", "3"], "`box` must have 4 numbers"),
+        (["basins", "x' = y; y' = -x", "--box", "-3", "3"], "`box` must have two bounds for each of 2 axes"),
         (["portrait", "x[n+1] = x"], "`system` must be a flow for `dynsim portrait`"),
     ],
 )  # fmt: skip
@@ -114,6 +116,17 @@ def test_bad_texts_are_refused_in_one_sentence(words, sentence, capsys):
     assert re.search(sentence, said)
     assert len(shown) == (2 if "column" in said else 0)  # the line of the text that is wrong, and a caret below it
     assert not shown or shown[1].strip() == "^"
+
+
+def test_an_option_that_has_the_name_of_a_parameter_is_told(capsys):
+    assert main(["export", "x' = -seed*x; seed = 2", "--seed", "3"]) == 0
+    said = capsys.readouterr()
+    assert "the parameter `seed` of the system is set by `--parameters seed=VALUE`" in said.err
+    assert "par seed=2" in said.out
+    assert main(["export", "x' = -seed*x; seed = 2", "--seed", "3", "--parameters", "seed=4"]) == 0
+    said = capsys.readouterr()
+    assert not said.err
+    assert "par seed=4" in said.out
 
 
 @pytest.mark.slow

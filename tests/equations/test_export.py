@@ -116,6 +116,7 @@ def test_latex_and_julia_read_as_printed():
     )
     julia = ds.export(flow, "julia")
     assert "    a, k_1 = parameters\n    return [a*(x - 1)^2/(1 + x) - k_1*sqrt(x)]\nend" in julia
+    assert "-1.5 \\cdot 10^{-7} \\, x" in ds.export(ds.system("x' = -1.5e-7*x"), "latex")
     ring = ds.system("x[i=1..3]' = x[i-1] - sum(j=1..3, x[j]); x[0] = x[3]")
     assert "x_{i - 1} - \\sum_{j=1}^{3} x_{j} && i = 1, \\dots, 3" in ds.export(ring, "latex")
     with pytest.raises(ArgumentError, match="`to` must be latex for equations with families"):
@@ -131,6 +132,30 @@ def test_latex_keeps_the_primes_of_names():
 def test_maps_are_exported_with_their_step():
     text = ds.export(ds.system("x[n+1] = r*x*(1 - x) + n; r = 3.5; x(0) = 0.2"), "xpp")
     assert text == "x(t+1)=r*x*(1-x)+t\npar r=3.5\ninit x=0.2\ndone"
+
+
+def test_ode_files_have_parentheses_where_xppaut_groups_otherwise():
+    text = (
+        "x' = if(x + a > 2*set and not x < -a or y, 1, 0); y' = f(3)*sum(j=1..2, j*x); a = 1; set = 2; f(of) = of + x"
+    )
+    assert ds.export(ds.system(text), "xpp") == (
+        "f(of_)=of_+x\nx'=if((((x+a)>(2*set_))&(not (x<(-a))))|y)then(1)else(0)\ny'=f(3)*(1*x+2*x)\n"
+        "par a=1\npar set_=2\ndone"
+    )
+    with pytest.raises(ArgumentError, match="names of more than 10 characters, such as `temperature`"):
+        ds.export(ds.system("temperature' = 1"), "xpp")
+    with pytest.raises(ArgumentError, match="be latex for equations with families"):
+        ds.export(ds.system("x' = sum(j=1..2, w[j]*x)", w=[1.0, 2.0]), "python")
+    with pytest.raises(ArgumentError, match="be latex for sums of so many terms"):
+        ds.export(ds.system("x' = sum(j=1..9999, j*x)"), "python")
+
+
+def test_sums_are_written_out():
+    flow = ds.system("x' = sum(j=0..2, sum(k=-1..1, if(x > j, k + 2, x^j)))")
+    exec(ds.export(flow, "python").split("solution =")[0], found := {})
+    expected = 3 * 1.5**2 + 6 + 6
+    assert found["field"](0.0, [1.5]) == pytest.approx(expected)
+    assert np.asarray(ds.system(from_ode(ds.export(flow, "xpp"))).rhs(0.0, np.array([1.5]))) == pytest.approx(expected)
 
 
 def test_what_is_not_equations_is_refused():

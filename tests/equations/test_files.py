@@ -65,7 +65,9 @@ def test_blocks_of_equations_are_written_out_for_each_index():
 
 
 def test_events_of_ode_files_are_transitions_in_their_direction():
-    text = from_ode("x'=-x\npar k=2\nglobal -1 x-1 {x=2*k;k=x+1}\nglobal 1 x-3 {x=0;arret=1}\nglobal 0 x {k=1}\ndone")
+    text = from_ode(
+        "x'=-x\npar k=2\nglobal -1 x-1 {x=2*k;k=x+1}\nglobal 1 x-3 {x=0;no_interp=1;arret=1}\nglobal 0 x {k=1}\ndone"
+    )
     assert "when(x-1 < 0, x=2*k, k=(2*k)+1)" in text
     assert "when(x-3 > 0, x=0, stop)" in text
     assert "when(x == 0, k=1)" in text
@@ -107,8 +109,50 @@ def test_a_discrete_method_makes_a_map():
 def test_maps_and_noise_of_ode_files():
     standard = ds.system(from_ode("y(t+1)=y+k*sin(x)\nx(t+1)=mod(x+y+t,2*pi)\npar k=.5\ndone"))
     assert np.asarray(standard.step(2, jnp.array([1.0, 7.0]))) == pytest.approx([1 + 0.5 * np.sin(7), 10 - 2 * np.pi])
+    assert float(ds.system(from_ode("par n=3\nf(t)=t^2\nx(t+1)=n*x+f(t)")).step(2, jnp.array([1.0]))[0]) == 7.0
+    with pytest.raises(ArgumentError, match="has noise in a map"):
+        from_ode("wiener w\nx(t+1)=x+w")
     noisy = ds.system(from_ode("wiener w1 w2\nx'=-x+s*w1\ny'=w2*x\npar s=2"))
     assert np.asarray(noisy.kick(0.0, jnp.array([3.0, 1.0]), jnp.ones(2))).tolist() == [2.0, 3.0]
+
+
+def values(content: str, *state: float, t: float = 0.0) -> list[float]:
+    """The right-hand side that a file gives at a state."""
+    return np.asarray(ds.system(from_ode(content)).rhs(t, np.array(state))).tolist()
+
+
+def test_comparisons_and_powers_are_grouped_as_in_xppaut():
+    """By its priorities, comparisons are like powers, which group to the left; `&` is like `*`, and `|` like `+`."""
+    text = "a'=if(t<a-2)then(1)else(0)\nb'=2^3^2\nc'=-a^2+3*(not(b>1)*4)\nd'=a>1&b<9\ne'=2*a==4\nf'=-2>-a|0\n"
+    # (t < a) - 2 is not zero; (2^3)^2; not(b > 1) is a factor; 2*(a == 4); -(2 > (-a))
+    assert values(text.replace("-a|0", "(-a)|0"), 4.0, 5.0, 0, 0, 0, 0, t=9) == [1.0, 64.0, -16.0, 1.0, 2.0, 1.0]
+    assert values("g(x)=if(x+1>3)then(5)else(6)\nx'=g(x)", -1.0) == [5.0]  # x + (1 > 3) is not zero
+    assert values("g(x)=if(x+1>3)then(5)else(6)\nx'=g(x)", 0.0) == [6.0]
+
+
+def test_words_are_told_by_their_first_letters_and_names_by_what_follows():
+    text = from_ode(
+        "numbers vk=3\nparameter k=2\ninitial x=3,y=1;\nd = 5\nauxiliary z=x\nsech(u)=2*u\nand=7\nx'=-d*x+sech(k)+and\n"
+        "y[3..2]'=y[j]+y[j*1]\nvi'=sum(1,2)of(i')\n@ parmin=0,parmax=4,bound=7\ndobe\nw'=1"
+    )
+    flow = ds.system(text.replace("y(0) = 1", ""))
+    assert flow.names == ("x", "y3", "y2", "vi")
+    assert set(flow.ranges) == {("k", 0.0, 4.0)}
+    assert flow.defaults == (("bounds", "7.0"),)
+    assert np.asarray(flow.rhs(0.0, np.arange(1.0, 5.0), **flow.parameters)).tolist() == [6.0, 4.0, 6.0, 3.0]
+    assert float(flow.quantity("z", 0.0, np.ones(4))) == 1.0
+
+
+def test_the_components_of_a_block_alternate():
+    assert ds.system(from_ode("%[1..2]\nu[j]'=v[j]\nv[j]'=-u[j]\n%\ndone")).names == ("u1", "v1", "u2", "v2")
+
+
+def test_errors_name_the_line_of_the_file():
+    text = from_ode("# a comment\npar k=1\n\nx[1..2]'=-k*x[j]\ny'=-k*z \\\n +1\ndone")
+    with pytest.raises(ArgumentError, match="define `z` or give it a value.* at line 5, column 7"):
+        ds.system(text)
+    with pytest.raises(ArgumentError, match="`z`.* at line 3, column 6"):
+        ds.hybrid_system(from_ode("#\nglobal 1 x-1 {x=0}\nx'=1+z\ndone"))
 
 
 @pytest.mark.parametrize(
@@ -118,6 +162,10 @@ def test_maps_and_noise_of_ode_files():
         ("b x-1", "has boundary conditions"), ("table h file.tab", "has tables from files"), ("0=x+y", "algebraic"),
         ("x'=int{exp(-t)#x}", "Volterra"), ("x'=ran(1)", "random numbers"), ("2 0 1 4", "old format"),
         ("special k=conv(even,101,21,w,u)", "special network functions"), ("x'=besselj(1,x)", "Bessel"),
+        ("volt u=exp(-t)", "Volterra equations"), ("x'=besseli(0,x)", "Bessel"), ("group a 2", "groups"),
+        ("par k=1/3", "the formula `1/3` where XPPAUT reads a number only"), ("init x=x0", "the formula `x0`"),
+        ("par k=1 : l=2", "more than names with values"), ("fudge x", "an unknown declaration, `fudge`"),
+        ("#include more.ode", "included files"),
     ],
 )  # fmt: skip
 def test_what_ode_files_have_beyond_equations_is_refused_by_name(line, what):

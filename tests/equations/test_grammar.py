@@ -122,6 +122,7 @@ def test_greek_letters_and_subscripts_are_spelled_out():
     assert flow.names == ("theta1",)
     assert float(flow.velocity(0.0, jnp.array([np.pi / 2]))[0]) == pytest.approx(1.0)
     assert field("x\u2081' = x\u2081\u207b\u00b9 + \u221a(4)", [2.0]).tolist() == [2.5]
+    assert field("x' = \u00bd*x", [3.0]).tolist() == [1.5]
     assert ds.system("x' = \u03a9 - \u03c9*x", {"Omega": 2.0, "omega": 3.0}).vector_field(
         0.0, jnp.ones(1)
     ).tolist() == [-1.0]
@@ -188,6 +189,8 @@ def test_maps_read_all_notations():
         assert np.asarray(henon.step(0, jnp.array([0.5, 0.1]))) == pytest.approx([0.75, 0.15])
         assert henon.start == (0.5, 0.0)
     assert np.asarray(ds.system("x[n+1] = x + n").step(3, jnp.array([1.0]))).tolist() == [4.0]
+    forced = ds.system("x(n+1) = x(n) + max(n, f(n-1))*f(n+1); f(u) = u^2")
+    assert np.asarray(forced.step(3, jnp.array([1.0]))).tolist() == [65.0]
 
 
 def test_noise_is_separated_from_the_drift():
@@ -221,6 +224,8 @@ def test_units_ranges_and_time_are_read_from_comments():
     assert flow.units == ("mV", "")
     assert flow.time_unit == "ms"
     assert flow.ranges == (("V", -80.0, 60.0), ("w", 0.0, 1.5), ("I", 0.0, 200.0))
+    turned = ds.system("x' = a  # 3..-3\na = 1  # 2..2\n# t: 5..1")  # only the time may run backwards
+    assert turned.ranges == (("x", -3.0, 3.0), ("t", 5.0, 1.0))
 
 
 def test_units_of_parameters_are_read_printed_and_drawn():

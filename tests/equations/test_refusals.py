@@ -24,6 +24,13 @@ REFUSED = [
     ("x' = 2x", r"have an operator between factors, as in `2\*x`, but has none at column 7, `x`"),
     ("x' = x y", r"as in `x\*y`"),
     ("x' = (x)(x)", r"as in `\(...\)\*\(...\)`"),
+    ("x' = \u221ax", r"give the function `sqrt` its arguments in parentheses"),
+    ("x' = 2\u00bd*x", r"have an operator between factors, as in `2\*\(...\)`.* column 7"),
+    ("x[i=1..N]' = x[i]", "give `N`, which bounds a range, a whole number, as in `N = 20`, but gives it none"),
+    ("x' = sin x", r"give the function `sin` its arguments in parentheses, as in `sin\(...\)`.* column 10"),
+    ("x' = 1 if x > 0 else 2", r"the function `if` its arguments in parentheses, as in `if\(x > 0, a, b\)`.* column 8"),
+    ("x' = |x|", r"\(an absolute value is `abs\(x\)`\).* at column 6"),
+    ("\n\nx' = y", "define `y` .* at line 3, column 6"),
     ("mu = 1; x' = mu(1 - x)", r"an operator between factors, as in `mu\*\(...\)`.* column 14"),
     ("x' = \u03c9t; omega = 1", r"as in `omega\*t`, but has none at column 7, `t; omega = 1`"),
     ("x' = e^x", r"Euler's number is `exp\(1\)`"),
@@ -123,6 +130,14 @@ def test_arguments_are_checked():
         ds.system("x' = a; a = 2*x", a=1.0)
     with pytest.raises(ArgumentError, match="`a` must be a finite number"):
         ds.system("x' = a", a=float("inf"))
+    for text, value, sentence in (
+        ("x' = w[0]*x", [1.0, 2.0], "must have an entry 0, which the equations use, but has 2 entries, counted from 1"),
+        ("x[i=1..3]' = w[i]*x[i]", [1.0, 2.0], "must have the entries 1 to 3, which the equations use, but has 2 ent"),
+        ("x' = w[1]", 2.0, "must have an entry 1, which the equations use, but is the number 2"),
+        ("x' = w", [2.0], "must be a number, because the equations use `w` without an index, but has 1 entry"),
+    ):
+        with pytest.raises(ArgumentError, match=f"`w` {sentence}"):
+            ds.system(text, w=value)
     with pytest.raises(ArgumentError, match="`text` must have at most 1,000,000 characters"):
         ds.system("x" * 1_000_001)
     with pytest.raises(ArgumentError, match="`y0` must have one entry for each component, x, y"):
@@ -159,3 +174,5 @@ def test_a_function_that_doubles_itself_is_refused_at_a_limit(monkeypatch):
 def test_a_singular_start_gives_infinities():
     flow = ds.system("x' = 1/x; x(0) = 0")
     assert np.isinf(flow.velocity(0.0, jnp.array(flow.start))[0])
+    assert np.isinf(ds.system("x' = 1/t").velocity(0.0, jnp.ones(1))[0])  # not an error of Python's numbers
+    assert np.isinf(ds.system("x[n+1] = 1/n").step(0, jnp.ones(1))[0])

@@ -227,6 +227,7 @@ CELL = (compartment("c"), species("S", "c", 'initialAmount="1"'))
         (model(X, DECAY, event("x == 1", {"x": "2"})), "has the trigger of an event that is not made of"),
         (model(X, DECAY, event("x > 1", {"x": "2"}, initial="false")), "has events that occur at the start"),
         (model(X, DECAY, event("x < 2", {"x": "2"})), "has events that occur at the start"),
+        (model(X, DECAY, event("x <= 2", {"x": "3"})), "has events that occur at the start"),
         (model(*CELL, reaction("J", reference("S"), "", "S", fast="true")), "has fast reactions, `J`"),
         (model(*CELL, reaction("J", reference("S"), "", "")), "has reactions without a kinetic law, `J`"),
         (model(*CELL, reaction("J", reference("S", 0), "", "S")), "has a stoichiometry in `J` without"),
@@ -271,7 +272,7 @@ def test_functions_of_derivatives_and_of_the_time_are_written_out():
 def test_functions_of_the_grammar_are_written_out():
     text = (
         "x' = mod(x, y) + hypot(x, y) + cbrt(y) + sign(y) + log2(x) + round(x) + atan2(y, x) + atan2(x, y); "
-        "y' = pi*t + 3000000000*x"
+        "y' = pi*t + 3000000000*x + log10(3 + y)"
     )
     flow = ds.system(text)
     again = ds.system(from_sbml(ds.export(flow, "sbml")))

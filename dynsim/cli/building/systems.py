@@ -1,5 +1,6 @@
 """Build the system that a command names, with its parameters: from the catalogue, a paper or a user's file."""
 
+import dataclasses
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -65,12 +66,12 @@ class Found(NamedTuple):
         return self.system.space.sample(random_key(seed, "start"), (dimension,))
 
     def begun(self, dimension: int | None = None) -> State:
-        """Get the initial state, or draw a random one of this dimension.
+        """Get the initial state, or draw a random one of this dimension, or with an entry for each declared name.
 
         Raises:
             ValueError: if neither is known.
         """
-        known = self.state()
+        known, dimension = self.state(), len(self.system.names) or dimension
         if known is not None:
             return known
         if dimension is None:
@@ -86,9 +87,20 @@ def found(o: SystemOptions, command: str) -> Found:
         ValueError: for a name, a parameter, an angle or an initial state that does not fit, with the closest name.
     """
     made = _named(o, command)
+    _warn_of_hidden(o, made.system)
     if not o.angle:
         return made
     return made._replace(system=turning(made.system, _angles(o, made), "angle"))
+
+
+def _warn_of_hidden(o: SystemOptions, system: Any) -> None:
+    """Warn about an option that is given and has the name of a parameter of the system, which keeps its value."""
+    hidden = set(parameters(system)) - set(by_name(o.parameters))
+    for field in dataclasses.fields(o):
+        if field.name in hidden and getattr(o, field.name) != field.default:
+            option = f"--{field.name.replace('_', '-')}"
+            also = f"`{field.name}` of the system is set by `--parameters {field.name}=VALUE`"
+            warn([f"`{option}` is an option of the command; the parameter {also}."])
 
 
 def _angles(o: SystemOptions, made: Found) -> dict[str | int, float]:
@@ -391,11 +403,8 @@ def _started(o: SystemOptions, made: Found) -> Found:
     if not all(map(math.isfinite, o.start)):
         raise ArgumentError("start", "hold finite numbers", f"is {o.start}")
     values = jnp.asarray(o.start)
-    if made.start is None:
-        return made._replace(start=values)
-    flat, restored = ravel_pytree(made.start)
-    if values.shape != flat.shape:
-        raise ArgumentError(
-            "start", f"have {counted(flat.size, 'number')}, one for each component", f"has {values.size}"
-        )
+    flat, restored = (values, lambda x: x) if made.start is None else ravel_pytree(made.start)
+    size = len(made.system.names) or flat.size if made.start is None else flat.size
+    if values.size != size:
+        raise ArgumentError("start", f"have {counted(size, 'number')}, one for each component", f"has {values.size}")
     return made._replace(start=restored(values.astype(flat.dtype)))

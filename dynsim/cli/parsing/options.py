@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import itertools
 import math
 import re
 import sys
@@ -64,6 +65,8 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
     rtol = getattr(parsed, "rtol", None)
     if rtol is not None and not math.isfinite(rtol):
         raise ArgumentError("rtol", "be a finite number", f"is {rtol}")
+    if rtol is not None and rtol >= 1:
+        raise ArgumentError("rtol", "be less than 1, because it is relative to the state", f"is {rtol:g}")
     if rtol is not None and 0 < rtol < sys.float_info.epsilon:
         must = f"be at least {sys.float_info.epsilon:.2g}, the rounding of numbers"
         raise ArgumentError("rtol", must, f"is {rtol:g}")
@@ -115,7 +118,7 @@ def _kind(field: dataclasses.Field) -> Any:
 
 def _without_file(words: Sequence[str]) -> tuple[list[str], Path | None]:
     """Split off `--config FILE` from the arguments; raise `ValueError` if the file name is missing."""
-    rest = [part for word in words for part in (word.split("=", 1) if word.startswith("--config=") else (word,))]
+    rest = [part for word in words for part in (_split(word) if word.startswith("--config=") else (word,))]
     if "--config" not in rest:
         return rest, None
     where = rest.index("--config")
@@ -141,8 +144,7 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
     said = " ".join(rows[2 : rules[1]] if titled else rows[: rules[0]]).split(" Got errors")[0].strip(" .")
     names = [field.name for field in dataclasses.fields(options)]  # pyright: ignore[reportArgumentType]
     if (unknown := re.match(r"Unrecognized options: ([^ ,]+)", said)) is not None:
-        near = nearest_option(unknown[1].partition("=")[0], names)
-        raise ArgumentError(unknown[1], f"be an option of `{program}`", f"is not{near}")
+        raise _unknown(unknown[1], words, program, options)
     if (without := re.match(r"Missing value for argument '--([a-z-]+)", said)) is not None:
         raise ArgumentError(without[1].replace("-", "_"), "be given with a value", "is given without")
     required = [f.name for f in dataclasses.fields(options) if f.default is dataclasses.MISSING]  # pyright: ignore[reportArgumentType]
@@ -151,8 +153,64 @@ def _parsed(options: type[Options], words: list[str], program: str, default: Opt
         raise ArgumentError(required or names, f"{given} (see `{program} --help`)", "is missing")
     found = re.search(r"--([a-z-]+)", said)
     name = names[0] if found is None else found[1].removeprefix("no-").replace("-", "_")
-    after = " and follow SYSTEM" if required == ["system"] and words[0].startswith("-") else ""
-    raise ArgumentError(name, f"be as `{program} --help` describes it{after}", f"is not ({said})")
+    must, but = _expected(options, name, words) or (f"be as `{program} --help` describes it", f"is not ({said})")
+    after = ", and follow SYSTEM" if required == ["system"] and words[0].startswith("-") else ""
+    raise ArgumentError(name, f"{must}{after}", but)
+
+
+def _unknown(word: str, words: Sequence[str], program: str, options: Any) -> ArgumentError:
+    """The error for a word that is no option, or is the value of none."""
+    fields = dataclasses.fields(options)
+    positional = [field.name for field in fields if "Positional" in str(field.type)]
+    name, parts = word.partition("=")[0], [part for one in words for part in _split(one)]
+    if name.removeprefix("--") in positional:
+        return ArgumentError(name.removeprefix("--"), f"be a word of its own, without `{name}`", "is not")
+    if word.startswith("-") or word not in parts:
+        near = nearest_option(name, [field.name for field in fields if field.name not in positional])
+        return ArgumentError(word, f"be an option of `{program}`", f"is not{near}")
+    before = parts[: parts.index(word)]
+    begin = max((k for k, one in enumerate(before) if one.startswith("--")), default=len(before))
+    but = f"follows `{' '.join(before[begin:])}`" if before[begin:] else "does not"
+    return ArgumentError(word, f"belong to an option (see `{program} --help`)", but)
+
+
+def _split(word: str) -> list[str]:
+    """An option with its value, as in `--seed=1`, as two words."""
+    return word.split("=", 1) if word.startswith("--") else [word]
+
+
+def _expected(options: Any, name: str, words: Sequence[str]) -> tuple[str, str] | None:
+    """What the value of an option must be, and what it is, or None for an option that takes any words."""
+    field = next((one for one in dataclasses.fields(options) if one.name.rstrip("_") == name), None)
+    option = f"--{name.replace('_', '-')}"
+    parts = [part for word in words for part in _split(word)]
+    rest = parts[parts.index(option) + 1 :] if option in parts else []
+    values = list(itertools.takewhile(lambda word: not re.match(r"--?[A-Za-z]", word), rest))
+    if field is None or not (values or "Positional" in str(field.type)):
+        return None
+    kinds, several = _kinds(field)
+    choices = [one for one in kinds if isinstance(one, str)]
+    value = " ".join(values) if values else next(word for word in words if not word.startswith("-"))
+    but = f"is `{value if len(value) <= 60 else value[:60] + '...'}`"
+    if choices:
+        return f"be one of {', '.join(choices)}", but + nearest(value, choices)
+    if int not in kinds and float not in kinds:
+        return None
+    plain, example = ("whole number", "10 20") if float not in kinds else ("number", "0.5 -2")
+    if several:
+        found = re.findall(r"[-+]?\d+" if float not in kinds else r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", value)
+        must = f"be {plain}s with spaces between them, as in `{option} {' '.join(found[:6]) or example}`"
+        return must, but
+    return f"be a {plain}", but
+
+
+def _kinds(field: dataclasses.Field) -> tuple[tuple[Any, ...], bool]:
+    """The types and the choices of an option, without None, and whether it takes several."""
+    kind = _kind(field)
+    several = get_origin(kind) is tuple
+    given = get_args(kind)[:1] if several else get_args(kind) or (kind,)
+    parts = (get_args(one) if get_origin(one) is Literal else (one,) for one in given)  # choices, or None by default
+    return tuple(one for part in parts for one in part if one is not type(None)), several
 
 
 def nearest_option(word: str, names: Iterable[str]) -> str:
@@ -288,11 +346,7 @@ def from_toml(options: type[Options], path: Path, *, named: bool) -> Options:
 
 def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
     """Convert a TOML value to the type of its field; raise `ValueError` if it has another type."""
-    kind = _kind(field)
-    several = get_origin(kind) is tuple
-    given = get_args(kind)[:1] if several else get_args(kind) or (kind,)
-    parts = (get_args(one) if get_origin(one) is Literal else (one,) for one in given)  # choices, or None by default
-    kinds = tuple(one for part in parts for one in part if one is not type(None))
+    kinds, several = _kinds(field)
     values = value if several and isinstance(value, list) else [value]
     if several and value == []:
         raise ArgumentError("--config", f"give `{field.name}` with a value", f"`{path}` gives []")

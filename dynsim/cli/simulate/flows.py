@@ -335,7 +335,8 @@ def partial(o: Simulate, path: Trajectory | None) -> int:
     if path is None:
         say(f"nothing is written, because the run ends at t = {o.times[0]:g}, where it begins")
         return 1
-    say(f"files hold the part of the run up to t = {float(path.ts[-1]):.9g}")
+    if any((o.out, o.figure, o.movie)):
+        say(f"files hold the part of the run up to t = {float(path.ts[-1]):.9g}")
     write(o, path, len(path.ts))
     return 1
 

@@ -124,6 +124,10 @@ def _numbers(name: str, word: str) -> list[int | float]:
     """Parse one value, or evenly spaced values LOW:HIGH or LOW:HIGH:COUNT."""
     from dynsim.cli.parsing.ranges import named_values
 
+    if "=" in word:
+        option = word.partition("=")[0].replace("_", "-")
+        must = f"be values of a parameter of this name; `sweep` takes `--{option} VALUES`, such as `--{option} 1 2 4` or `0:1`"
+        raise ArgumentError(name, must, f"has `{word}`")
     if ":" in word:
         return [*named_values(f"{name}={word}", VALUES, name)[1]]
     return [_number(name, word)]

@@ -27,6 +27,8 @@ class TheoremInput:
 
     def _dimension(self) -> int:
         o = self.o
+        if self.system.names:
+            return len(self.system.names)
         if o.box:
             return len(o.box) // 2
         if o.ball or o.annulus:

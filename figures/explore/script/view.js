@@ -103,7 +103,7 @@ function caption() {
   document.getElementById("legend").replaceChildren(
     ...lines.map(([color, sign, text]) => element("span", {}, element("span", {style: `color: ${color}`}, sign), ` ${text}`)));
   const stopped = {escaped: "A trajectory escapes.", singular: "A trajectory meets a singularity.",
-                   steps: "A trajectory needs too many steps: the system is stiff."};
+                   steps: "A trajectory needs too many steps: the system is stiff, or it slides where its right-hand side jumps."};
   const ends = runs.flatMap(one => [one.forward, one.backward]).map(one => one && stopped[one.end]).filter(Boolean);
   document.getElementById("message").textContent = ends[0] || "";
 }
