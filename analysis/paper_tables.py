@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynsim.io.tables import Table
+from dynsim.io.tables import Table, numbered
 
 if TYPE_CHECKING:
     from analysis.chains.convergence import Convergence
@@ -18,13 +18,13 @@ def density_table(found: "TokenDensity") -> Table:
     times, cells = found.shares.shape
     centres = np.tile(found.grid.centres(), (times, 1))
     columns = {"t": np.repeat(found.ts, cells), "cell": np.tile(np.arange(cells), times)}
-    return Table(columns | _named("x", centres) | {"share": np.ravel(found.shares)})
+    return Table(columns | numbered("x", centres) | {"share": np.ravel(found.shares)})
 
 
 def convergence_table(found: "Convergence") -> Table:
     """List the distribution at each time, or after each step, with its distance to the limit."""
     first = "k" if found.steps else "t"
-    return Table({first: found.ts, "distance": found.distances} | _named("p", found.probabilities))
+    return Table({first: found.ts, "distance": found.distances} | numbered("p", found.probabilities))
 
 
 def manifold_table(found: "ManifoldBranch") -> Table:
@@ -34,11 +34,11 @@ def manifold_table(found: "ManifoldBranch") -> Table:
         np.reshape(on_branch, (len(found.kinds), -1)), *(np.reshape(value, (1, -1)) for value in values)
     ])  # fmt: skip
     modes = np.shape(found.spectra)[1]
-    columns = _named("y", rows(found.slow, [one.slow for one in lost]))
-    columns |= _named("x", rows(found.fast, [one.fast for one in lost]))
+    columns = numbered("y", rows(found.slow, [one.slow for one in lost]))
+    columns |= numbered("x", rows(found.fast, [one.fast for one in lost]))
     columns |= {"stability": [*found.kinds, *("undecided" for _ in lost)]}
     columns |= {"loss": [*("" for _ in found.kinds), *(one.kind for one in lost)]}
-    return Table(columns | _named("eigenvalue", rows(found.spectra, [np.full(modes, np.nan) for _ in lost])))
+    return Table(columns | numbered("eigenvalue", rows(found.spectra, [np.full(modes, np.nan) for _ in lost])))
 
 
 def conditions_table(found: "Conditions") -> Table:
@@ -49,10 +49,6 @@ def conditions_table(found: "Conditions") -> Table:
         {"words": "condition", "decided": "decided by"}.get(name, name): [getattr(row, name) for row in rows]
         for name in names
     })  # fmt: skip
-
-
-def _named(name: str, rows: np.ndarray) -> dict[str, np.ndarray]:
-    return {f"{name}_{k + 1}": column for k, column in enumerate(np.reshape(rows, (len(rows), -1)).T)}
 
 
 BY_KIND = {

@@ -4,7 +4,6 @@
 """
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ from analysis.dynamics.series.return_maps import ReturnMap
 from analysis.paper_tables import BY_KIND
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
-from dynsim.io.tables import Table
+from dynsim.io.tables import Table, numbered
 from dynsim.simulation.ensemble import Ensemble
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 from dynsim.simulation.run_files import to_xarray as trajectory_dataset
@@ -112,7 +111,7 @@ def _table(result: Any) -> Table:
     lengths = [len(value) for value in arrays.values()]
     if lengths:
         length = max(lengths, key=lengths.count)
-        found = [_columns_of(name, value) for name, value in arrays.items() if len(value) == length]
+        found = [numbered(name, value) for name, value in arrays.items() if len(value) == length]
         return Table({name: column for one in found for name, column in one.items()})
     numbers = {name: [value] for name, value in values.items() if isinstance(value, bool | int | float | complex | str)}
     numbers |= {
@@ -123,12 +122,6 @@ def _table(result: Any) -> Table:
     if not numbers:
         raise ArgumentError("result", "be a result that holds numbers", f"is {type(result).__name__}")
     return Table(numbers)
-
-
-def _columns_of(name: str, value: np.ndarray) -> Columns:
-    """Split an array with rows on the first axis into columns."""
-    rows = value.reshape(len(value), math.prod(value.shape[1:]))  # -1 would be undetermined without rows
-    return {name: rows[:, 0]} if value.ndim == 1 else {f"{name}_{k + 1}": rows[:, k] for k in range(rows.shape[1])}
 
 
 def _listed(results: Sequence[Any]) -> Table:
@@ -200,7 +193,7 @@ def _ensemble(runs: Ensemble) -> Table:
     members, times = leaves[0].shape[:2]
     rows = np.concatenate([value.reshape(members * times, -1) for value in leaves], axis=1)
     member, t = np.repeat(np.arange(members), times), np.tile(np.asarray(runs.ts), members)
-    values = {"value": rows[:, 0]} if rows.shape[1] == 1 else _columns_of("value", rows)
+    values = {"value": rows[:, 0]} if rows.shape[1] == 1 else numbered("value", rows)
     flow = runs.flow[0] if isinstance(runs.flow, tuple) else runs.flow
     return Table({"member": member, "t": t} | values, {"t": getattr(flow, "time_unit", "")})
 
@@ -215,7 +208,7 @@ def equilibria_table(found: Sequence[Equilibrium], named: Components | None = No
         "type": [e.description for e in found], "kind": [e.kind for e in found],
         "index": [e.spectrum.index for e in found], "speed": [e.speed for e in found],
     }  # fmt: skip
-    return Table(columns | _columns_of("eigenvalue", values), _units(known))
+    return Table(columns | numbered("eigenvalue", values), _units(known))
 
 
 @_table.register
@@ -247,7 +240,7 @@ def _phase_plane(plane: PhasePlane) -> Table:
     columns |= {"period": periods, "frequency": 1 / periods}
     spectra = np.concatenate([values, np.full((count, values.shape[1]), complex(np.nan, np.nan))])
     units = _units(known, "", "_min", "_max") | _of_time(plane.time_unit)
-    return Table(columns | _columns_of("eigenvalue", spectra), units)
+    return Table(columns | numbered("eigenvalue", spectra), units)
 
 
 def _of_time(unit: str) -> dict[str, str]:
@@ -355,7 +348,7 @@ def branch_table(
         "bifurcation": np.array(["" for _ in found.kinds] + named),
     }  # fmt: skip
     values = _padded([*np.asarray(found.eigenvalues), *(np.ravel(b.eigenvalues) for b in marks)])
-    columns |= _columns_of("multiplier" if is_orbit else "eigenvalue", values)
+    columns |= numbered("multiplier" if is_orbit else "eigenvalue", values)
     given = _units(known, "", "_min", "_max", "_amplitude") | _of_time(known.time_unit)
     given |= {found.name: of.unit if of is not None else ""}
     return Table({name: np.asarray(column)[order] for name, column in columns.items()}, given)
@@ -396,7 +389,7 @@ def _bifurcations(found: Sequence[Bifurcation]) -> Table:
     """List bifurcations with their normal forms."""
     states = [flat_state(b.state.nodes)[:0] if isinstance(b.state, Cycle) else flat_state(b.state) for b in found]
     columns: Columns = {"parameter": [b.parameter for b in found]}
-    columns |= _columns_of("x", np.real(_padded(states))) | {
+    columns |= numbered("x", np.real(_padded(states))) | {
         "bifurcation": [b.title for b in found], "kind": [b.kind for b in found],
         "criticality": [b.criticality for b in found], "coefficient": [b.coefficient for b in found],
         "frequency": [b.frequency for b in found], "multiplicity": [b.multiplicity for b in found],
@@ -431,7 +424,7 @@ def along_parameter(name: str, values: Sequence[float], found: Sequence[Lyapunov
     """List Lyapunov exponents for each value of a parameter."""
     columns: Columns = {name: np.asarray(values, float)}
     for part, word in (("exponents", "exponent"), ("errors", "error")):
-        columns |= _columns_of(word, np.stack([getattr(one, part) for one in found]))
+        columns |= numbered(word, np.stack([getattr(one, part) for one in found]))
     return Table(columns | {"converged": np.array([one.converged for one in found])})
 
 

@@ -1,63 +1,33 @@
 """Self-attention as a flow of tokens: flows and maps, masks, schedules, interactions, and starts."""
 
-from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled
-from dynsim.systems.tokens.flow import (
-    LayerMap,
-    ProjectedValueFlow,
-    TokenFlow,
-    causal_identity_flow,
-    causal_symmetric_flow,
-    gradient_token_flow,
-    identity_value_flow,
-)
-from dynsim.systems.tokens.initial import initial_tokens
-from dynsim.systems.tokens.interactions.base import Dense
-from dynsim.systems.tokens.interactions.blocked import Blocked
-from dynsim.systems.tokens.interactions.choice import Auto
-from dynsim.systems.tokens.interactions.harmonic import Harmonic
-from dynsim.systems.tokens.interactions.masks import Causal, Full, Window
-from dynsim.systems.tokens.interactions.sharded import Sharded
-from dynsim.systems.tokens.interactions.traffic import measured_traffic
-from dynsim.systems.tokens.normalised import NormalisedTokenFlow, with_norms
-from dynsim.systems.tokens.published import (
-    published_ensemble_flow,
-    published_gradient_flow,
-    published_hemisphere_flow,
-    published_symmetric_flow,
-)
-from dynsim.systems.tokens.scalar_driven import AttractedFlow, OjaFlow, SinusoidalRate
-from dynsim.systems.tokens.span_form import SpanForm
-
-__all__ = [
-    "AttractedFlow",
-    "Auto",
-    "Blocked",
-    "Causal",
-    "Constant",
-    "Dense",
-    "Full",
-    "Harmonic",
-    "LayerMap",
-    "Modulated",
-    "NormalisedTokenFlow",
-    "OjaFlow",
-    "PiecewiseConstant",
-    "ProjectedValueFlow",
-    "Resampled",
-    "Sharded",
-    "SinusoidalRate",
-    "SpanForm",
-    "TokenFlow",
-    "Window",
-    "causal_identity_flow",
-    "causal_symmetric_flow",
-    "gradient_token_flow",
-    "identity_value_flow",
-    "initial_tokens",
-    "measured_traffic",
-    "published_ensemble_flow",
-    "published_gradient_flow",
-    "published_hemisphere_flow",
-    "published_symmetric_flow",
-    "with_norms",
-]
+from dynsim.systems.schedules import Constant as Constant
+from dynsim.systems.schedules import Modulated as Modulated
+from dynsim.systems.schedules import PiecewiseConstant as PiecewiseConstant
+from dynsim.systems.schedules import Resampled as Resampled
+from dynsim.systems.tokens.flow import LayerMap as LayerMap
+from dynsim.systems.tokens.flow import ProjectedValueFlow as ProjectedValueFlow
+from dynsim.systems.tokens.flow import TokenFlow as TokenFlow
+from dynsim.systems.tokens.flow import causal_identity_flow as causal_identity_flow
+from dynsim.systems.tokens.flow import causal_symmetric_flow as causal_symmetric_flow
+from dynsim.systems.tokens.flow import gradient_token_flow as gradient_token_flow
+from dynsim.systems.tokens.flow import identity_value_flow as identity_value_flow
+from dynsim.systems.tokens.initial import initial_tokens as initial_tokens
+from dynsim.systems.tokens.interactions.base import Dense as Dense
+from dynsim.systems.tokens.interactions.blocked import Blocked as Blocked
+from dynsim.systems.tokens.interactions.choice import Auto as Auto
+from dynsim.systems.tokens.interactions.harmonic import Harmonic as Harmonic
+from dynsim.systems.tokens.interactions.masks import Causal as Causal
+from dynsim.systems.tokens.interactions.masks import Full as Full
+from dynsim.systems.tokens.interactions.masks import Window as Window
+from dynsim.systems.tokens.interactions.sharded import Sharded as Sharded
+from dynsim.systems.tokens.interactions.traffic import measured_traffic as measured_traffic
+from dynsim.systems.tokens.normalised import NormalisedTokenFlow as NormalisedTokenFlow
+from dynsim.systems.tokens.normalised import with_norms as with_norms
+from dynsim.systems.tokens.published import published_ensemble_flow as published_ensemble_flow
+from dynsim.systems.tokens.published import published_gradient_flow as published_gradient_flow
+from dynsim.systems.tokens.published import published_hemisphere_flow as published_hemisphere_flow
+from dynsim.systems.tokens.published import published_symmetric_flow as published_symmetric_flow
+from dynsim.systems.tokens.scalar_driven import AttractedFlow as AttractedFlow
+from dynsim.systems.tokens.scalar_driven import OjaFlow as OjaFlow
+from dynsim.systems.tokens.scalar_driven import SinusoidalRate as SinusoidalRate
+from dynsim.systems.tokens.span_form import SpanForm as SpanForm

@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
+from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.component_sizes import trajectory_units
 from analysis.dynamics.flow_maps.variational import Linearised, solver_of, tolerance_of
 from analysis.dynamics.linearisation import tangent_basis
@@ -28,7 +29,6 @@ from dynsim.integrators import AbstractIntegrator
 from dynsim.integrators.base import least_rtol
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out, switched_field
 from dynsim.notebook import picture, plot
-from dynsim.programs import Programmed
 from dynsim.simulation.checks import as_double, as_state, check_start
 from dynsim.systems.base import AbstractFlow, AbstractMap
 
@@ -382,13 +382,10 @@ def _run(
     return spectrum
 
 
-_VELOCITY = Programmed(lambda pair, t, x: pair.velocity(t, x))
-
-
-def _velocity(pair: Linearised, t: np.ndarray, x: Array) -> Any:
+@compiled
+def _velocity(pair: Linearised, t: Array, x: Array) -> Any:
     """Compute the velocity at a time and a state."""
-    quick = _VELOCITY.at(pair, t, x)
-    return pair.velocity(jnp.asarray(t), x) if quick is None else quick()
+    return pair.velocity(t, x)
 
 
 def _doubted(

@@ -82,14 +82,18 @@ def saltation_matrix(
         raise ArgumentError("transition", "be a `Transition`", f"is {shown(transition)}")
     x = double_state("x", x)
     _check_crossed("transition", flow, transition, t, x)
+    return _saltation(flow, transition, jnp.asarray(t, float), x)
+
+
+@eqx.filter_jit
+def _saltation(flow: AbstractFlow, rule: Transition, t: Array, x: State) -> Array:
     flat, restored = ravel_pytree(x)
-    time = jnp.asarray(t, float)
 
     def across(y: Array) -> Array:
         state = restored(y)
-        late = _lateness(flow, transition, time, state)
-        other, after = _reset(flow, transition, time, state, late)
-        return ravel_pytree(_shifted(other, time, after, -late))[0]
+        late = _lateness(flow, rule, t, state)
+        other, after = _reset(flow, rule, t, state, late)
+        return ravel_pytree(_shifted(other, t, after, -late))[0]
 
     return jax.jacfwd(across)(flat)
 
@@ -205,12 +209,17 @@ def _check_run(run: HybridTrajectory, recipe: HybridRecipe) -> None:
 
 def _check_crossed(name: str, flow: AbstractFlow, rule: Transition, t: Time, x: State) -> None:
     """Raise `ValueError` if a guard is only touched, since neighbouring states may then miss it."""
-    time = jnp.asarray(t, float)
-    slope = jax.grad(lambda s, y: jnp.asarray(rule.guard.fn(s, y), float), argnums=(0, 1))(time, x)
-    velocity = (jnp.ones(()), flow.vector_field(time, x))
-    sizes = [float(jnp.linalg.norm(ravel_pytree(part)[0])) for part in (slope, velocity)]
-    if abs(float(_rate(flow, rule, time, x))) <= TOUCHES * sizes[0] * sizes[1]:
+    rate, *sizes = map(float, _crossing(flow, rule, jnp.asarray(t, float), x))
+    if abs(rate) <= TOUCHES * sizes[0] * sizes[1]:
         raise ArgumentError(name, "cross its guards transversally", f"touches that of `{rule.name}` at t = {t:g}")
+
+
+@eqx.filter_jit
+def _crossing(flow: AbstractFlow, rule: Transition, t: Array, x: State) -> list[Array]:
+    """Compute the rate of a guard along the flow, and the norms of its gradient and of the velocity."""
+    slope = jax.grad(lambda s, y: jnp.asarray(rule.guard.fn(s, y), float), argnums=(0, 1))(t, x)
+    parts = slope, (jnp.ones(()), flow.vector_field(t, x))
+    return [_rate(flow, rule, t, x), *(jnp.linalg.norm(ravel_pytree(part)[0]) for part in parts)]
 
 
 def _at_once(rule: Transition, recipe: HybridRecipe, begin: float, time: float, *, first: bool) -> bool:

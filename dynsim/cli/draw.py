@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from dynsim.cli.parsing.options import check_outputs, parse, say, typed_as
+from dynsim.cli.parsing.options import Force, check_outputs, parse, say, typed_as
 from dynsim.errors import ArgumentError, check_positive, reason
 
 
@@ -68,8 +68,7 @@ class Draw:
     """functions or modules of yours that the file names, and that may be imported: mine.py:field"""
     figure: Path = Path("drawn.png")
     """the figure (.pdf, .svg or .png) to write"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

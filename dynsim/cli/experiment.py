@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from dynsim.cli.parsing.options import parse, say, typed_as
+from dynsim.cli.parsing.options import Data, parse, say, typed_as
 from dynsim.errors import ArgumentError, nearest
 from dynsim.io.data import use_data
 
@@ -24,8 +24,7 @@ class Experiment:
     """number of seeds; the seeds 0, 1, ... are run"""
     out: Path | None = None
     """the folder for records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
-    data: Path | None = None
-    """the folder of data files; by default the one that DYNSIM_DATA names"""
+    data: Data = None
     cluster: str | None = None
     """the address of the scheduler of a Dask cluster, on whose workers the seeds run (extra `cluster`)"""
 

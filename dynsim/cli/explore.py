@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynsim.cli.parsing.options import check_outputs, say, typed_as
+from dynsim.cli.parsing.options import Force, check_outputs, say, typed_as
 from dynsim.cli.parsing.ranges import named_range
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_positive
@@ -37,8 +37,7 @@ class Explore(SystemOptions):
     a map of several components)"""
     out: Path = Path("explore.html")
     """the page (.html) to write"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

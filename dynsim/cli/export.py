@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dynsim.cli.parsing.options import say
+from dynsim.cli.parsing.options import Force, say
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.io.outputs import check_output
 
@@ -22,8 +22,7 @@ class Export(SystemOptions):
     """xpp (an .ode file), latex, python (with SciPy), julia (with OrdinaryDiffEq) or sbml"""
     out: Path | None = None
     """the file to write; printed if it is not given"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynsim.cli.parsing.options import check_outputs, refuse_solvers, say
+from dynsim.cli.parsing.options import Force, Rtol, check_outputs, refuse_solvers, say
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
@@ -40,8 +40,7 @@ class Lyapunov(SystemOptions):
     """time or steps between orthonormalisations; by default 1, rescaled like the duration"""
     count: int | None = None
     """number of exponents; all by default"""
-    rtol: float = 1e-8
-    """relative tolerance of the solver"""
+    rtol: Rtol = 1e-8
     atol: float | None = None
     """absolute tolerance; by default a hundredth of the relative one, in units near the size of the state"""
     integrator: Literal["diffrax", "stiff"] = "diffrax"
@@ -54,8 +53,7 @@ class Lyapunov(SystemOptions):
     """the figure (.pdf, .svg or .png) to write: running estimates, or exponents against the parameter"""
     movie: Path | None = None
     """a movie (.gif) to write, in which the lines of the figure grow"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

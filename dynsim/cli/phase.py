@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
+from dynsim.cli.parsing.options import Force, check_outputs, refuse_unused, say
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.system import SystemOptions, parse_system
 from dynsim.errors import ArgumentError, check_at_least
@@ -36,8 +36,7 @@ class Phase(SystemOptions):
     """a table (.csv, .parquet or .npz) to write: the response, or the points of the isochrons"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

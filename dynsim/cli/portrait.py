@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
+from dynsim.cli.parsing.options import Force, check_outputs, refuse_unused, say
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.system import SystemOptions, parse_system
@@ -69,8 +69,7 @@ class Portrait(SystemOptions):
     """a movie (.gif) to write, of portraits over the parameter values of `--vary`"""
     vary: str = ""
     """parameter of the movie with its first and last value, mu=0:3 (12 frames), or with frames, mu=0:3:24"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 class Computed(NamedTuple):

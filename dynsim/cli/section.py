@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from dynsim.cli.parsing.options import check_outputs, refuse_unused, say
+from dynsim.cli.parsing.options import Atol, Force, Rtol, check_outputs, refuse_unused, say
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.ranges import parameter_values
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
@@ -68,10 +68,8 @@ class Section(SystemOptions):
     """sampling interval in time units; crossings are located between successive samples"""
     longest: float = 10_000.0
     """time after which the search for crossings ends"""
-    rtol: float = 1e-9
-    """relative tolerance of the solver"""
-    atol: float | None = None
-    """absolute tolerance; by default a hundredth of the relative one"""
+    rtol: Rtol = 1e-9
+    atol: Atol = None
     integrator: Literal["diffrax", "stiff"] = "diffrax"
     """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     max_steps: int | None = None
@@ -82,8 +80,7 @@ class Section(SystemOptions):
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
     """a movie (.gif) to write, in which the points appear in order"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 class Shown(NamedTuple):

@@ -124,7 +124,7 @@ def export(system: Any, to: str) -> str:
         raise ArgumentError("to", "be xpp or sbml for equations with transitions", f"is `{to}`")
     if not isinstance(system, EquationFlow | EquationMap):
         raise ArgumentError("system", "be equations without noise", f"is a {type(system).__name__}")
-    rhs: Any = system.rhs if isinstance(system, EquationFlow) else system.step_function
+    rhs: Any = system.equations
     text = source(rhs.text)
     parts, _ = lines(text)
     if to != "latex":
@@ -182,7 +182,7 @@ def _with_transitions(
         rules.append(TransitionRule(body(one.name), one.direction, sets, one.terminal))
     if taken:
         kept = {name: value for name, value in numbers.items() if name not in taken}
-        system = EquationFlow(system.rhs, parameters=kept, start=system.start)
+        system = EquationFlow(system.equations, parameters=kept, start=system.start)  # pyright: ignore[reportCallIssue]
     return system, [line for line in definitions if line.name not in taken], rules
 
 

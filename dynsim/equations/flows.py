@@ -76,8 +76,8 @@ class EquationText(eqx.Module):
         )
 
 
-class EquationFlow(FunctionFlow):
-    """A flow from equations as text; `dynsim.system` makes it, and `print` shows its equations.
+class FromText(eqx.Module):
+    """What a text says about a system beside its equations, which `print` shows.
 
     `start` holds the initial values that the text gives, or is empty; `ranges` holds those of components, of parameters
     and of the time `t`, as (name, low, high), and `parameter_units` the units of parameters, as (name, unit).
@@ -91,7 +91,7 @@ class EquationFlow(FunctionFlow):
 
     def __init__(
         self,
-        rhs: EquationText,
+        equations: EquationText,
         *,
         start: Sequence[float] = (),
         ranges: Sequence[Any] = (),
@@ -99,51 +99,30 @@ class EquationFlow(FunctionFlow):
         defaults: Sequence[tuple[str, str]] = (),
         **described: Any,
     ):
-        """Store the right-hand side, and what the text says about components and parameters."""
-        super().__init__(rhs, names=rhs.model.names, **described)
+        """Store the right-hand side or the step, and what the text says about components and parameters."""
+        super().__init__(equations, names=equations.model.names, **described)  # pyright: ignore[reportCallIssue]
         self.start, self.ranges = tuple(start), tuple(ranges)
         self.parameter_units, self.defaults = tuple(parameter_units), tuple(defaults)
 
-    def quantity(self, name: str, t: Time, x: State) -> jax.Array:
-        """The value of an auxiliary quantity of the text at a time and a state."""
-        return _quantity(self.rhs, name, t, x, self.parameters)
+    @property
+    def equations(self) -> EquationText:
+        """The right-hand side of a flow, or the step of a map."""
+        return self.rhs if isinstance(self, FunctionFlow) else self.step_function  # pyright: ignore
+
+    def quantity(self, name: str, t: Time | Step, x: State) -> jax.Array:
+        """The value of an auxiliary quantity of the text at a time or a step, and a state."""
+        return _quantity(self.equations, name, t, x, self.parameters)  # pyright: ignore
 
     def __str__(self) -> str:
-        return written(self, self.rhs)
+        return written(self, self.equations)
 
 
-class EquationMap(FunctionMap):
-    """A map from equations as text; `dynsim.system` makes it, and `print` shows its equations.
+class EquationFlow(FromText, FunctionFlow):
+    """A flow from equations as text; `dynsim.system` makes it, and `print` shows its equations."""
 
-    `start`, `ranges`, `parameter_units` and `defaults` are those of `EquationFlow`.
-    """
 
-    start: tuple[float, ...] = eqx.field(static=True)
-    ranges: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
-    parameter_units: tuple[tuple[str, str], ...] = eqx.field(static=True)
-    defaults: tuple[tuple[str, str], ...] = eqx.field(static=True)
-
-    def __init__(
-        self,
-        rhs: EquationText,
-        *,
-        start: Sequence[float] = (),
-        ranges: Sequence[Any] = (),
-        parameter_units: Sequence[tuple[str, str]] = (),
-        defaults: Sequence[tuple[str, str]] = (),
-        **described: Any,
-    ):
-        """Store the step, and what the text says about components and parameters."""
-        super().__init__(rhs, names=rhs.model.names, **described)
-        self.start, self.ranges = tuple(start), tuple(ranges)
-        self.parameter_units, self.defaults = tuple(parameter_units), tuple(defaults)
-
-    def quantity(self, name: str, k: Step, x: State) -> jax.Array:
-        """The value of an auxiliary quantity of the text at a step and a state."""
-        return _quantity(self.step_function, name, k, x, self.parameters)
-
-    def __str__(self) -> str:
-        return written(self, self.step_function)
+class EquationMap(FromText, FunctionMap):
+    """A map from equations as text; `dynsim.system` makes it, and `print` shows its equations."""
 
 
 class EquationNoise(eqx.Module):

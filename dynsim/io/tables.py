@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import io
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,14 @@ def write_table(path: str | Path, table: Table) -> None:
                 _write_parquet(part, table)
     except OSError as error:
         raise ArgumentError("path", "be a file that can be written", f"`{path}` is not ({reason(error)})") from None
+
+
+def numbered(name: str, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Split an array with rows on the first axis into columns `name_1`, `name_2` ...; numbers are one column."""
+    if np.ndim(rows) == 1:
+        return {name: rows}
+    flat = np.reshape(rows, (len(rows), math.prod(np.shape(rows)[1:])))  # -1 would be undetermined without rows
+    return {f"{name}_{k + 1}": column for k, column in enumerate(flat.T)}
 
 
 def arrays_of(table: Table) -> dict[str, np.ndarray]:

@@ -1,52 +1,38 @@
 """Panels: functions that draw arrays in given axes, their first argument, and return the artist of the data."""
 
-from figures.panels.curves import bands, curves, over_sizes, over_time, with_range
-from figures.panels.growing import forces, head_colours, head_lives, levels, temperature_fan
-from figures.panels.hulls import balls, followed_tokens, half_plane, plane_axes, polygon
-from figures.panels.manifolds import critical_manifold, error_against, relaxations
-from figures.panels.matrices import attention, leaks, weight_bar
-from figures.panels.names import place_names
-from figures.panels.phase import circle_portrait, equilibria, nullclines, sphere_portrait, streamlines
-from figures.panels.prototypes import pair_portrait, prototype_paths, timed_path
-from figures.panels.simplices import orbits, simplex_portrait
-from figures.panels.spectra import eigenvalues
-from figures.panels.tokens import View, surface, token_paths
-
-__all__ = [
-    "View",
-    "attention",
-    "balls",
-    "bands",
-    "circle_portrait",
-    "curves",
-    "eigenvalues",
-    "equilibria",
-    "error_against",
-    "followed_tokens",
-    "forces",
-    "half_plane",
-    "head_colours",
-    "head_lives",
-    "leaks",
-    "levels",
-    "nullclines",
-    "orbits",
-    "over_sizes",
-    "over_time",
-    "pair_portrait",
-    "place_names",
-    "plane_axes",
-    "polygon",
-    "prototype_paths",
-    "relaxations",
-    "simplex_portrait",
-    "critical_manifold",
-    "sphere_portrait",
-    "streamlines",
-    "surface",
-    "temperature_fan",
-    "timed_path",
-    "token_paths",
-    "weight_bar",
-    "with_range",
-]
+from figures.panels.curves import bands as bands
+from figures.panels.curves import curves as curves
+from figures.panels.curves import over_sizes as over_sizes
+from figures.panels.curves import over_time as over_time
+from figures.panels.curves import with_range as with_range
+from figures.panels.growing import forces as forces
+from figures.panels.growing import head_colours as head_colours
+from figures.panels.growing import head_lives as head_lives
+from figures.panels.growing import levels as levels
+from figures.panels.growing import temperature_fan as temperature_fan
+from figures.panels.hulls import balls as balls
+from figures.panels.hulls import followed_tokens as followed_tokens
+from figures.panels.hulls import half_plane as half_plane
+from figures.panels.hulls import plane_axes as plane_axes
+from figures.panels.hulls import polygon as polygon
+from figures.panels.manifolds import critical_manifold as critical_manifold
+from figures.panels.manifolds import error_against as error_against
+from figures.panels.manifolds import relaxations as relaxations
+from figures.panels.matrices import attention as attention
+from figures.panels.matrices import leaks as leaks
+from figures.panels.matrices import weight_bar as weight_bar
+from figures.panels.names import place_names as place_names
+from figures.panels.phase import circle_portrait as circle_portrait
+from figures.panels.phase import equilibria as equilibria
+from figures.panels.phase import nullclines as nullclines
+from figures.panels.phase import sphere_portrait as sphere_portrait
+from figures.panels.phase import streamlines as streamlines
+from figures.panels.prototypes import pair_portrait as pair_portrait
+from figures.panels.prototypes import prototype_paths as prototype_paths
+from figures.panels.prototypes import timed_path as timed_path
+from figures.panels.simplices import orbits as orbits
+from figures.panels.simplices import simplex_portrait as simplex_portrait
+from figures.panels.spectra import eigenvalues as eigenvalues
+from figures.panels.tokens import View as View
+from figures.panels.tokens import surface as surface
+from figures.panels.tokens import token_paths as token_paths

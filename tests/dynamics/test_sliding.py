@@ -3,6 +3,7 @@
 import re
 from types import SimpleNamespace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -133,13 +134,14 @@ def test_a_trajectory_slides_along_the_intersection_of_two_surfaces_and_leaves_i
     found = through(0.0, 1.0, [0.1, 0.15, 0.0])
     z = (begun + 10.16) * np.exp(0.1 * (1 - 1 / 6 - slides)) - 10.16
     np.testing.assert_allclose(found.x, [0.0, 0.0, z], atol=1e-7)
-    corner = corner_at(field, jnp.zeros(()), jnp.zeros(3))
-    motion = corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.0]), corner)
+    corner = eqx.filter_jit(corner_at)(field, jnp.zeros(()), jnp.zeros(3))
+    move = eqx.filter_jit(lambda x: corner_motion(field, jnp.zeros(()), x, corner))
+    motion = move(jnp.array([0.0, 0.0, 1.0]))
     assert bool(motion.holds)
     np.testing.assert_allclose(motion.velocity, [0.0, 0.0, 1.116], atol=1e-9)
     share = [0.3, 0.21]  # of the far sides, for signs 0.4 and 0.58 in the mean
     np.testing.assert_allclose(motion.shares, share, atol=1e-9)
-    assert not bool(corner_motion(field, jnp.zeros(()), jnp.array([0.0, 0.0, 1.9]), corner).holds)
+    assert not bool(move(jnp.array([0.0, 0.0, 1.9])).holds)
     t, x, inside, free = _along(field, corner, 0.0, 1.0, jnp.zeros(3), jnp.asarray(np.nan))  # a solve that fails
     assert (t, inside, free) == (1.0, True, True)
     assert np.all(np.isnan(x))

@@ -261,28 +261,32 @@ def test_steps_of_one_member():
     """A rejected step keeps the state, an accepted one moves it, and an ended member stays as it is."""
     solver, field = dfx.Tsit5(), lambda t, y: -50 * y
     settings = Settings(0.0, 1.0, 1e-6, 1e-8, np.inf, np.int32(5))
-    lane = begun(solver, field, jnp.ones(2), settings)
+    start = jax.jit(lambda settings: begun(solver, field, jnp.ones(2), settings))
+    step_of = jax.jit(lambda lane: stepped(solver, field, lane, settings))
+    lane = start(settings)
     assert 0 < lane.end < 0.1
     assert int(lane.status) == RUNNING
-    far, step = stepped(solver, field, lane._replace(end=jnp.asarray(1.0)), settings)
+    far, step = step_of(lane._replace(end=jnp.asarray(1.0)))
     assert not step.accepted
     assert (float(far.t), int(far.steps), int(far.rejected), int(far.in_a_row)) == (0.0, 1, 1, 1)
     np.testing.assert_allclose(far.end, 0.2, rtol=1e-6)  # the least factor
     np.testing.assert_array_equal(far.y, lane.y)
-    near, step = stepped(solver, field, far._replace(end=jnp.asarray(0.004)), settings)
+    near, step = step_of(far._replace(end=jnp.asarray(0.004)))
     assert step.accepted
     assert (float(near.t), int(near.steps), int(near.rejected), int(near.in_a_row)) == (0.004, 2, 1, 0)
     np.testing.assert_allclose(near.y, np.exp(-0.2), rtol=1e-7)
     np.testing.assert_allclose(within(solver, step, jnp.asarray(0.002)), np.exp(-0.1), rtol=1e-5)
     done = near._replace(status=np.int32(DONE))
-    for a, b in zip(stepped(solver, field, done, settings)[0], done, strict=True):
+    for a, b in zip(step_of(done)[0], done, strict=True):
         np.testing.assert_array_equal(a, b)
-    capped = stepped(solver, field, near._replace(steps=np.int32(4)), settings)[0]
+    capped = step_of(near._replace(steps=np.int32(4)))[0]
     assert int(capped.status) == SPENT
-    stuck = stepped(solver, lambda t, y: y / 0, near._replace(in_a_row=np.int32(99)), settings)[0]
+    stuck = jax.jit(lambda lane: stepped(solver, lambda t, y: y / 0, lane, settings))(
+        near._replace(in_a_row=np.int32(99))
+    )[0]
     assert (int(stuck.status), bool(stuck.finite)) == (STUCK, False)
-    assert int(begun(solver, field, jnp.ones(2), settings._replace(t1=0.0)).status) == DONE
-    assert float(begun(solver, field, jnp.ones(2), settings._replace(longest=1e-5)).end) == 1e-5
+    assert int(start(settings._replace(t1=0.0)).status) == DONE
+    assert float(start(settings._replace(longest=1e-5)).end) == 1e-5
 
 
 def test_first_steps_are_those_of_the_formulas_by_hand():

@@ -62,14 +62,15 @@ def check(found):
     np.testing.assert_array_equal(found.stats.event, np.where(FIRST < 2, FIRST, -1))
     np.testing.assert_allclose(found.stats.last_time - BEGIN, TIMES, atol=1e-8)
     assert [Outcome(k) for k in found.stats.outcome.tolist()] == [Outcome.FINISHED] * 7 + [Outcome.NON_FINITE] * 2
-    assert np.isnan(found.final[7:]).all()
+    values, final = np.asarray(found.values), np.asarray(found.final)
+    assert np.isnan(final[7:]).all()
     for k, (_, rate, _, time) in enumerate(MEMBERS):
         inside, after = time - TS > 1e-6, TS - time > 1e-6
         wanted = np.reshape([turned(STARTS[k], rate * t) for t in TS[inside]], (-1, 2))
-        np.testing.assert_allclose(found.values[k][inside], wanted, atol=1e-8)
-        assert np.isnan(found.values[k][after]).all()
+        np.testing.assert_allclose(values[k][inside], wanted, atol=1e-8)
+        assert np.isnan(values[k][after]).all()
         if k < 7:
-            np.testing.assert_allclose(found.final[k], turned(STARTS[k], rate * time), atol=1e-8)
+            np.testing.assert_allclose(final[k], turned(STARTS[k], rate * time), atol=1e-8)
 
 
 @pytest.fixture(scope="module")

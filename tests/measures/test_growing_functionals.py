@@ -72,7 +72,8 @@ def test_greedy_growth_refuses_an_interaction_that_is_not_square():
 
 def test_the_potentials_are_those_of_their_formulas():
     flow, x = grown()
-    printed, repaired, none = (free_energy_terms(flow, x, potential=word) for word in ("printed", "repaired", "none"))
+    terms = jax.jit(lambda x: [free_energy_terms(flow, x, potential=word) for word in ("printed", "repaired", "none")])
+    printed, repaired, none = terms(x)
     assert float(printed.potentials[0]) == pytest.approx((1 - 0.4) / 0.03)
     assert float(repaired.potentials[0]) == pytest.approx((0.4 - 0.001) / 0.03)
     assert float(none.potentials[0]) == 0

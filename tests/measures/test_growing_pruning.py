@@ -66,17 +66,20 @@ def test_empty_slots_have_no_measures():
 def test_the_measures_of_a_head_are_those_of_its_prototypes_and_inputs():
     flow, x = with_heads(encoder=LinearEncoder(4, 4), prototypes=3)
     x = x._replace(prototypes=jnp.asarray(np.random.default_rng(3).normal(size=x.prototypes.shape)))
-    found, z, T = heads_at(flow, x), flow.head_inputs(x), flow.temperatures(x)
-    slopes = jax.jacobian(lambda encoder: flow.head_losses(x._replace(encoder=encoder)))(x.encoder)
-    for h, p in enumerate(x.prototypes[:2]):
+    found, z, T = jax.jit(lambda x: (heads_at(flow, x), flow.head_inputs(x), flow.temperatures(x)))(x)
+    slopes = jax.jit(jax.jacobian(lambda encoder: flow.head_losses(x._replace(encoder=encoder))))(x.encoder)
+    of_head = jax.jit(lambda p, z, T: (assignments(z, p, T), separation_force(p, z, T)))
+    z, T, slopes = map(np.asarray, (z, T, slopes))
+    for h, p in enumerate(np.asarray(x.prototypes)[:2]):
         between = np.sum((p[:, None] - p[None]) ** 2, axis=-1)[np.triu_indices(3, 1)]
         assert found.separations[h] == pytest.approx(np.min(between))
         assert found.diameters[h] == pytest.approx(np.max(between))
-        q, d = np.asarray(assignments(z[h], p, T[h])), np.sum((z[h][:, None] - p[None]) ** 2, axis=-1)
+        q, force = map(np.asarray, of_head(p, z[h], T[h]))
+        d = np.sum((z[h][:, None] - p[None]) ** 2, axis=-1)
         assert found.diversities[h] == pytest.approx(np.sum(q - q**2))
         assert found.activities[h] == pytest.approx(np.mean(np.sum(q * d**2, axis=1) - np.sum(q * d, axis=1) ** 2))
-        assert found.forces[h] == pytest.approx(float(separation_force(p, z[h], T[h])))
-        assert found.gradients[h] == pytest.approx(float(jnp.linalg.norm(slopes[h])))
+        assert found.forces[h] == pytest.approx(float(force))
+        assert found.gradients[h] == pytest.approx(np.linalg.norm(slopes[h]))
     np.testing.assert_allclose(found.shares, np.asarray(found.gradients) / np.sum(found.gradients))
 
 

@@ -13,7 +13,7 @@ MODULES = {
     "dynsim/flows/attention.py": "class TokenFlow:\n    pass\n\n\ndef weights(x):\n    return x\n",
     "dynsim/flows/inner.py": "def rounded(x):\n    return x\n",
     "dynsim/simulation.py": "from dynsim.flows.inner import rounded\n\n\ndef simulate(x):\n    return rounded(x)\n",
-    "dynsim/tokens.py": 'from dynsim.flows.attention import TokenFlow\n\n__all__ = [\n    "TokenFlow",\n]\n',
+    "dynsim/tokens.py": "from dynsim.flows.attention import TokenFlow as TokenFlow\n",
     "dynsim/cli/continue.py": "def main():\n    return 1\n",
     "dynsim/cli/basins/command.py": "def main():\n    return 1\n",
 }

@@ -98,8 +98,8 @@ def _most_referring(sources: Iterable[Source], files: Iterable[Path], index: Ind
 
 
 def _gives_out(source: Source) -> bool:
-    """Whether a module defines nothing but the list of the names that it gives out, as `dynsim.tokens` does."""
-    return source.words == {"__all__"}
+    """Whether a module defines nothing, and only gives names out, as `dynsim.tokens` does."""
+    return not source.definitions
 
 
 def _home(name: str, index: Index) -> tuple[str, list[str]]:

@@ -595,12 +595,16 @@ def _heated(t, x, on):
     return 30 * on - x
 
 
+def _above_20(t, x):
+    return x[0] - 20
+
+
 @pytest.mark.parametrize("by_phase", [False, True])
 def test_a_thermostat_without_hysteresis_chatters(by_phase):
     """It switches off above 20 and on below 20, all at the time log(30 / 10), and its temperature stays there."""
     heater = lambda on: FunctionFlow(_heated, parameters={"on": on})
-    off = Transition("off", Event(lambda t, x: x[0] - 20, 1), lambda flow, t, x: (heater(0.0), x))
-    on = Transition("on", Event(lambda t, x: x[0] - 20, -1), lambda flow, t, x: (heater(1.0), x))
+    off = Transition("off", Event(_above_20, 1), lambda flow, t, x: (heater(0.0), x))
+    on = Transition("on", Event(_above_20, -1), lambda flow, t, x: (heater(1.0), x))
     rules = (lambda flow: [off] if flow.parameters["on"] else [on]) if by_phase else [off, on]
     run = simulate_hybrid(heater(1.0), [0.0], [0.0, 5.0], rules, integrator=Scipy())
     assert run.ending is Ending.ACCUMULATED

@@ -273,24 +273,25 @@ def _by_kernel(
         from dynsim.integrators.fixed_step.maps import Iteration
         from dynsim.integrators.in_lanes import Ways
 
-        kept = np.append(0, (windows - 1) * WINDOW + np.arange(1, WINDOW + 1))
+        ts: Any = float(time_map.interval) * np.append(0, (windows - 1) * WINDOW + np.arange(1, WINDOW + 1))
+        system: Any
+        by: Any
         if time_map.is_map:
-            steps = int(begin) + int(round(float(time_map.interval))) * kept
-            map, starts = _Frozen(time_map=time_map), jnp.asarray(xs)  # pyright: ignore[reportCallIssue]
-            lanes = Iteration().lanes((map,), starts, steps)
-            if not (isinstance(lanes, Ways) and lanes.programs is not None):
-                return None
-            values, _, _ = Iteration().observe((map,), starts, steps, _state, lanes=lanes)
-            return np.swapaxes(np.asarray(values), 0, 1)[1:]
-        flow = _Rescaled(time_map=time_map, longest=math.inf if longest is None else float(longest))  # pyright: ignore[reportCallIssue]
-        atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
-        solver = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=windows * WINDOW * STEPS)
-        starts = jnp.asarray(xs / np.asarray(time_map.sizes))
-        ts = np.asarray(begin + float(time_map.interval) * kept)
-        lanes = solver.lanes((flow,), starts, ts)
+            system, sizes, by = _Frozen(time_map=time_map), 1.0, Iteration()  # pyright: ignore[reportCallIssue]
+            ts = int(begin) + np.round(ts).astype(int)
+        else:
+            limit = math.inf if longest is None else float(longest)
+            system, sizes = _Rescaled(time_map=time_map, longest=limit), np.asarray(time_map.sizes)  # pyright: ignore[reportCallIssue]
+            atol = time_map.rtol / 100 if time_map.rescaled_atol is None else time_map.rescaled_atol
+            by = Diffrax(rtol=float(time_map.rtol), atol=float(atol), max_steps=windows * WINDOW * STEPS)
+            ts = float(begin) + ts
+        starts = jnp.asarray(xs / sizes)
+        lanes = by.lanes((system,), starts, ts)
         if not (isinstance(lanes, Ways) and lanes.programs is not None):
             return None
-        values, _, stats = solver.observe((flow,), starts, jnp.asarray(ts), _state, lanes=lanes)
+        values, _, stats = by.observe((system,), starts, jnp.asarray(ts), _state, lanes=lanes)
+        if time_map.is_map:
+            return np.swapaxes(np.asarray(values), 0, 1)[1:]
         return np.asarray(_projected(time_map, values, stats.succeeded))
 
 

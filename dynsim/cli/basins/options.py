@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dynsim.cli.parsing.options import Force, Rtol
 from dynsim.cli.parsing.system import SystemOptions
 
 
@@ -39,8 +40,7 @@ class BasinsOptions(SystemOptions):
     """plot the basin fractions against a parameter: NAME=LOW:HIGH (11 values) or NAME=LOW:HIGH:COUNT"""
     edge: bool = False
     """find the edge states between touching basins by edge tracking, and draw them"""
-    rtol: float = 1e-6
-    """relative tolerance of the solver"""
+    rtol: Rtol = 1e-6
     atol: float | None = None
     """absolute tolerance; by default a hundredth of the relative one, in units near the ranges of the starts"""
     integrator: Literal["diffrax", "stiff"] = "diffrax"
@@ -50,5 +50,4 @@ class BasinsOptions(SystemOptions):
     out: Path | None = None
     """a file to write: labels and axes of the grid with edge states (.npz), a table of the labels (.csv or .parquet),
     or the fractions of `--sample`"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False

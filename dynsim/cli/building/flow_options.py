@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from dynsim.cli.parsing.options import Atol, Force, Frames
 from dynsim.cli.parsing.system import SystemOptions
 
 STEP = 0.01  # default step of methods with fixed steps
@@ -55,8 +56,7 @@ class Simulate(SystemOptions):
     end: float | None = None
     """final time, by default 20, or the one that equations give; one before the initial time integrates backwards. For
     a map, the number of steps"""
-    frames: int = 201
-    """number of output times, evenly spaced"""
+    frames: Frames = 201
     integrator: Literal["diffrax", "scipy", "rkc2", "stiff", "symplectic"] | None = None
     """the integrator, diffrax unless an .ode file has a stiff method; stiff (implicit) for stiff flows, rkc2 for stiff
     gradient flows at an rtol of 1e-3 to 1e-6, symplectic (order 4, with `--step-size`) for a Hamiltonian
@@ -65,8 +65,7 @@ class Simulate(SystemOptions):
     """largest number of steps; by default 100,000 for diffrax and rkc2, 1,000,000 for scipy and stiff"""
     rtol: float | None = None
     """relative tolerance, by default 1e-9, or 1e-4 for a density"""
-    atol: float | None = None
-    """absolute tolerance; by default a hundredth of the relative one"""
+    atol: Atol = None
     noise: float | str | None = None
     """noise amplitude, or `file.py:name` of a function (t, x) that returns an amplitude per entry, or noise vectors"""
     calculus: Literal["ito", "stratonovich"] | None = None
@@ -101,8 +100,7 @@ class Simulate(SystemOptions):
     """in the figure and in tables, angles between minus half a period and half a period"""
     error_estimate: bool = False
     """solve again with a ten times smaller tolerance, and report the difference"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
     trust: tuple[str, ...] = ()
     """functions of yours (`module:name`, `file.py:name`), or modules, that a run file may import"""
 

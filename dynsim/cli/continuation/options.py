@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from dynsim.cli.parsing.options import Force
 from dynsim.cli.parsing.ranges import Range, named_range
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions
@@ -98,8 +99,7 @@ class Continue(SystemOptions):
     """the figure (.pdf, .svg or .png) to write"""
     movie: Path | None = None
     """a movie (.gif) to write, in which the diagram grows with the parameter"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
     @property
     def of_cycle(self) -> bool:

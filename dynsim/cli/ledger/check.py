@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from dynsim.cli.parsing.options import check_outputs, parse, say, warn
+from dynsim.cli.parsing.options import Data, Force, Results, check_outputs, parse, say, warn
 from dynsim.cli.parsing.sizes import check_work
 from dynsim.errors import ArgumentError
 from dynsim.io.data import use_data
@@ -40,14 +40,11 @@ class Check:
     """a file to write, with one JSON line per trial: its measurements with verdicts, and its witness"""
     witness: Path | None = None
     """a file to write, with the counterexample to one refuted claim in exact numbers; the claim is checked again"""
-    results: Path | None = None
-    """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
-    data: Path | None = None
-    """the folder of data files; by default the one that DYNSIM_DATA names"""
+    results: Results = None
+    data: Data = None
     lines: Path | None = None
     """a folder that keeps the results of finished claims, so that an interrupted run resumes"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from dynsim.cli.parsing.options import parse, say, typed_as, warn
+from dynsim.cli.parsing.options import Data, Results, parse, say, typed_as, warn
 from dynsim.errors import ArgumentError, UnavailableError, reason
 
 
@@ -28,10 +28,8 @@ class DrawFigures:
     """random seed of the figures"""
     size: str = "quick"
     """quick or paper; among several figures, those with one size only are drawn in that size"""
-    results: Path | None = None
-    """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
-    data: Path | None = None
-    """the folder of data files; by default the one that DYNSIM_DATA names"""
+    results: Results = None
+    data: Data = None
     fresh: bool = False
     """compute the data again even if they are cached"""
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from dynsim.cli.parsing.options import check_outputs, parse, say, warn
+from dynsim.cli.parsing.options import Data, Force, Results, check_outputs, parse, say, warn
 from dynsim.cli.parsing.sizes import check_work
 from dynsim.io.data import use_data
 
@@ -30,10 +30,8 @@ class Report:
     """number of parallel processes"""
     cluster: str | None = None
     """the address of the scheduler of a Dask cluster, on whose workers the claims are checked (extra `cluster`)"""
-    results: Path | None = None
-    """the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"""
-    data: Path | None = None
-    """the folder of data files; by default the one that DYNSIM_DATA names"""
+    results: Results = None
+    data: Data = None
     lines: Path = Path("results/ledger")
     """the folder that keeps the results of finished claims"""
     json: Path | None = None
@@ -47,8 +45,7 @@ class Report:
     of findings in a file that is there is continued"""
     readme: Path | None = None
     """a file whose summary between two markers is replaced"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

@@ -18,6 +18,14 @@ from dynsim.errors import ArgumentError, OtherRunError, check_positive, nearest,
 
 Options = TypeVar("Options")
 
+Force = Annotated[bool, tyro.conf.arg(help="replace existing files that dynsim did not write")]
+Frames = Annotated[int, tyro.conf.arg(help="number of output times, evenly spaced")]
+Rtol = Annotated[float, tyro.conf.arg(help="relative tolerance of the solver")]
+Atol = Annotated[float | None, tyro.conf.arg(help="absolute tolerance; by default a hundredth of the relative one")]
+Data = Annotated[Path | None, tyro.conf.arg(help="the folder of data files; by default the one that DYNSIM_DATA names")]
+RECORDS = "the folder of experiment records; by default the one that DYNSIM_RESULTS names, or results/experiments"
+Results = Annotated[Path | None, tyro.conf.arg(help=RECORDS)]
+
 OUT_ENDINGS = (".npz", ".csv", ".parquet")
 """Endings of the file of `--out` where the result can also be written as a table."""
 SAME_MEANING = (

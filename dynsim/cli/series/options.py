@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynsim.cli.parsing.options import check_outputs, refuse_solvers, refuse_unused, say
+from dynsim.cli.parsing.options import Atol, Force, Rtol, check_outputs, refuse_solvers, refuse_unused, say
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import SystemOptions
@@ -26,10 +26,8 @@ class SeriesOptions(SystemOptions):
     """time between two of them, for a flow"""
     transient: float = 100.0
     """transient to discard (time units or steps)"""
-    rtol: float = 1e-7
-    """relative tolerance of the solver"""
-    atol: float | None = None
-    """absolute tolerance; by default a hundredth of the relative one"""
+    rtol: Rtol = 1e-7
+    atol: Atol = None
     integrator: Literal["diffrax", "stiff"] = "diffrax"
     """the integrator of a flow: diffrax (explicit), or stiff (implicit) for stiff flows"""
     max_steps: int | None = None
@@ -38,8 +36,7 @@ class SeriesOptions(SystemOptions):
     """a table (.csv, .parquet or .npz) to write"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def trajectory(o: SeriesOptions, command: str) -> tuple["Trajectory", str]:

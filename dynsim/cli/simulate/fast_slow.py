@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import tyro
 
-from dynsim.cli.parsing.options import check_outputs, parse, say
+from dynsim.cli.parsing.options import Atol, Force, Frames, check_outputs, parse, say
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.errors import ArgumentError, check_at_least, check_positive, nearest
@@ -49,12 +49,10 @@ class FastSlowOptions:
     """final slow time, from t = 0"""
     compare: float | None = None
     """time up to which the reduced flow is compared, by default the final time; 0 for no comparison"""
-    frames: int = 1001
-    """number of output times, evenly spaced"""
+    frames: Frames = 1001
     rtol: float = 1e-9
     """relative tolerance"""
-    atol: float | None = None
-    """absolute tolerance; by default a hundredth of the relative one"""
+    atol: Atol = None
     max_steps: int | None = None
     """largest number of steps, by default 1,000,000"""
     out: Path | None = None
@@ -62,8 +60,7 @@ class FastSlowOptions:
     file each, with epsilon added to its name"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: the critical manifold and the trajectories"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

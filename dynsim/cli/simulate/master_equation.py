@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
+from dynsim.cli.parsing.options import Force, Frames, check_outputs, parse, refuse_unused, say
 from dynsim.cli.parsing.outputs import write_out
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.tables import array, matrix
@@ -48,8 +48,7 @@ class MasterEquation:
     """initial distribution: first or last (state), uniform, or a .npy or .csv file"""
     end: float = 20.0
     """final time, from t = 0"""
-    frames: int = 201
-    """number of output times, evenly spaced"""
+    frames: Frames = 201
     method: str = "auto"
     """method for the exponential: auto, dense, rational, chebyshev, shift-invert or uniformisation"""
     euler: float | None = None
@@ -60,8 +59,7 @@ class MasterEquation:
     """the run file (.npz), or a table of the states (.csv or .parquet), to write"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: the distance to the limit over time, or the simplex for three states"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

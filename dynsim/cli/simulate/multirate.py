@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from dynsim.cli.parsing.options import check_outputs, parse, refuse_unused, say
+from dynsim.cli.parsing.options import Force, check_outputs, parse, refuse_unused, say
 from dynsim.cli.parsing.sizes import check_memory
 from dynsim.errors import ArgumentError, check_at_least
 
@@ -52,8 +52,7 @@ class Multirate:
     """the folder of data files, if the experiment must be run; by default the one that DYNSIM_DATA names"""
     out: Path | None = None
     """the file (.npz) to write, with the leak matrix and the scores"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def main(words: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from dynsim.cli.parsing.options import Atol, Force, Frames
 from dynsim.cli.parsing.system import SystemOptions
 
 
@@ -39,12 +40,10 @@ class Sweep(SystemOptions):
     """initial time"""
     end: float = 100.0
     """final time; one before the initial time integrates backwards. For a map, the number of steps"""
-    frames: int = 401
-    """number of output times, evenly spaced"""
+    frames: Frames = 401
     rtol: float = 1e-9
     """relative tolerance of a run"""
-    atol: float | None = None
-    """absolute tolerance; by default a hundredth of the relative one"""
+    atol: Atol = None
     max_steps: int | None = None
     """largest number of integrator steps in a run, by default 100,000"""
     reduced: bool = False
@@ -55,8 +54,7 @@ class Sweep(SystemOptions):
     """results, or components of a system, to draw; by default the first six"""
     out: Path | None = None
     """the netCDF file (.nc) or table (.csv, .parquet or .npz) to write; finished points are kept beside it"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
     cluster: str | None = None
     """the address of the scheduler of a Dask cluster, on whose workers the points are evaluated (extra `cluster`)"""
 

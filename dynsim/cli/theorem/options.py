@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from dynsim.cli.parsing.options import Force
 from dynsim.cli.parsing.system import SystemOptions
 
 
@@ -105,8 +106,7 @@ class Theorem(SystemOptions):
     """a file (.json) for the conditions"""
     figure: Path | None = None
     """a figure (.pdf, .svg or .png) of the region in the plane"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 OWN = (

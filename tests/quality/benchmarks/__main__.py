@@ -5,58 +5,48 @@ Usage: `python -m tests.quality.benchmarks [--quick] [--only NAME ...] [--json F
 """
 
 import argparse
+import importlib
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-from tests.quality.benchmarks import (
-    basins,
-    branches,
-    continuation,
-    ensemble,
-    gpu,
-    growing,
-    growth,
-    hardmax,
-    interactions,
-    large,
-    lorenz,
-    master_equation,
-    multirate,
-    prototype_layer,
-    prototypes,
-    single,
-    small_ensembles,
-    stiff,
-)
+from tests.quality.benchmarks import continuation, ensemble, gpu, growth, single
 from tests.quality.benchmarks.harness import machine
+
+RACES: dict[str, Callable[[Any], Any]] = {
+    "single": lambda o: _rows(single.repeated(max(o.rounds, 5)) + single.by_scipy(max(o.rounds, 5))),
+    "start": lambda o: _rows(single.from_the_start(max(o.rounds, 3))),
+    "identity": lambda o: _rows(ensemble.identity(o.members, o.rounds, o.d)),
+    "general": lambda o: _rows(
+        ensemble.general(o.members, o.rounds, o.d) + ensemble.general_in_both_types(o.rounds, o.d)
+    ),
+    "memory": lambda o: ensemble.memory(o.members, o.d),
+    "continuation": lambda o: _rows(continuation.thousand_points(o.rounds)),
+    "growth": lambda o: growth.everything(o.rounds, quick=o.quick, figure=o.figure),
+}
+"""What is raced, by name, beside what is in `LEAST`."""
+LEAST = {
+    "hardmax": 3, "multirate": 5, "master-equation": 3, "prototypes": 3, "growing": 3, "lorenz": 3,
+    "prototype-layer": 5, "basins": 3, "interactions": 1, "branches": 1, "small-ensembles": 3, "stiff": 3, "large": 1,
+}  # fmt: skip
+"""The modules with races of their own, and the least number of rounds of each."""
+
+
+def _rows(found: Iterable[Any]) -> list[dict[str, Any]]:
+    return [row._asdict() for row in found]
+
+
+def _of_module(name: str, o: argparse.Namespace) -> Any:
+    module = importlib.import_module(f"tests.quality.benchmarks.{name.replace('-', '_')}")
+    return module.everything(max(o.rounds, LEAST[name]), quick=o.quick)
 
 
 def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.quality.benchmarks", description=__doc__)
-    names = (
-        "single",
-        "start",
-        "identity",
-        "general",
-        "memory",
-        "hardmax",
-        "multirate",
-        "master-equation",
-        "prototypes",
-        "prototype-layer",
-        "growing",
-        "lorenz",
-        "basins",
-        "interactions",
-        "continuation",
-        "branches",
-        "growth",
-        "stiff",
-        "large",
-        "small-ensembles",
-    )
     parser.add_argument("--quick", action="store_true", help="8 members in R^100, one round: does it run at all")
+    names = (*RACES, *LEAST)
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="a file for the numbers")
@@ -69,51 +59,14 @@ def main() -> None:
         return
     if options.figure and options.figure.suffix not in (".png", ".pdf", ".svg"):
         parser.error(f"argument --figure: must end in .png, .pdf or .svg, but is `{options.figure}`")
-    members, d, rounds = (8, 100, 1) if options.quick else (100, 500, options.rounds)
+    options.members, options.d = (8, 100) if options.quick else (100, 500)
+    options.rounds = 1 if options.quick else options.rounds
     print(machine())
-    found: dict[str, object] = {"machine": machine(), "members": members, "dimension": d, "rounds": rounds}
-    if "single" in options.only:
-        rows = single.repeated(max(rounds, 5)) + single.by_scipy(max(rounds, 5))
-        found["single"] = [row._asdict() for row in rows]
-    if "start" in options.only:
-        found["start"] = [row._asdict() for row in single.from_the_start(max(rounds, 3))]
-    if "identity" in options.only:
-        found["identity"] = [row._asdict() for row in ensemble.identity(members, rounds, d)]
-    if "general" in options.only:
-        rows = ensemble.general(members, rounds, d) + ensemble.general_in_both_types(rounds, d)
-        found["general"] = [row._asdict() for row in rows]
-    if "memory" in options.only:
-        found["memory"] = ensemble.memory(members, d)
-    if "hardmax" in options.only:
-        found["hardmax"] = hardmax.everything(max(rounds, 3), quick=options.quick)
-    if "multirate" in options.only:
-        found["multirate"] = multirate.everything(max(rounds, 5), quick=options.quick)
-    if "master-equation" in options.only:
-        found["master-equation"] = master_equation.everything(max(rounds, 3), quick=options.quick)
-    if "prototypes" in options.only:
-        found["prototypes"] = prototypes.everything(max(rounds, 3), quick=options.quick)
-    if "growing" in options.only:
-        found["growing"] = growing.everything(max(rounds, 3), quick=options.quick)
-    if "lorenz" in options.only:
-        found["lorenz"] = lorenz.everything(max(rounds, 3), quick=options.quick)
-    if "prototype-layer" in options.only:
-        found["prototype-layer"] = prototype_layer.everything(max(rounds, 5), quick=options.quick)
-    if "basins" in options.only:
-        found["basins"] = basins.everything(max(rounds, 3), quick=options.quick)
-    if "interactions" in options.only:
-        found["interactions"] = interactions.everything(rounds, quick=options.quick)
-    if "continuation" in options.only:
-        found["continuation"] = [row._asdict() for row in continuation.thousand_points(rounds)]
-    if "branches" in options.only:
-        found["branches"] = branches.everything(rounds, quick=options.quick)
-    if "growth" in options.only:
-        found["growth"] = growth.everything(rounds, quick=options.quick, figure=options.figure)
-    if "small-ensembles" in options.only:
-        found["small-ensembles"] = small_ensembles.everything(max(rounds, 3), quick=options.quick)
-    if "stiff" in options.only:
-        found["stiff"] = stiff.everything(max(rounds, 3), quick=options.quick)
-    if "large" in options.only:
-        found["large"] = large.everything(rounds, quick=options.quick)
+    found: dict[str, object] = {
+        "machine": machine(), "members": options.members, "dimension": options.d, "rounds": options.rounds,
+    }  # fmt: skip
+    for name in (name for name in names if name in options.only):
+        found[name] = RACES[name](options) if name in RACES else _of_module(name, options)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
 

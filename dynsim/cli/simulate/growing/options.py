@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dynsim.cli.parsing.options import refuse_unused
+from dynsim.cli.parsing.options import Atol, Force, Frames, refuse_unused
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.errors import ArgumentError, check_at_least, check_positive
 
@@ -99,8 +99,7 @@ class Growing:
     """run the Algorithm in discrete time: rates become step sizes, and times become numbers of steps"""
     end: float = 300.0
     """final time, from t = 0"""
-    frames: int = 61
-    """number of output times, evenly spaced"""
+    frames: Frames = 61
     max_events: int = 1000
     """largest number of events; a run that reaches it stops there and says so"""
     seed: int = 0
@@ -109,8 +108,7 @@ class Growing:
     """the integrator; rkc2 is for stiff flows over long times"""
     rtol: float = 1e-6
     """relative tolerance"""
-    atol: float | None = None
-    """absolute tolerance; by default a hundredth of the relative one"""
+    atol: Atol = None
     max_steps: int | None = None
     """largest number of steps between two events; by default 100,000, or 1,000,000 for scipy"""
     out: Path | None = None
@@ -118,8 +116,7 @@ class Growing:
     .parquet)"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: temperatures of the heads over time"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def check_options(o: Growing) -> None:

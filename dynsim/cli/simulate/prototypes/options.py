@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dynsim.cli.parsing.options import refuse_unused
+from dynsim.cli.parsing.options import Atol, Force, Frames, refuse_unused
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.errors import ArgumentError, check_at_least, check_positive
 
@@ -73,14 +73,12 @@ class Prototypes:
     """random seed of the data, the prototypes and the encoder's parameters"""
     end: float = 20.0
     """final time, from t = 0"""
-    frames: int = 201
-    """number of output times, evenly spaced"""
+    frames: Frames = 201
     integrator: Literal["diffrax", "scipy", "stiff", "rkc2"] = "diffrax"
     """the integrator; stiff (implicit) and rkc2 (explicit) are for a small epsilon over a long time"""
     rtol: float = 1e-6
     """relative tolerance"""
-    atol: float | None = None
-    """absolute tolerance; by default a hundredth of the relative one"""
+    atol: Atol = None
     max_steps: int | None = None
     """largest number of steps; by default 100,000 for diffrax and rkc2, 1,000,000 for scipy and stiff"""
     precision: Literal["float64", "float32"] = "float64"
@@ -91,8 +89,7 @@ class Prototypes:
     """the run file (.npz), or a table of the states (.csv or .parquet), to write"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write: embeddings and paths of the prototypes"""
-    force: bool = False
-    """replace existing files that dynsim did not write"""
+    force: Force = False
 
 
 def check_options(o: Prototypes) -> None:
