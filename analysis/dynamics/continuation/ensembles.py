@@ -3,12 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
 from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.continuation.batched import CurveBatch, MemberPoints, in_order
@@ -16,7 +14,7 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifur
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import POINTS, check_autonomous, continue_equilibria
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
-from analysis.dynamics.continuation.parameter_flow import WithUnknowns, inside
+from analysis.dynamics.continuation.parameter_flow import FlatSystem, inside
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.scaling.flat import flat_states, states_like
@@ -24,7 +22,7 @@ from analysis.dynamics.scaling.units import Units, made_units, within
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
-from dynsim._core.types import State, Time
+from dynsim._core.types import State
 from dynsim._core.validation import instance, integer, reals
 from dynsim._runtime.blas import in_one_thread
 from dynsim._runtime.progress import tracked
@@ -101,32 +99,6 @@ class BranchEnsemble(NamedTuple):
         ends = " and ".join(dict.fromkeys(end for one in self.branches for end in one.ends))
         count = counted(len(self.branches), "branch", "branches")
         return f"{count} in {self.name}{over}, {counted(points, 'point')}: {found}; ends: {ends}"
-
-
-class _Members(WithUnknowns):
-    """Velocity of a flow, or displacement by an iterate of a map, in a flat state with other parameters behind it."""
-
-    restored: Callable[[Array], State] = eqx.field(static=True)
-    iterate: int = eqx.field(static=True)
-
-    def __init__(self, system: Any, takes: tuple[Callable, ...], like: State, iterate: int):
-        """Store the system, its other parameters, a state for its structure, and the iterate of a map."""
-        super().__init__(system, takes)
-        self.restored, self.iterate = ravel_pytree(like)[1], iterate
-
-    def velocity(self, t: Time, x: State) -> State:
-        """Compute the velocity or the displacement, and zero for the parameters."""
-        z: Any = x
-        moved: Any = self.at(z)
-        flat = z[: z.shape[0] - len(self.takes)]
-        state = self.restored(flat)
-        if isinstance(moved, AbstractMap):
-            for step in range(self.iterate):
-                state = moved.step(jnp.asarray(step), state)
-            rate = ravel_pytree(state)[0] - flat
-        else:
-            rate = ravel_pytree(moved.vector_field(t, state))[0]
-        return jnp.concatenate([rate, self._rest(z)])
 
 
 @checked
@@ -232,7 +204,7 @@ def _in_step(
     if not is_flat(system.space) or rows.shape[1] > MOST or not parameter.low <= parameter.value <= parameter.high:
         return {}
     n = rows.shape[1]
-    field = CycleField(_Members(system, takes, first, iterate), inside(parameter.take), np.zeros(n + len(takes)))
+    field = CycleField(FlatSystem(system, takes, first, iterate), inside(parameter.take), np.zeros(n + len(takes)))
     J = field.at(np.zeros(()), np.column_stack([rows, values]), np.asarray(parameter.value))[1][:, :n, :n]
     left, made = np.arange(len(rows)), {}
     while left.size:
@@ -283,7 +255,7 @@ def _followed(
     varied, is_map = units.varied[0], isinstance(system, AbstractMap)
     own = takes if varied.system is system else tuple(map(within, takes))
     field = CycleField(
-        _Members(varied.system, own, first, iterate), inside(varied.take), np.zeros(rows.shape[1] + len(takes))
+        FlatSystem(varied.system, own, first, iterate), inside(varied.take), np.zeros(rows.shape[1] + len(takes))
     )
     limits = steps.limits(varied, POINTS, units.parameters[0])
     batch = CurveBatch(field, values, limits, is_map=is_map)
