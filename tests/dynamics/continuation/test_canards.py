@@ -1,4 +1,4 @@
-r"""Canard explosions of van der Pol's equation, $\epsilon x' = y - x^3 / 3 + x, y' = a - x$, from its Hopf point at a = 1.
+"""Canard explosions of van der Pol's equation e x' = y - x^3 / 3 + x, y' = a - x, from its Hopf point at a = 1.
 
 Cycles grow to relaxation oscillations near a = 1 - e / 8 - 3 e^2 / 32 - 173 e^3 / 1024, in an interval of the parameter
 that is exponentially narrow: A. K. Zvonkin and M. A. Shubin, Russ. Math. Surv. 39 (1984); M. Krupa and P. Szmolyan,
@@ -45,7 +45,7 @@ def test_cycles_explode_where_the_expansion_says(epsilon):
 
 @pytest.mark.slow
 def test_a_branch_that_is_not_resolved_is_not_called_homoclinic():
-    """For 1e-3, canards pass a focus that repels; nearly all of the explosion lies at one number in double precision."""
+    """For 1e-3, canards pass a focus that repels; most of the explosion lies at one number in double precision."""
     found, ranges = cycles(1e-3)
     assert "homoclinic" not in found.ends
     assert np.min(np.abs(found.parameters - explosion(1e-3))) < 1e-11

@@ -2,7 +2,15 @@
 
 import pytest
 
-from analysis.dynamics import bifurcation_diagram, continue_orbits, periodic_orbit, with_orbits
+import dynsim as ds
+from analysis.dynamics import (
+    attracting_orbit,
+    bifurcation_diagram,
+    continue_orbits,
+    period_limit,
+    periodic_orbit,
+    with_orbits,
+)
 from tests.dynamics.published.test_published_equilibria import Point, agree, cases, parameter, point
 
 
@@ -22,3 +30,17 @@ def test_orbits_have_the_published_bifurcations_and_no_other_one(row):
             [Point("period", float(b.state.period), 0.0) for b in marks],
             [point(f"period: {text}") for text in row["periods"]],
         )
+
+
+@pytest.mark.slow
+def test_the_cycles_of_scheffer_end_on_the_saddle_node_from_which_homcont_begins():
+    """AUTO's demo mtn: the saddle-node on a cycle lies at 0.06729762, at which the period grows without bound."""
+    model = ds.system(
+        "u' = 0.5*u*(1 - u/6) - v*p + 0.06; v' = 0.6*p*v - 0.15*v - g*v^2/(v^2 + 0.25); p = 0.4*u/(0.6 + u); g = 0.06"
+    )
+    g = ds.Parameter(model, "g", 0.05, 0.08)
+    orbit = attracting_orbit(model, [5.0, 0.5])
+    cycles = continue_orbits(g, orbit)
+    limit = period_limit(cycles)
+    assert limit.kind == "saddle-node on a cycle"
+    assert limit.parameter == pytest.approx(0.06729762, abs=1e-4)  # by periods of up to 1000 units
