@@ -14,7 +14,15 @@ from analysis.dynamics.continuation.steps import LEAST, Limits, Steps
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.tori.circles import resampled
 from analysis.dynamics.tori.section_map import SectionMap
-from analysis.dynamics.tori.solver import FEWEST, Circle, Condition, Corrected, Locked, corrected, locked_near
+from analysis.dynamics.tori.solver import (
+    FEWEST,
+    CircleCondition,
+    CorrectedCircle,
+    LockedOrbit,
+    SectionCircle,
+    corrected,
+    locked_near,
+)
 from analysis.dynamics.tori.torus import InvariantTorus, section_at, torus_of
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
@@ -59,7 +67,7 @@ class TorusBranch(NamedTuple):
     name: str
     tori: tuple[InvariantTorus, ...]
     ends: tuple[str, str]
-    locked: tuple[Locked, ...] = ()
+    locked: tuple[LockedOrbit, ...] = ()
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -163,11 +171,11 @@ def tori_from_neimark_sacker(
     centre, tangent = _emerging(section, start)
     first = min(limits.step, limits.largest)
     guess = centre.moved(tangent, first)
-    found = corrected(section, guess, guess, Condition(tangent, guess), tolerance)
+    found = corrected(section, guess, guess, CircleCondition(tangent, guess), tolerance)
     while not found.converged and first > LEAST * limits.step:
         first *= SHRINK
         guess = centre.moved(tangent, first)
-        found = corrected(section, guess, guess, Condition(tangent, guess), tolerance)
+        found = corrected(section, guess, guess, CircleCondition(tangent, guess), tolerance)
     if not found.converged:
         raise ArgumentError("at", "be a point near which there are tori", "is one near which none is found")
     circles, end, locked = _followed(section, centre, found, limits, tolerance)
@@ -214,17 +222,17 @@ def continue_tori(
     section = section_at(parameter, given.states, given.period, integer("iterate", iterate, least=1), forcing,
                          SHARE * number("tolerance", tolerance))  # fmt: skip
     limits = steps.limits(section.parameter, POINTS, section.units.parameters[0])
-    first = Circle(
+    first = SectionCircle(
         flat_states(given.states) / section.units.flat(section.like), given.rotation,
         given.period / section.units.time, section.parameter.value,
     )  # fmt: skip
-    found = corrected(section, first, first, Condition(None, first), tolerance)
+    found = corrected(section, first, first, CircleCondition(None, first), tolerance)
     if not found.converged:
         raise ArgumentError("torus", "be near one of the system at the parameter's own value", "leads to none there")
-    locked: list[Locked] = []
+    locked: list[LockedOrbit] = []
     sides, ends = [], []
     for sense in (-1.0, 1.0):
-        ahead = Circle(np.zeros_like(found.circle.nodes), 0.0, 0.0, sense)
+        ahead = SectionCircle(np.zeros_like(found.circle.nodes), 0.0, 0.0, sense)
         circles, end, passed = _followed(section, found.circle.moved(ahead, -1.0), found, limits, tolerance)
         sides.append(circles)
         ends.append(end)
@@ -235,9 +243,9 @@ def continue_tori(
 def _branch(
     section: SectionMap,
     parameter: Parameter,
-    circles: Sequence[Corrected],
+    circles: Sequence[CorrectedCircle],
     ends: tuple[str, str],
-    locked: Sequence[Locked],
+    locked: Sequence[LockedOrbit],
 ) -> TorusBranch:
     unit = section.units.parameters[0]
     tori = tuple(torus_of(section, one.circle, one.error, parameter.name) for one in circles)
@@ -286,7 +294,7 @@ def _at_bifurcation(
     return section, _Start(own, period, at.parameter / units.parameters[0], at.frequency)
 
 
-def _emerging(section: SectionMap, start: _Start) -> tuple[Circle, Circle]:
+def _emerging(section: SectionMap, start: _Start) -> tuple[SectionCircle, SectionCircle]:
     """Build the circle of size zero at a bifurcation, and the unit tangent of the branch there."""
     images = section.images(start.state[None], start.period, start.parameter)
     values, vectors = np.linalg.eig(images.maps[0])
@@ -294,17 +302,17 @@ def _emerging(section: SectionMap, start: _Start) -> tuple[Circle, Circle]:
     angles = 2 * np.pi * np.arange(FEWEST) / FEWEST
     wave = np.real(np.exp(1j * angles)[:, None] * vectors[:, k])
     turn = float(np.angle(values[k])) / (2 * np.pi)
-    centre = Circle(np.tile(start.state, (FEWEST, 1)), turn, start.period, start.parameter)
-    tangent = Circle(wave, 0.0, 0.0, 0.0)
+    centre = SectionCircle(np.tile(start.state, (FEWEST, 1)), turn, start.period, start.parameter)
+    tangent = SectionCircle(wave, 0.0, 0.0, 0.0)
     return centre, tangent._replace(nodes=wave / tangent.length)
 
 
 def _followed(
-    section: SectionMap, centre: Circle, first: Corrected, limits: Limits, tolerance: float
-) -> tuple[list[Corrected], str, list[Locked]]:
+    section: SectionMap, centre: SectionCircle, first: CorrectedCircle, limits: Limits, tolerance: float
+) -> tuple[list[CorrectedCircle], str, list[LockedOrbit]]:
     """Continue circles from the first one; give them, why they end, and what is locked."""
     low, high = limits.bounds
-    found, locked, size = [first], list[Locked](), min(limits.step, limits.largest)
+    found, locked, size = [first], list[LockedOrbit](), min(limits.step, limits.largest)
     before = centre
     while len(found) < limits.points:
         here = found[-1].circle
@@ -329,24 +337,31 @@ def _followed(
     return found, "steps", locked
 
 
-def _vanishes(here: Circle, there: Circle) -> bool:
+def _vanishes(here: SectionCircle, there: SectionCircle) -> bool:
     """Tell whether a circle has shrunk to a point between two: then its angle is turned by half a turn."""
     other = resampled(there.nodes, len(here.nodes))
     product = np.sum((here.nodes - np.mean(here.nodes, axis=0)) * (other - np.mean(other, axis=0)))
     return bool(product < 0) or there.extent < POINT * here.extent
 
 
-def _step(section: SectionMap, here: Circle, ahead: Circle, size: float, tolerance: float) -> Corrected:
+def _step(
+    section: SectionMap, here: SectionCircle, ahead: SectionCircle, size: float, tolerance: float
+) -> CorrectedCircle:
     """Step along the chord through the last two circles."""
     share = size / ahead.length
     guess = here.moved(ahead, share)
-    unit = Circle(ahead.nodes / ahead.length, 0.0, 0.0, ahead.parameter / ahead.length)
-    return corrected(section, guess, here, Condition(unit, guess), tolerance)
+    unit = SectionCircle(ahead.nodes / ahead.length, 0.0, 0.0, ahead.parameter / ahead.length)
+    return corrected(section, guess, here, CircleCondition(unit, guess), tolerance)
 
 
 def _beyond(
-    section: SectionMap, here: Circle, ahead: Circle, first: float, tolerance: float, locked: list[Locked]
-) -> tuple[Corrected, str]:
+    section: SectionMap,
+    here: SectionCircle,
+    ahead: SectionCircle,
+    first: float,
+    tolerance: float,
+    locked: list[LockedOrbit],
+) -> tuple[CorrectedCircle, str]:
     """Try longer steps where short ones fail; a locked torus before them is added to the list, or ends the branch."""
     known = len(locked)
     for share in BEYOND:
@@ -362,13 +377,13 @@ def _beyond(
 
 
 def _at_bound(
-    section: SectionMap, found: Sequence[Corrected], before: Circle, limits: Limits, tolerance: float
-) -> list[Corrected]:
+    section: SectionMap, found: Sequence[CorrectedCircle], before: SectionCircle, limits: Limits, tolerance: float
+) -> list[CorrectedCircle]:
     """Replace the last circle, beyond a bound of the parameter, by that at the bound; leave it out if there is none."""
     beyond, kept = found[-1].circle, list(found[:-1])
     edge = limits.bounds[0] if beyond.parameter < limits.bounds[0] else limits.bounds[1]
     share = (edge - before.parameter) / (beyond.parameter - before.parameter)
     guess = before.moved(beyond.minus(before._replace(nodes=resampled(before.nodes, len(before.nodes)))), share)
     guess = guess._replace(parameter=edge)
-    last = corrected(section, guess, guess, Condition(None, guess), tolerance)
+    last = corrected(section, guess, guess, CircleCondition(None, guess), tolerance)
     return [*kept, last] if last.converged else kept

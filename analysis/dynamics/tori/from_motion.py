@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.tori.section_map import SectionMap
-from analysis.dynamics.tori.solver import Circle, Condition, corrected, locked_near
+from analysis.dynamics.tori.solver import CircleCondition, SectionCircle, corrected, locked_near
 from analysis.dynamics.tori.torus import InvariantTorus, section_at, torus_of
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
@@ -111,7 +111,7 @@ def invariant_torus(
     rows = flat_states(states) / section.units.flat(section.like)
     _check_moving(section, rows)
     guess = _guess(section, rows, turn / section.units.time)
-    found = corrected(section, guess, guess, Condition(None, guess), least)
+    found = corrected(section, guess, guess, CircleCondition(None, guess), least)
     if not found.converged:
         orbit = locked_near(section, guess)
         but = "leads to none that is found" if orbit is None else f"leads to one that is locked {orbit.ratio}"
@@ -156,7 +156,7 @@ def _frequency(signal: Float[np.ndarray, " samples"], low: float, high: float) -
     return float(found.x)
 
 
-def _guess(section: SectionMap, rows: Float[np.ndarray, "samples n"], period: float) -> Circle:
+def _guess(section: SectionMap, rows: Float[np.ndarray, "samples n"], period: float) -> SectionCircle:
     """Estimate the circle on which samples lie, with the rotation number, from the strongest frequency.
 
     Where that is a harmonic, as on a circle with a symmetry, half of it describes the samples better.
@@ -172,7 +172,7 @@ def _guess(section: SectionMap, rows: Float[np.ndarray, "samples n"], period: fl
         if found is None or away < BETTER * best:
             angles = np.arange(2 * ORDER + 1) / (2 * ORDER + 1)
             nodes = np.real(np.exp(2j * np.pi * np.outer(angles, orders)) @ parts)
-            best, found = away, Circle(nodes, turn, period, section.parameter.value)
+            best, found = away, SectionCircle(nodes, turn, period, section.parameter.value)
     assert found is not None
     return found
 

@@ -18,7 +18,7 @@ from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractMap
 
 
-class Images(NamedTuple):
+class SectionImages(NamedTuple):
     """Images of states, with their derivatives by the state, the parameter and the time.
 
     Attributes:
@@ -75,12 +75,12 @@ class SectionMap:
         value, slope = self._forced(jnp.asarray(parameter, float))
         return float(value), float(slope)
 
-    def images(self, states: Float[np.ndarray, "k n"], period: float, parameter: float) -> Images:
+    def images(self, states: Float[np.ndarray, "k n"], period: float, parameter: float) -> SectionImages:
         """Map states and differentiate their images."""
         n, at = self.size, np.asarray(parameter)
         if self.is_map:
             f, J = self.field.at(np.zeros(()), states, at)
-            return Images(states + f, J[..., :n] + np.eye(n), J[..., n], np.zeros_like(f))
+            return SectionImages(states + f, J[..., :n] + np.eye(n), J[..., n], np.zeros_like(f))
         period, slope = self.period_at(period, parameter)
         begin = np.broadcast_to(np.eye(n, n + 1), (len(states), n, n + 1)).reshape(len(states), -1)
 
@@ -95,7 +95,7 @@ class SectionMap:
         ends = self._followed(rates, np.concatenate([states, begin], axis=1), period).ends
         V = ends[:, n:].reshape(-1, n, n + 1)
         speeds = self.speeds(ends[:, :n], period, parameter)
-        return Images(ends[:, :n], V[:, :, :n], V[:, :, n] + slope * speeds, speeds)
+        return SectionImages(ends[:, :n], V[:, :, :n], V[:, :, n] + slope * speeds, speeds)
 
     def ends(self, states: Float[np.ndarray, "k n"], period: float, parameter: float) -> Float[np.ndarray, "k n"]:
         """Map states."""

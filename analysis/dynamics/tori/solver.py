@@ -14,7 +14,8 @@ from analysis.dynamics.tori.circles import (
     shift_matrices,
     shifted,
 )
-from analysis.dynamics.tori.section_map import Images, SectionMap
+from analysis.dynamics.tori.section_map import SectionImages, SectionMap
+from dynsim._core.printing import one_line
 
 # Most Newton steps of a correction.
 CORRECTIONS = 12
@@ -32,7 +33,7 @@ KEPT = 1e-2
 SETTLED, AVERAGED = 64, 32
 
 
-class Circle(NamedTuple):
+class SectionCircle(NamedTuple):
     """An invariant circle in the units of its map: states at equal shares of its angle, the shift by the map, in turns,
     the time of the map of a flow, and the parameter.
 
@@ -49,15 +50,15 @@ class Circle(NamedTuple):
         """The largest range of a component."""
         return float(np.max(np.ptp(self.nodes, axis=0)))
 
-    def moved(self, by: "Circle", share: float = 1.0) -> "Circle":
+    def moved(self, by: "SectionCircle", share: float = 1.0) -> "SectionCircle":
         """Add a multiple of a difference, with as many values as this circle has."""
         nodes = self.nodes + share * resampled(by.nodes, len(self.nodes))
-        return Circle(
+        return SectionCircle(
             nodes, self.rotation + share * by.rotation, self.period + share * by.period,
             self.parameter + share * by.parameter,
         )  # fmt: skip
 
-    def minus(self, other: "Circle") -> "Circle":
+    def minus(self, other: "SectionCircle") -> "SectionCircle":
         """Subtract a circle."""
         return self.moved(other, -1.0)
 
@@ -67,25 +68,27 @@ class Circle(NamedTuple):
         return float(np.sqrt(np.mean(np.sum(self.nodes**2, axis=1)) + self.parameter**2))
 
 
-class Condition(NamedTuple):
+class CircleCondition(NamedTuple):
     """The equation beside invariance: the product with a difference vanishes at a circle, or the parameter is given."""
 
-    along: Circle | None
-    at: Circle
+    along: SectionCircle | None
+    at: SectionCircle
 
 
-class Corrected(NamedTuple):
+class CorrectedCircle(NamedTuple):
     """A corrected circle, whether it was found, the steps of Newton's method, its error, infinite if that failed."""
 
-    circle: Circle
+    circle: SectionCircle
     converged: bool
     steps: int
     error: float
 
+    __repr__ = one_line
+
 
 def corrected(
-    section: SectionMap, guess: Circle, reference: Circle, condition: Condition, tolerance: float
-) -> Corrected:
+    section: SectionMap, guess: SectionCircle, reference: SectionCircle, condition: CircleCondition, tolerance: float
+) -> CorrectedCircle:
     """Find an invariant circle near a guess, with as many values as its error needs.
 
     The unknowns are the states, the rotation number, the time of an autonomous flow, and the parameter. Phase
@@ -102,14 +105,14 @@ def corrected(
             circle = found.circle
             if least < count / 2:
                 circle = circle._replace(nodes=resampled(circle.nodes, least))
-            return Corrected(circle, True, found.steps, error)
+            return CorrectedCircle(circle, True, found.steps, error)
         count = MORE * count + 1
         if count * section.size > MOST:
-            return Corrected(found.circle, False, found.steps, error)
+            return CorrectedCircle(found.circle, False, found.steps, error)
         guess = found.circle._replace(nodes=resampled(found.circle.nodes, count))
 
 
-def circle_error(section: SectionMap, circle: Circle) -> float:
+def circle_error(section: SectionMap, circle: SectionCircle) -> float:
     """Compute the largest distance of an image from the circle, relative to its extent, between the given states."""
     middle = shifted(circle.nodes, 0.5 / len(circle.nodes))
     ends = section.ends(middle, circle.period, circle.parameter)
@@ -117,7 +120,9 @@ def circle_error(section: SectionMap, circle: Circle) -> float:
     return float(found / circle.extent) if np.isfinite(found) else np.inf
 
 
-def _newton(section: SectionMap, guess: Circle, reference: Circle, condition: Condition) -> Corrected:
+def _newton(
+    section: SectionMap, guess: SectionCircle, reference: SectionCircle, condition: CircleCondition
+) -> CorrectedCircle:
     circle, before = guess, np.inf
     for step in range(1, CORRECTIONS + 1):
         images = section.images(circle.nodes, circle.period, circle.parameter)
@@ -135,12 +140,16 @@ def _newton(section: SectionMap, guess: Circle, reference: Circle, condition: Co
             break
         circle, before = circle.moved(move), moved
         if moved <= LAST:
-            return Corrected(circle, circle.extent > 0, step, np.inf)
-    return Corrected(circle, False, CORRECTIONS, np.inf)
+            return CorrectedCircle(circle, circle.extent > 0, step, np.inf)
+    return CorrectedCircle(circle, False, CORRECTIONS, np.inf)
 
 
 def _equations(
-    section: SectionMap, circle: Circle, images: Images, reference: Circle, condition: Condition
+    section: SectionMap,
+    circle: SectionCircle,
+    images: SectionImages,
+    reference: SectionCircle,
+    condition: CircleCondition,
 ) -> tuple[Float[np.ndarray, "m m"], Float[np.ndarray, " m"]]:
     """Set up the derivatives and the values of the invariance equation, the phase conditions and the condition."""
     count, n = circle.nodes.shape
@@ -174,13 +183,13 @@ def _equations(
     return matrix, values
 
 
-def _difference(section: SectionMap, change: np.ndarray, circle: Circle) -> Circle:
+def _difference(section: SectionMap, change: np.ndarray, circle: SectionCircle) -> SectionCircle:
     width = circle.nodes.size
     period = float(change[width + 1]) if section.has_period else 0.0
-    return Circle(change[:width].reshape(circle.nodes.shape), float(change[width]), period, float(change[-1]))
+    return SectionCircle(change[:width].reshape(circle.nodes.shape), float(change[width]), period, float(change[-1]))
 
 
-def normal_multipliers(section: SectionMap, circle: Circle) -> Float[np.ndarray, " k"]:
+def normal_multipliers(section: SectionMap, circle: SectionCircle) -> Float[np.ndarray, " k"]:
     """Compute the mean factors by which distances from a torus change while the map acts once, the largest first.
 
     Frames at all states are followed along the circle until they are those of its invariant directions, whose growth is
@@ -200,12 +209,14 @@ def normal_multipliers(section: SectionMap, circle: Circle) -> Float[np.ndarray,
     return np.sort(np.exp(np.delete(growth, neutral)))[::-1]
 
 
-class Locked(NamedTuple):
+class LockedOrbit(NamedTuple):
     """A periodic orbit on a torus, on which the motion is locked: q iterates make p turns."""
 
     p: int
     q: int
     parameter: float
+
+    __repr__ = one_line
 
     @property
     def ratio(self) -> str:
@@ -220,7 +231,7 @@ LONGEST, NEAR = 20, 0.1
 BESIDE, APART = 0.1, 1e-2
 
 
-def locked_near(section: SectionMap, circle: Circle) -> Locked | None:
+def locked_near(section: SectionMap, circle: SectionCircle) -> LockedOrbit | None:
     """Find a periodic orbit near a circle, on which the motion is locked, at the parameter of the circle.
 
     Its least number q of iterates is that of a fraction p / q near the rotation number.
@@ -239,11 +250,11 @@ def locked_near(section: SectionMap, circle: Circle) -> Locked | None:
         starts = np.flatnonzero(low)
         for k in starts[np.argsort(away[starts], kind="stable")][:2]:
             if _cycle(section, circle.nodes[k], circle, q):
-                return Locked(p % q if q > 1 else 0, q, circle.parameter)
+                return LockedOrbit(p % q if q > 1 else 0, q, circle.parameter)
     return None
 
 
-def _cycle(section: SectionMap, start: np.ndarray, circle: Circle, q: int) -> bool:
+def _cycle(section: SectionMap, start: np.ndarray, circle: SectionCircle, q: int) -> bool:
     """Tell whether Newton's method finds an orbit of q iterates near a state that remains near the circle."""
     x, period, n, free = start[None], circle.period, section.size, section.has_period
     for _ in range(CORRECTIONS):

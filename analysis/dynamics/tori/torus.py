@@ -11,7 +11,7 @@ from analysis.dynamics.scaling.flat import flat_states, states_like
 from analysis.dynamics.scaling.units import made_units
 from analysis.dynamics.tori.circles import evaluated_at, shifted
 from analysis.dynamics.tori.section_map import SectionMap
-from analysis.dynamics.tori.solver import Circle, normal_multipliers
+from analysis.dynamics.tori.solver import SectionCircle, normal_multipliers
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import function, integer
@@ -172,7 +172,7 @@ def section_at(
     return SectionMap(units, jax.tree.map(lambda part: np.asarray(part)[0], states), iterate, forcing, rtol)
 
 
-def torus_of(section: SectionMap, circle: Circle, error: float, name: str) -> InvariantTorus:
+def torus_of(section: SectionMap, circle: SectionCircle, error: float, name: str) -> InvariantTorus:
     """Describe a circle in the units of the given system, with the angle turned so that it moves by 0 to 1."""
     units = section.units
     sizes = units.flat(section.like)
