@@ -13,7 +13,7 @@ from analysis.dynamics.continuation.scaling import curve_units, orbit_units
 from analysis.dynamics.continuation.steps import LEAST, Limits, Steps
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.tori.circles import resampled
-from analysis.dynamics.tori.section_map import SectionMap
+from analysis.dynamics.tori.section_map import SectionMap, check_section
 from analysis.dynamics.tori.solver import (
     FEWEST,
     CircleCondition,
@@ -32,7 +32,6 @@ from dynsim.errors import ArgumentError, counted, shown
 from dynsim.notebook import picture, plot
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.parameter import Parameter
-from dynsim.systems.rescaled import is_flat
 
 if TYPE_CHECKING:
     from figures.artists import Artists
@@ -277,12 +276,10 @@ def _at_bifurcation(
     if of_orbit != is_flow:
         must = "be one of periodic orbits of this flow" if is_flow else "be one of fixed points of this map"
         raise ArgumentError("at", must, "is of another kind")
-    if not is_flat(parameter.system.space):
-        raise ArgumentError("parameter", "be that of a system on a flat space", "is on a curved one")
-    if is_flow and iterate != 1:
-        raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
+    cycle: Any = at.state
+    states = cycle.nodes if of_orbit else jax.tree.map(lambda part: np.asarray(part)[None], at.state)
+    check_section(parameter.at(at.parameter), states, float(cycle.period) if of_orbit else 1.0, iterate, forcing)
     if of_orbit:
-        cycle: Any = at.state
         units = orbit_units(parameter.system, cycle, (parameter,), at=(at.parameter,))
         state = jax.tree.map(lambda part: part[0], cycle.nodes)
         period = float(moved_states(units, cycle, -1).period)

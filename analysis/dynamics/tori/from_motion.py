@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.scaling.flat import flat_states
-from analysis.dynamics.tori.section_map import SectionMap
+from analysis.dynamics.tori.section_map import SectionMap, check_section
 from analysis.dynamics.tori.solver import CircleCondition, SectionCircle, corrected, locked_near
 from analysis.dynamics.tori.torus import InvariantTorus, section_at, torus_of
 from dynsim._core.checked import checked
@@ -97,16 +97,19 @@ def invariant_torus(
     flow = isinstance(parameter.system, AbstractFlow)
     turn = float(repeats)
     if flow and (period is None) == (forcing is None):
-        must = "be given, or `forcing` for a flow that depends on time, for one of both"
-        raise ArgumentError("period", must, "is not" if period is None else "is given beside it")
+        must = "be given for an autonomous flow, and `forcing` alone for one that depends on time"
+        raise ArgumentError("period", must, "is not" if period is None else "is given beside `forcing`")
     if flow:
         turn = number("period", period) if forcing is None else float(forcing(parameter.system))
+    check_section(parameter.system, jax.tree.map(lambda part: part[None], state), turn, repeats, forcing)
     if flow and forcing is None:
         finer = _sampled(parameter.system, state, turn, left, PER_TURN)
         low, high = SLOWER / PER_TURN, FASTER / PER_TURN
         turn = turn / PER_TURN / _frequency(_widest(flat_states(finer)), low, high)
         state, left = jax.tree.map(lambda part: part[-1], finer), 0
     states = _sampled(parameter.system, state, turn, left)
+    if not np.all(np.isfinite(flat_states(states))):
+        raise ArgumentError("start", "lead to a torus", "leads to states that are not finite")
     section = section_at(parameter, states, turn, repeats, forcing, 1e-3 * least)
     rows = flat_states(states) / section.units.flat(section.like)
     _check_moving(section, rows)

@@ -9,13 +9,18 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.collocation.intervals import CycleField
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbits import check_forcing
 from analysis.dynamics.continuation.parameter_flow import FlatSystem, inside
 from analysis.dynamics.flow_maps.numpy_solver import follow, sampled
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
+from dynsim._core.validation import function
+from dynsim.errors import ArgumentError
 from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractMap
+from dynsim.systems.rescaled import is_flat
 
 
 class SectionImages(NamedTuple):
@@ -32,6 +37,28 @@ class SectionImages(NamedTuple):
     maps: Float[np.ndarray, "k n n"]
     by_parameter: Float[np.ndarray, "k n"]
     speeds: Float[np.ndarray, "k n"]
+
+
+def check_section(system: Any, states: State, period: float, iterate: int, forcing: Any) -> None:
+    """Raise `ValueError` for a system on a curved space, an iterate of a flow, or a `forcing` that does not fit.
+
+    Args:
+        system: the flow or the map.
+        states: states on the first axis of every array.
+        period: the time of the map of a flow.
+        iterate: of a map, how often it is applied.
+        forcing: the period as a function of a flow, for one that depends on time.
+    """
+    if not is_flat(system.space):
+        raise ArgumentError("parameter", "be that of a system on a flat space", "is on a curved one")
+    if not isinstance(system, AbstractMap):
+        if iterate != 1:
+            raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
+        if forcing is not None:
+            function("forcing", forcing, "the flow")
+        check_forcing(system, Cycle(jax.tree.map(lambda part: part[:8], states), np.asarray(period)), forcing)
+    elif forcing is not None:
+        raise ArgumentError("forcing", "be left out for a map", "is given")
 
 
 class SectionMap:

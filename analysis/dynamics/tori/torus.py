@@ -10,17 +10,16 @@ from analysis.dynamics.flow_maps.component_sizes import orbit_scale, range_unit,
 from analysis.dynamics.scaling.flat import flat_states, states_like
 from analysis.dynamics.scaling.units import made_units
 from analysis.dynamics.tori.circles import evaluated_at, shifted
-from analysis.dynamics.tori.section_map import SectionMap
+from analysis.dynamics.tori.section_map import SectionMap, check_section
 from analysis.dynamics.tori.solver import SectionCircle, normal_multipliers
 from dynsim._core.printing import one_line
 from dynsim._core.types import State
-from dynsim._core.validation import function, integer
+from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture, plot
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
 from dynsim.systems.parameter import Parameter
-from dynsim.systems.rescaled import is_flat
 
 if TYPE_CHECKING:
     from figures.artists import Artists
@@ -155,19 +154,11 @@ def section_at(
     """Set up the map of a system in units near the ranges of some states on a torus, and its period.
 
     Raises:
-        ValueError: for a curved space, a bad `forcing`, or an iterate of a flow.
+        ValueError: see `check_section`.
     """
     system = parameter.system
-    if not is_flat(system.space):
-        raise ArgumentError("parameter", "be that of a system on a flat space", "is on a curved one")
-    is_flow = isinstance(system, AbstractFlow)
-    if is_flow and iterate != 1:
-        raise ArgumentError("iterate", "be 1 for a flow", f"is {iterate}")
-    if forcing is not None:
-        function("forcing", forcing, "the flow")
-        if not is_flow:
-            raise ArgumentError("forcing", "be left out for a map", "is given")
-    time = turn_unit(period) if is_flow else 1.0
+    check_section(system, states, period, iterate, forcing)
+    time = turn_unit(period) if isinstance(system, AbstractFlow) else 1.0
     units = made_units(system, (parameter,), orbit_scale(system, states), time, [range_unit(parameter)])
     return SectionMap(units, jax.tree.map(lambda part: np.asarray(part)[0], states), iterate, forcing, rtol)
 

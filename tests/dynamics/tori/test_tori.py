@@ -156,6 +156,8 @@ def test_a_branch_ends_where_the_motion_locks():
 
 MU = turn()
 ANY: Any = CENTRE
+DOUBLED = Parameter(FunctionMap(lambda k, x, a=1.0: 2 * x + a, parameters={"a": 1.0}), "a", 0.0, 2.0)
+OMEGA = Parameter(FunctionFlow(driven, parameters={"omega": 0.71, "mu": 0.5}), "omega", 0.65, 0.75)
 SPHERE = FunctionFlow(lambda t, x, a=0.5: a * jnp.stack([-x[1], x[0]]), space=Sphere(), parameters={"a": 0.5})
 
 
@@ -169,6 +171,18 @@ SPHERE = FunctionFlow(lambda t, x, a=0.5: a * jnp.stack([-x[1], x[0]]), space=Sp
         (lambda: tori_from_neimark_sacker(MU, CENTRE._replace(frequency=np.pi / 2)), "`at` must have no strong"),
         (lambda: tori_from_neimark_sacker(MU, CENTRE, steps=Steps(stops={"x": lambda x, a: x[0]})), "no marks"),
         (lambda: tori_from_neimark_sacker(MU, CENTRE, tolerance=-1.0), "`tolerance` must"),
+        (
+            lambda: tori_from_neimark_sacker(MU, CENTRE, forcing=lambda flow: 1.0),
+            "`forcing` must be left out for",
+        ),
+        (
+            lambda: invariant_torus(DOUBLED, [1.0]),
+            "but leads to states that are not finite",
+        ),
+        (
+            lambda: invariant_torus(OMEGA, [1.0, 0.0], period=6.0),
+            "`forcing` must be the period, for a flow",
+        ),
         (lambda: continue_tori(MU, ANY), "`torus` must be a `InvariantTorus`, but is B"),
         (lambda: invariant_torus(MU, [0.1, 0.0]), "`start` must lead to a torus.*leads to a fixed point"),
         (lambda: invariant_torus(Parameter(SPHERE, "a", 0.1, 1.0), [1.0, 0.0]), "`period` must be given"),
