@@ -1,6 +1,6 @@
-"""Tables of results on the papers' systems and of theorems, for `analysis.tables`."""
+"""Tables of results on the papers' systems, of theorems and of tori, for `analysis.tables`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,6 +8,8 @@ from dynsim.io.tables import Table, numbered
 
 if TYPE_CHECKING:
     from analysis.chains.convergence import Convergence
+    from analysis.dynamics.tori.branches import TorusBranch
+    from analysis.dynamics.tori.torus import InvariantTorus
     from analysis.fast_slow.critical_manifold import ManifoldBranch
     from analysis.theorems.conditions import Conditions
     from analysis.tokens.densities import TokenDensity
@@ -51,7 +53,30 @@ def conditions_table(found: "Conditions") -> Table:
     })  # fmt: skip
 
 
+def torus_table(found: "InvariantTorus") -> Table:
+    """List the states on the section of a torus, by their angle in turns; the last one is the first one."""
+    rows = found.circle()
+    columns = {"angle": np.linspace(0.0, 1.0, len(rows))} | dict(zip(found.names, rows.T, strict=True))
+    return Table(columns, dict(zip(found.names, found.units, strict=True)))
+
+
+def tori_table(found: "TorusBranch") -> Table:
+    """List the tori of a branch: parameter, rotation number, period, largest multiplier, error, kind and ranges."""
+    first = found.tori[0]
+    columns: dict[str, Any] = {found.name: found.parameters, "rotation": found.rotations}
+    columns |= {name: np.array([getattr(one, name) for one in found.tori]) for name in ("period", "error")}
+    columns["multiplier"] = np.array([one.multipliers[0] if len(one.multipliers) else np.nan for one in found.tori])
+    columns["kind"] = [one.kind for one in found.tori]
+    lows, highs = (np.stack([end(one.circle(), axis=0) for one in found.tori]) for end in (np.min, np.max))
+    for k, name in enumerate(first.names):
+        columns |= {f"{name}_least": lows[:, k], f"{name}_largest": highs[:, k]}
+    units = zip(first.names, first.units, strict=True)
+    return Table(columns, {f"{name}_{end}": unit for name, unit in units for end in ("least", "largest")})
+
+
 BY_KIND = {
+    "InvariantTorus": torus_table,
+    "TorusBranch": tori_table,
     "TokenDensity": density_table,
     "Convergence": convergence_table,
     "ManifoldBranch": manifold_table,

@@ -39,6 +39,8 @@ DRAWINGS = {
     "analysis.dynamics.phase.response.PhaseResponse": "phases.response",
     "analysis.dynamics.phase.isochrons.Isochrons": "phases.isochrons",
     "analysis.dynamics.phase.locking.LockingRange": "phases.locking",
+    "analysis.dynamics.tori.torus.InvariantTorus": "tori.section",
+    "analysis.dynamics.tori.branches.TorusBranch": "tori.branch",
     "analysis.tokens.densities.TokenDensity": "densities.density",
     "analysis.chains.convergence.Convergence": "convergence.convergence",
     "analysis.fast_slow.critical_manifold.ManifoldBranch": "manifolds.branch",
@@ -53,7 +55,7 @@ RUNS = {
     "dynsim.systems.growing.descent.GrowingStep": "prototype_runs.temperatures",
 }
 """The function that draws runs of a system, where it is not that of all runs."""
-OTHERS = {"plane": "diagrams.plane"}
+OTHERS = {"plane": "diagrams.plane", "torus": "tori.surface"}
 """Further pictures of a result, by name."""
 
 
@@ -66,7 +68,8 @@ def plot(result: Any, ax: Any = None, *, picture: str = "", **options: Any) -> A
     Args:
         result: a result of dynsim or of `analysis.dynamics`, or the dataset of `dynsim.sweep`.
         ax: axes of matplotlib; some results take several. Without any, a figure is made in our style.
-        picture: which picture, for results with several: `plane`, the curves of a diagram in two parameters.
+        picture: which picture, for results with several: `plane`, the curves of a diagram in two parameters, or
+            `torus`, a torus as a surface.
         options: those of the method `plot` of the result; for a dataset see `figures.sweeps.sweep`.
 
     Raises:

@@ -135,6 +135,11 @@ from .symbolic.nullclines import Nullclines as Nullclines
 from .symbolic.nullclines import nullcline_formulas as nullcline_formulas
 from .symbolic.stability import StabilityConditions as StabilityConditions
 from .symbolic.stability import routh_hurwitz_conditions as routh_hurwitz_conditions
+from .tori.branches import TorusBranch as TorusBranch
+from .tori.branches import continue_tori as continue_tori
+from .tori.branches import tori_from_neimark_sacker as tori_from_neimark_sacker
+from .tori.from_motion import invariant_torus as invariant_torus
+from .tori.torus import InvariantTorus as InvariantTorus
 from .validated.equilibria import CertifiedCount as CertifiedCount
 from .validated.equilibria import CertifiedEquilibrium as CertifiedEquilibrium
 from .validated.equilibria import certified_count as certified_count

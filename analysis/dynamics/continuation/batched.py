@@ -278,7 +278,21 @@ class CurveBatch:
         slopes = _slopes(points.rows(at), points.rows(at + 1), found.z)
         turns = np.maximum(np.abs(points.tangent[at, -1]), np.abs(points.tangent[at + 1, -1]))
         self.doubtful[found.member[leaves[at] & ~(np.abs(slopes) <= TURNED * turns)]] = True
+        self.doubtful[found.member[~self._explained(found, growing[at], growing[at + 1])]] = True
         return self._named(found, kinds, np.minimum(growing[at], growing[at + 1]))
+
+    def _explained(self, found: MemberPoints, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Tell at which bifurcations the eigenvalues that vanish are all those that cross zero in their steps.
+
+        In a step with a fold and a Hopf point, others grow at the fold than at both ends of the step.
+        """
+        growth = self.growth(found.values)
+        ranks = np.argsort(np.argsort(np.abs(growth), axis=1, kind="stable"), axis=1)
+        vanish = np.maximum(np.abs(after - before), 1)
+        critical = np.take_along_axis(found.values, np.argmin(ranks, axis=1)[:, None], axis=1)[:, 0]
+        others = np.sum((growth > 0) & (ranks >= vanish[:, None]), axis=1)
+        alike = np.where(before == after, np.abs(others - before + 0.5) <= 0.5, others == np.minimum(before, after))
+        return alike & (vanish == np.where(np.imag(critical) == 0, 1, 2))
 
     def _may_hide(self, points: MemberPoints, growth: np.ndarray, same: np.ndarray) -> np.ndarray:
         """Tell in which steps a test function may vanish twice: it is near zero at one end, and turns round there."""

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.collocation.intervals import ACCURATE, CycleField, Intervals, cubic, evaluated, halved
 from analysis.dynamics.continuation.curve import CurvePoint
-from analysis.dynamics.continuation.cycle_equations import OrbitSegments
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments, may_have_loops
 from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.on_mesh import CurveOnMesh
 from analysis.dynamics.continuation.orbit_curve import LEAST_ERROR, NEAR, OF_RETURNS, Cycle, OrbitCurve
@@ -172,7 +172,7 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         return self.cycle(rows(float(found.x)), float(state.period))
 
     def _passes_equilibrium(self, nodes: np.ndarray, parameter: float) -> bool:
-        """Test whether Newton's method from one of the nodes leads to an equilibrium close to it.
+        """Test whether Newton's method from one of the nodes leads to an equilibrium nearby, which may be a saddle.
 
         A single short step does not suffice: it is short on the slow parts of stiff orbits, too.
         """
@@ -187,7 +187,8 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
                 return False
             steps = np.einsum("kij,kj->ki", np.linalg.pinv(J[..., :-1]), f)
             at = at - steps
-        return bool(np.any((apart(at - nodes) <= NEAR) & (apart(steps) <= NEAR / 100)))
+        near = np.flatnonzero((apart(at - nodes) <= NEAR) & (apart(steps) <= NEAR / 100))
+        return any(may_have_loops(J[k, :, :-1]) for k in near)
 
     def by_shooting(self, state: Any, parameter: float) -> tuple[OrbitCurve, Cycle]:
         """Build the curve of the same orbits by shooting, and an orbit on it.

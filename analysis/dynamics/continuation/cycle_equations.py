@@ -9,6 +9,9 @@ from jaxtyping import Float
 from analysis.dynamics.collocation.solver import dense
 from analysis.dynamics.continuation.curve import Equations
 
+# Growth of a mode at an equilibrium, relative to the fastest, that may be none, as beside a saddle-node.
+NEUTRAL = 0.02
+
 
 class OrbitSegments(NamedTuple):
     """Segments of an orbit: the period, and for each of the m segments its node, end, velocities and derivatives.
@@ -63,3 +66,13 @@ def cycle_equations(
         length = float(scipy.linalg.norm(along, check_finite=False))  # without overflow, unlike NumPy's
         J[-1, :count] = along / max(length, slowest)
     return Equations(values, J, by_parameter, size)
+
+
+def may_have_loops(J: Float[np.ndarray, "n n"]) -> bool:
+    """Test whether an equilibrium may have homoclinic orbits, by its derivative: not if it attracts or repels all.
+
+    A canard passes a focus that repels, while the parameter hardly changes and the period grows.
+    """
+    growth = np.linalg.eigvals(J).real if np.all(np.isfinite(J)) else np.zeros(1)
+    least = NEUTRAL * float(np.max(np.abs(growth)))
+    return bool(np.min(growth) <= least and np.max(growth) >= -least)

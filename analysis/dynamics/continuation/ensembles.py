@@ -3,12 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Bool, Float
 
 from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.continuation.batched import CurveBatch, MemberPoints, in_order
@@ -16,7 +14,7 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifur
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import POINTS, check_autonomous, continue_equilibria
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
-from analysis.dynamics.continuation.parameter_flow import WithUnknowns, inside
+from analysis.dynamics.continuation.parameter_flow import FlatSystem, inside
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.scaling.flat import flat_states, states_like
@@ -24,9 +22,10 @@ from analysis.dynamics.scaling.units import Units, made_units, within
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
-from dynsim._core.types import State, Time
+from dynsim._core.types import State
 from dynsim._core.validation import instance, integer, reals
 from dynsim._runtime.blas import in_one_thread
+from dynsim._runtime.progress import tracked
 from dynsim.errors import ArgumentError, counted, shown
 from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_start, double_state
@@ -42,6 +41,10 @@ if TYPE_CHECKING:
 MOST = 60
 # Most members that an error names.
 NAMED = 4
+# Largest ratio of the states and derivatives of members that have the same units; units are powers of 1024.
+ALIKE = 32.0
+# Smallest state, in its unit, and smallest derivative, relative to the largest one, that count in this.
+SMALL = 1 / 64
 
 
 class BranchEnsemble(NamedTuple):
@@ -98,32 +101,6 @@ class BranchEnsemble(NamedTuple):
         return f"{count} in {self.name}{over}, {counted(points, 'point')}: {found}; ends: {ends}"
 
 
-class _Members(WithUnknowns):
-    """Velocity of a flow, or displacement by an iterate of a map, in a flat state with other parameters behind it."""
-
-    restored: Callable[[Array], State] = eqx.field(static=True)
-    iterate: int = eqx.field(static=True)
-
-    def __init__(self, system: Any, takes: tuple[Callable, ...], like: State, iterate: int):
-        """Store the system, its other parameters, a state for its structure, and the iterate of a map."""
-        super().__init__(system, takes)
-        self.restored, self.iterate = ravel_pytree(like)[1], iterate
-
-    def velocity(self, t: Time, x: State) -> State:
-        """Compute the velocity or the displacement, and zero for the parameters."""
-        z: Any = x
-        moved: Any = self.at(z)
-        flat = z[: z.shape[0] - len(self.takes)]
-        state = self.restored(flat)
-        if isinstance(moved, AbstractMap):
-            for step in range(self.iterate):
-                state = moved.step(jnp.asarray(step), state)
-            rate = ravel_pytree(state)[0] - flat
-        else:
-            rate = ravel_pytree(moved.vector_field(t, state))[0]
-        return jnp.concatenate([rate, self._rest(z)])
-
-
 @checked
 @on_host_by_default
 def continue_ensemble(
@@ -148,7 +125,7 @@ def continue_ensemble(
             every array; an axis of length 1 is one start for all.
         over: values of other parameters of the system for each member, by name.
         iterate: of a map, how often it is applied.
-        steps: the steps along the curves, without marks and stops. All members have the units of the first one.
+        steps: the steps along the curves, without marks and stops. Members of similar sizes have the same units.
 
     Raises:
         ValueError: for bad input, or if no equilibrium is found near some start.
@@ -171,16 +148,13 @@ def continue_ensemble(
     count = len(flat_states(states))
     one = lambda k: jax.tree.map(lambda part: part[k], states)
     takes = tuple(where(parameter.system, name, "over") for name in values)
-    made = _in_step(
-        parameter, states, takes, np.array([*values.values()]).reshape(len(values), count).T, repeats, steps
-    )
+    others = np.array([*values.values()]).reshape(len(values), count).T
+    made = _in_step(parameter, states, takes, others, repeats, steps)
     failed: dict[int, ArgumentError] = {}
-    for k in (k for k in range(count) if k not in made):
-        system = parameter.system
-        for take, entries in zip(takes, values.values(), strict=True):
-            system = with_parameter(take, system, jnp.asarray(entries[k]))
+    alone = [k for k in range(count) if k not in made]
+    for k in tracked(alone, len(alone), "branches one by one"):
         try:
-            made[k] = continue_equilibria(parameter.of(system), one(k), iterate=repeats, steps=steps)
+            made[k] = continue_equilibria(_member(parameter, takes, others[k]), one(k), iterate=repeats, steps=steps)
         except ArgumentError as error:
             failed[k] = error
     if len(failed) == count:
@@ -223,22 +197,70 @@ def _in_step(
     iterate: int,
     steps: Steps,
 ) -> dict[int, Branch]:
-    """Follow the curves of all members in step; give the branches of those that are beyond doubt."""
+    """Follow the curves of members of similar sizes in step; give the branches of those that are beyond doubt."""
     system, rows, first = parameter.system, flat_states(states), jax.tree.map(lambda part: part[0], states)
     if isinstance(system, AbstractFlow):
         check_autonomous("flow", parameter, first)
     if not is_flat(system.space) or rows.shape[1] > MOST or not parameter.low <= parameter.value <= parameter.high:
         return {}
-    units = curve_units((parameter,), first)
+    n = rows.shape[1]
+    field = CycleField(FlatSystem(system, takes, first, iterate), inside(parameter.take), np.zeros(n + len(takes)))
+    J = field.at(np.zeros(()), np.column_stack([rows, values]), np.asarray(parameter.value))[1][:, :n, :n]
+    left, made = np.arange(len(rows)), {}
+    while left.size:
+        member = _member(parameter, takes, values[left[0]])
+        units = curve_units((member,), jax.tree.map(lambda part: part[left[0]], states))  # noqa: B023
+        alike = _alike(rows[left], J[left], units.flat(first))
+        own, left = left[alike], left[~alike]
+        of_own = jax.tree.map(lambda part: part[own], states)  # noqa: B023
+        found = _followed(parameter, of_own, takes, values[own], iterate, steps, units)
+        made |= {int(own[k]): branch for k, branch in found.items()}
+    return made
+
+
+def _alike(
+    rows: Float[np.ndarray, "members n"], J: Float[np.ndarray, "members n n"], sizes: Float[np.ndarray, " n"]
+) -> Bool[np.ndarray, " members"]:
+    """Tell which states and derivatives are of the sizes of the first ones, in its units; the first one always is."""
+    scaled = np.abs(J) * sizes / sizes[:, None]
+    least = SMALL * np.max(scaled[0], initial=0.0)
+    near = lambda parts, least: np.abs(np.log(np.fmax(parts, least) / np.fmax(parts[0], least))) <= np.log(ALIKE)
+    with np.errstate(all="ignore"):
+        found = np.all(near(np.abs(rows) / sizes, SMALL), axis=1)
+        found &= np.all(near(scaled, least or 1.0), axis=(1, 2))
+    found[0] = True
+    return found
+
+
+def _member(parameter: Parameter, takes: tuple[Callable, ...], values: Float[np.ndarray, " k"]) -> Parameter:
+    """Give the parameter of the system of a member, with its values of other parameters."""
+    system = parameter.system
+    for take, value in zip(takes, values, strict=True):
+        system = with_parameter(take, system, jnp.asarray(value))
+    return parameter.of(system)
+
+
+def _followed(
+    parameter: Parameter,
+    states: State,
+    takes: tuple[Callable, ...],
+    values: Float[np.ndarray, "members k"],
+    iterate: int,
+    steps: Steps,
+    sizes: Units,
+) -> dict[int, Branch]:
+    """Follow the curves of all members in step, in the same units; give the branches of those beyond doubt."""
+    system, rows, first = parameter.system, flat_states(states), jax.tree.map(lambda part: part[0], states)
+    units = made_units(system, (parameter,), sizes.scale, sizes.time, sizes.parameters)
     varied, is_map = units.varied[0], isinstance(system, AbstractMap)
     own = takes if varied.system is system else tuple(map(within, takes))
     field = CycleField(
-        _Members(varied.system, own, first, iterate), inside(varied.take), np.zeros(rows.shape[1] + len(takes))
+        FlatSystem(varied.system, own, first, iterate), inside(varied.take), np.zeros(rows.shape[1] + len(takes))
     )
     limits = steps.limits(varied, POINTS, units.parameters[0])
     batch = CurveBatch(field, values, limits, is_map=is_map)
-    sizes = np.append(units.flat(first), units.parameters[0])
-    begun = batch.begun(rows / sizes[:-1], varied.value)
+    scale = np.append(units.flat(first), units.parameters[0])
+    begun = batch.begun(rows / scale[:-1], varied.value)
     forward, ends = batch.followed(begun, 1.0)
     backward, begins = batch.followed(begun, -1.0)
     points = in_order(begun, backward, forward)
@@ -251,12 +273,9 @@ def _in_step(
     made = {}
     borders = np.searchsorted(points.member, np.arange(len(rows) + 1))
     for k in np.flatnonzero(~batch.doubtful).tolist():
-        member = parameter.system
-        for take, value in zip(takes, values[k], strict=True):
-            member = with_parameter(take, member, jnp.asarray(value))
         part = points.rows(slice(borders[k], borders[k + 1]))
         branch = _branch(batch, part, first, units, (begins[k], ends[k]))
-        curve = _curve(parameter.of(member), units, iterate) if k in at else None
+        curve = _curve(_member(parameter, takes, values[k]), units, iterate) if k in at else None
         found = [_bifurcation(curve, first, units, part, *one) for one in at.get(k, [])]
         made[k] = branch._replace(bifurcations=tuple(sorted(found, key=lambda b: b.arclength)), name=parameter.name)
     return made

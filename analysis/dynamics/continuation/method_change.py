@@ -10,7 +10,7 @@ from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.orbit_curve import OrbitCurve
 
 # Reasons for which a branch by shooting ends and one by collocation may go on.
-CHANGES = ("accuracy", "lost", "multipliers")
+CHANGES = ("accuracy", "lost", "multipliers", "short steps")
 # Fewest samples of an orbit, the distance between successive ones in ranges of the components, and most halvings.
 SAMPLES, APART, HALVINGS = 32, 0.05, 20
 # Fewest intervals of the first mesh, and the share of its density that every part of an orbit has.

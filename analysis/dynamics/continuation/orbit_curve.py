@@ -15,7 +15,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, is_confirmed, turned
-from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations, may_have_loops
 from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.parameter_flow import ParameterFlow, WithParameter
@@ -534,7 +534,7 @@ class OrbitCurve(AbstractCurve):
         return bool(by_parameter * float(point.state.period) <= SETTLED * size * by_period)
 
     def _passes_equilibrium(self, nodes: np.ndarray, parameter: float) -> bool:
-        """Test whether a Newton step from one of the nodes to an equilibrium is short.
+        """Test whether a Newton step from one of the nodes to an equilibrium, which may be a saddle, is short.
 
         The speed alone says nothing: on the slow parts of relaxation oscillations there is no equilibrium nearby.
         """
@@ -544,7 +544,8 @@ class OrbitCurve(AbstractCurve):
         for node in nodes:
             fields = self._pair.field(jnp.zeros(()), (jnp.append(jnp.asarray(node), parameter), jnp.eye(n + 1)[:, :n]))
             velocity, J = (np.asarray(part)[:n] for part in fields)
-            if np.max(np.abs(np.linalg.lstsq(J, velocity, rcond=None)[0]) / extents) <= NEAR:
+            step = np.linalg.lstsq(J, velocity, rcond=None)[0]
+            if np.max(np.abs(step) / extents) <= NEAR and may_have_loops(J):
                 return True
         return False
 

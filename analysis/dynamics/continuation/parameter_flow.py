@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array
 
 from dynsim._core.types import State, Time
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.spaces.product import Product
-from dynsim.systems.base import AbstractFlow
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import InUnit, with_parameter
 
 
@@ -63,6 +65,32 @@ class WithUnknowns(AbstractFlow):
 
     def _rest(self, z: Any) -> Any:
         return jnp.zeros(len(self.takes))
+
+
+class FlatSystem(WithUnknowns):
+    """Velocity of a flow, or displacement by an iterate of a map, in a flat state with other parameters behind it."""
+
+    restored: Callable[[Array], State] = eqx.field(static=True)
+    iterate: int = eqx.field(static=True)
+
+    def __init__(self, system: Any, takes: tuple[Callable, ...], like: State, iterate: int):
+        """Store the system, its other parameters, a state for its structure, and the iterate of a map."""
+        super().__init__(system, takes)
+        self.restored, self.iterate = ravel_pytree(like)[1], iterate
+
+    def velocity(self, t: Time, x: State) -> State:
+        """Compute the velocity or the displacement, and zero for the parameters."""
+        z: Any = x
+        moved: Any = self.at(z)
+        flat = z[: z.shape[0] - len(self.takes)]
+        state = self.restored(flat)
+        if isinstance(moved, AbstractMap):
+            for step in range(self.iterate):
+                state = moved.step(jnp.asarray(step), state)
+            rate = ravel_pytree(state)[0] - flat
+        else:
+            rate = ravel_pytree(moved.vector_field(t, state))[0]
+        return jnp.concatenate([rate, self._rest(z)])
 
 
 class _Inside(NamedTuple):

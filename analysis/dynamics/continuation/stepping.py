@@ -38,6 +38,10 @@ ANGLE = 0.8
 # aside, and ordinary diagrams have 0.1 at most.
 ASIDE = 0.15
 
+# Steps, relative to the first, that are short, and how many of them in a row end a curve that another method goes on
+# with: shooting needs thousands where the parameter hardly changes, as in a canard explosion.
+SHORT, PATIENCE = 1 / 16, 40
+
 
 def can_go_on(end: str, parameter: float, bounds: tuple[float, float]) -> bool:
     """Test whether a curve that ended at some parameter value can be continued within new bounds.
@@ -97,7 +101,7 @@ def follow(
     _check_steps(curve, first, within)
     here, along = turned(first, direction, first)
     home = first._replace(tangent=direction) if home is None else home
-    before, size, length = here, min(step, within.largest) if size is None else size, 0.0
+    before, size, length, short = here, min(step, within.largest) if size is None else size, 0.0, 0
     while len(points) < within.points:
         found = curve.stepped(here, direction, size)
         if found is not None:
@@ -125,7 +129,9 @@ def follow(
             return [*points, *_other(here, direction, curve.end_between(here, found), LEAST * step)], end
         curve.passed(found)
         points += [*hidden_turn(curve, here, found), found]
-        length += size
+        length, short = length + size, short + 1 if size < SHORT * step else 0
+        if curve.changes and short >= PATIENCE:
+            return points, "short steps"
         if length > 3 * size and len(points) > 3 and _returned(curve, home, here, found):
             return points, "closed"
         before, here, direction = here, found, found.tangent

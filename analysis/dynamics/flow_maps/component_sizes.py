@@ -113,7 +113,7 @@ def unit_of_rate(rate: float) -> float:
     return float(unit_of(1 / rate if rate > 0 else 1.0, TIMES))
 
 
-def orbit_sizes(flow: AbstractFlow, states: State) -> State:
+def orbit_sizes(system: Any, states: State) -> State:
     """Compute the ranges of states on an orbit on Euclidean space, with states on the first axis; see `ranges`.
 
     A range that is zero, or so small that it may be an error of the solver, is raised to the scale of a trajectory from
@@ -127,16 +127,16 @@ def orbit_sizes(flow: AbstractFlow, states: State) -> State:
     )
     if not any(np.any(part) for part in jax.tree.leaves(small)):
         return sizes
-    found = trajectory_units(flow, jax.tree.map(lambda part: jnp.asarray(part[0], float), states)).scale
+    found = trajectory_units(system, jax.tree.map(lambda part: jnp.asarray(part[0], float), states)).scale
     own = lambda low, size, zero, unit: np.where(
         low, np.where(zero if np.ndim(size) else np.all(zero), TYPICAL * unit, np.fmax(size, TYPICAL * unit)), size
     )
     return jax.tree.map(own, small, sizes, still, found)
 
 
-def orbit_scale(flow: AbstractFlow, states: State) -> State:
+def orbit_scale(system: Any, states: State) -> State:
     """Choose the unit of each component from its range on an orbit, given states on the first axis."""
-    return jax.tree.map(lambda size: unit_of(size, STATES, 1 / TYPICAL), orbit_sizes(flow, states))
+    return jax.tree.map(lambda size: unit_of(size, STATES, 1 / TYPICAL), orbit_sizes(system, states))
 
 
 def turn_unit(period: float) -> float:

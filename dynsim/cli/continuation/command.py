@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dynsim.cli.continuation.against import branches_against, check_against
 from dynsim.cli.continuation.cycles import as_in_run, check_cycle, check_flow, diagram_of_limit
 from dynsim.cli.continuation.ends import say_ends
 from dynsim.cli.continuation.options import Continue, check_numbers, steps_of, steps_of_orbits
@@ -35,6 +36,7 @@ def main(words: Sequence[str]) -> int:
         raise _without_range(o)
     varied = o.varied  # raises for a bad range before anything is computed
     check_numbers(o)
+    check_against(o)
     check_watched(o)
     check_cycle(o)
     if o.resume is not None and not o.resume.is_file():
@@ -50,6 +52,9 @@ def main(words: Sequence[str]) -> int:
     if o.resume is None:
         _drawn_component(o, components(made.system, made.begun(len(o.box) // 2 or None)))
     second = second_parameter(o, made.system) if o.second else None
+    if o.against:
+        with without_compiling():
+            return _branches_against(o, made, parameter, symmetries)
     with without_compiling():
         if point is not None:
             diagram = diagram_of_point(o, made, parameter, point, symmetries)
@@ -183,6 +188,17 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
     if o.cycles:
         diagram = with_orbits(diagram, parameter, segments=o.segments, method=o.method, **of_orbits)
     return diagram
+
+
+def _branches_against(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> int:
+    """Continue the branches for all values of the parameter of `--against`."""
+    from dynsim.systems.named import components
+
+    if not o.varied.low <= parameter.value <= o.varied.high:
+        parameter = parameter.of(parameter.at(o.varied.low))
+    parameter, starts = _starts(o, made, parameter, symmetries)
+    parts = components(made.system, starts[0])
+    return branches_against(o, parameter, starts, parts, _drawn_component(o, parts))
 
 
 def _starts(o: Continue, made: "Found", parameter: "Parameter", symmetries: tuple) -> tuple["Parameter", list[Any]]:

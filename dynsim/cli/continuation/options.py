@@ -71,6 +71,9 @@ class Continue(SystemOptions):
     """continue also the curves that meet those of `--second` at Bogdanov-Takens, fold-Hopf and double Hopf points"""
     counts: int = 0
     """grid points per side of a map of the number of stable equilibria over both parameters; 0 for no map"""
+    against: str = ""
+    """a second parameter with its values, NAME=LOW:HIGH:COUNT (11 by default): continue the equilibria for each of
+    them, all branches at once, and draw them together"""
     step: float = 0.05
     """first step along a branch, in the norm of state and parameter; badly scaled systems are rescaled first"""
     max_step: float | None = None

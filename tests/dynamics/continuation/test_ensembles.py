@@ -219,3 +219,40 @@ def test_a_test_function_that_turns_near_zero_may_vanish_on_both_sides(which, mi
     growth = np.real(found.values)
     same = found.member[1:] == found.member[:-1]
     assert batch(False)._may_hide(found, growth, same).tolist() == [hidden] * 2
+
+
+def test_members_of_other_sizes_have_units_of_their_own(alone):
+    """The logistic map r x (1 - x / size) and x' = r size - x^2 / size, with members of sizes from 1e-6 to 1e6."""
+    sizes = np.array([1.0, 1e6, 1.5, 1e-6, 2e6])
+    step = FunctionMap(lambda k, x, r=2.5, size=1.0: r * x * (1 - x / size), parameters={"r": 2.5, "size": 1.0})
+    found = continue_ensemble(Parameter(step, "r", 1.5, 3.5), 0.6 * sizes[:, None], {"size": sizes})
+    field = lambda t, x, r=1.0, size=1.0: r * size - x**2 / size
+    flow = FunctionFlow(field, parameters={"r": 1.0, "size": 1.0})
+    other = continue_ensemble(Parameter(flow, "r", -1.0, 2.0), sizes[:, None], {"size": sizes})
+    assert not alone
+    for size, one, two in zip(sizes, found.branches, other.branches, strict=True):
+        assert [b.parameter for b in one.bifurcations] == pytest.approx([3.0], abs=1e-9)
+        assert one.bifurcations[0].state[0] / size == pytest.approx(2 / 3, rel=1e-8)
+        assert [b.parameter for b in two.bifurcations] == pytest.approx([0.0], abs=1e-9)
+        assert np.allclose((two.states[:, 0] / size) ** 2, two.parameters, atol=1e-8)
+
+
+def test_a_fold_and_a_hopf_point_in_one_step_are_both_found(alone):
+    """The curve a = x^2 folds at 0; y and z rotate, and cease to grow at x = -c in the same step: one less grows there.
+
+    Their growth is nearly constant before and after it, so that no growth turns back at the ends of the step.
+    """
+
+    def field(t, s, a=1.0, c=0.02):
+        x, y, z = s
+        grow = 0.01 * jnp.tanh(50 * (x + c)) * (1 - x**2 / 2)
+        return jnp.stack([a - x**2, grow * y - z, y + grow * z])
+
+    flow = FunctionFlow(field, parameters={"a": 1.0, "c": 0.02})
+    c = np.array([0.02, -0.02, 0.3])
+    found = continue_ensemble(Parameter(flow, "a", -1.0, 1.0), [[1.0, 0.0, 0.0]], {"c": c}, steps=Steps(0.2, 0.4))
+    for value, one in zip(c, found.branches, strict=True):
+        assert {b.kind: b.parameter for b in one.bifurcations} == {
+            "fold": pytest.approx(0.0, abs=1e-9),
+            "Hopf point": pytest.approx(value**2, rel=1e-5),
+        }

@@ -1,0 +1,1 @@
+"""Quasi-periodic tori."""
