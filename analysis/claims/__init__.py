@@ -54,7 +54,7 @@ def stated_by(found: Sequence[Claim]) -> tuple[Statement, ...]:
     for claim in found:
         if claim.source is None:
             raise ArgumentError(
-                "source", "be given for a claim without a list of statements", f"that of `{claim.id}` is not"
+                "source", "be given for a claim of a paper without `STATEMENTS`", f"that of `{claim.id}` is not"
             )
         id, text = claim.statement_id.split("/", 1)[1], claim.statement.splitlines()[0]
         first.setdefault(claim.statement_id, Statement(id, claim.source, text))

@@ -8,11 +8,12 @@ import jax
 import pytest
 
 from analysis import provenance
-from analysis.claims import claims
+from analysis.claims import claims, collect, stated_by
 from analysis.claims.rational_instances import integers
 from analysis.ledger.check import check
 from analysis.ledger.claim import certified, claim
 from analysis.ledger.evidence import Trial, holds
+from analysis.ledger.statement import Statement
 from analysis.ledger.verdict import Verdict
 from dynsim.integrators import Diffrax
 from dynsim.papers import CONSENSUS
@@ -136,3 +137,22 @@ def test_a_claim_of_the_library_knows_the_module_that_holds_it():
     found = {claim.id: claim.module for claim in claims()}
     assert found["consensus/lemma-4.1"] == "analysis.claims.consensus.section_04_bounds"
     assert all(module.startswith(f"analysis.claims.{id.split('/')[0]}.") for id, module in found.items())
+
+
+def test_a_claim_has_the_source_of_its_statement_unless_it_has_its_own():
+    known = (Statement("lemma-3.1", SOURCE, "the largest is 1"),)
+    without, other = (claim(id, source, statement="It is 1.", trial=trial_of) for id, source in (
+        (ID, None), (f"{ID}/reading", CONSENSUS.at("(9)")),
+    ))  # fmt: skip
+    assert [one.source for one in collect([without, other], known)] == [SOURCE, other.source]
+    with pytest.raises(ValueError, match="`source` must be given for a claim of a paper without `STATEMENTS`"):
+        stated_by([other, without])
+
+
+def test_a_refuted_claim_names_the_corrected_one_as_its_positive_case():
+    printed, corrected = (claim(id, statement="It is 1.", trial=trial_of) for id in (ID, f"{ID}/corrected"))
+    known, said = (Statement("lemma-3.1", SOURCE, "the largest is 1"),), "no control: the corrected claim is the"
+    assert [said in one.note for one in collect([printed, corrected], known)] == [True, False]
+    others = [replace(printed, control=trial_of), replace(printed, note="no control: it is trivial")]
+    assert not any(said in collect([one, corrected], known)[0].note for one in others)
+    assert collect([printed], known)[0].note == ""

@@ -444,3 +444,9 @@ def test_determinants_and_minors_of_matrices_of_functions():
     matrix = lambda x: x[0] * jnp.asarray(A)
     minors = [float(minor(jnp.ones(1))) for minor in leading_minors(matrix, 4)]
     assert minors == pytest.approx([np.linalg.det(A[:k, :k]) for k in range(1, 5)])
+
+
+def test_conditions_have_the_source_of_the_docstring():
+    found = th.gradient(flow("x' = -x"), LINE)
+    book = "Differential Equations, Dynamical Systems, and an Introduction to Chaos"
+    assert found.source == f"M. Hirsch, S. Smale and R. Devaney, {book}, Elsevier 2013, section 9.3"

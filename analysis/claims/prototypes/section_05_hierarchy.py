@@ -105,8 +105,6 @@ def far_apart(given: TwoBanks, factor: int) -> TwoBanks:
     return two_banks(given.first, middle + factor * np.concatenate([v, -v]))
 
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
-
 values = eqx.filter_jit(lambda flow, x: flow.values(0.0, x))
 gradient = eqx.filter_jit(lambda flow, x: flow.gradient(0.0, x))
 inputs = eqx.filter_jit(lambda flow, x: flow.inputs(0.0, x))
@@ -315,7 +313,8 @@ def _interference_trial(given: TwoBanks, *, detached: bool, conclusions: tuple[M
     num_trials=4,
     note="mode frozen, inputs not detached: the loss of level 2 moves P1 through them. The second half fails with "
     "any constant in place of 1e-6, detached or not: the gradients of V are of the size of the distances of the "
-    f"prototypes of their levels. {POSITIVE_CASE} of the first half, and the second has none",
+    "prototypes of their levels; no control: the corrected claim is the positive case of the first half, and the "
+    "second has none",
 )
 def levels_do_not_interfere(key: Key) -> Trial:
     """In one backward pass of the total loss the gradient by P1 is that of the loss of level 1 alone.

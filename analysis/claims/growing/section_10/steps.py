@@ -64,9 +64,6 @@ def met(conditions: tuple[Condition, ...]) -> tuple[Measurement, ...]:
     return tuple(holds(f"({c.name})", c.met) for c in conditions)
 
 
-POSITIVE_CASE = "no control: the corrected claim is the positive case"
-
-
 class ForceExpansion(NamedTuple):
     """A force, its derivatives as the tokens move out along a line, and the force after that and a step."""
 
@@ -195,7 +192,8 @@ step_keeps_the_force_to_second_order = claim(
     note="part (v): with eta_P between 1 / L_P and 2 / L_P one step may put two prototypes into one point, where they "
     "stay, while no flow does. (i) falls with Lemma 18. (E4) has the gate's steps tend to 0 and (E5) bounds "
     "eta_P over them, so that for constant eta_P all of (E1)-(E6) hold for finitely many steps only. L_P is that of "
-    "the segment between the states: no constant serves all banks in the mode full. Both modes. " + POSITIVE_CASE,
+    "the segment between the states: no constant serves all banks in the mode full. Both modes; no control: the "
+    "corrected claim is the positive case",
 )
 def discrete_pruning_is_safe(key: Key) -> Trial:
     """Under (E1)-(E6) S(P_h) > 0 for every survivor h of a pruning at all later steps, as in continuous time."""
