@@ -111,16 +111,12 @@ def _walk(recorder: Recorder, program: Any, constants: Any, arguments: list[Any]
     """Record the equations of a traced function, and return its outputs: recorded entries or constants."""
     values: dict[Any, Any] = dict(zip(program.constvars, map(_value, constants), strict=True))
     values.update(zip(program.invars, arguments, strict=True))
-    read = lambda v: _literal(v) if isinstance(v, jax.extend.core.Literal) else values[v]
+    read = lambda v: np.asarray(v.val, v.aval.dtype) if isinstance(v, jax.extend.core.Literal) else values[v]
     for equation in program.eqns:
         recorder.spend()
         found = _recorded(recorder, equation, [read(v) for v in equation.invars])
         values.update(zip(equation.outvars, found, strict=True))
     return [read(v) for v in program.outvars]
-
-
-def _literal(literal: Any) -> np.ndarray:
-    return np.asarray(literal.val, literal.aval.dtype)
 
 
 def _value(constant: Any) -> Any:

@@ -49,13 +49,9 @@ def sentence_loss(barrier: float = 0.05, weight: float = 1.0, gradient: str = "f
         read = jax.vmap(model)(ids, jax.random.split(key, len(ids)))
         found = jax.vmap(lambda z, counted: model.layer.losses(z, counted, rule))(read.embeddings, read.counted)
         heads = weight * jnp.sum(jnp.mean(found.competitive, axis=0)) + jnp.sum(jnp.mean(found.barrier, axis=0))
-        return task * jnp.mean(_cross_entropies(read.logit, labels)) + heads
+        return task * jnp.mean(jax.nn.softplus(read.logit) - labels.astype(read.logit.dtype) * read.logit) + heads
 
     return loss
-
-
-def _cross_entropies(logits: Float[Array, " sentences"], labels: Int[Array, " sentences"]) -> Array:
-    return jax.nn.softplus(logits) - labels.astype(logits.dtype) * logits
 
 
 @functools.cache
