@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dynsim._core.types import Key, Scalar
-from dynsim.errors import ArgumentError, UnavailableError, check_at_least
+from dynsim.errors import ArgumentError, check_at_least
 from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.sentiment.reviews import Encoded
-from dynsim.networks.training import Loss
+from dynsim.networks.training import Loss, module_of_optimisers
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 if TYPE_CHECKING:
@@ -76,14 +76,9 @@ def growing_optimiser(
             raise ArgumentError(name, "be positive", f"is {rate}")
     check_at_least(1, num_steps=num_steps)
     check_at_least(0, weight_decay=weight_decay)
-    try:
-        import optax
-    except ImportError:
-        raise UnavailableError(
-            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
-        ) from None
+    optax = module_of_optimisers()
     adamw = optax.adamw(optax.cosine_decay_schedule(learning_rate, num_steps), weight_decay=weight_decay)
-    rules: dict[Hashable, optax.GradientTransformation] = {
+    rules: dict[Hashable, Any] = {
         "temperatures": optax.sgd(temperature_rate),
         "prototypes": adamw,
         "growth": optax.set_to_zero(),
