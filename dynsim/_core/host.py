@@ -34,6 +34,12 @@ def on_host(function: Callable[..., Any], *trees: PyTree) -> PyTree:
     return jax.tree.map(of, *trees)
 
 
+def as_array(values: Any) -> jax.Array:
+    """Convert an array as `jnp.asarray` does, which without a type compiles a program for each new shape of NumPy's."""
+    found = values if hasattr(values, "dtype") else np.asarray(values)
+    return jnp.asarray(found, found.dtype)
+
+
 def room_for(count: int, *, least: int = 1) -> int:
     """Smallest power of two that is at least `count` and `least`; `least` must be a power of two."""
     return max(least, 1 << max(0, count - 1).bit_length())

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from dynsim._core.host import as_array
 from dynsim._core.types import Scalar, State, Time
 from dynsim.errors import ArgumentError, reason
 from dynsim.integrators.base import Event
@@ -196,9 +197,10 @@ def events_at(
     events: tuple[Event, ...], space: AbstractSpace, found: Bracket, y: State, velocity: State
 ) -> tuple[int, ...]:
     """Indices of the events that occur at the end of a bracket with the state `y`, none without a located one."""
-    first, found = int(found.event), jax.tree.map(jnp.asarray, found)
+    first = int(found.event)
     if first < 0 or len(events) == 1:
         return (first,) if first >= 0 else ()
+    found = jax.tree.map(as_array, found)
     return tuple(np.flatnonzero(np.asarray(_occurring(events, space, found, y, velocity))).tolist())
 
 

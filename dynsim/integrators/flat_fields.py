@@ -39,6 +39,8 @@ class Unravel(NamedTuple):
 
     def __call__(self, flat: ArrayLike) -> State:
         """The state in JAX arrays."""
+        if isinstance(flat, np.ndarray):
+            return jax.device_put(self.on_host(flat))  # compiles nothing
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
         pieces = jnp.split(jnp.asarray(flat), ends)
         leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]

@@ -119,13 +119,17 @@ def train(
 
 @functools.cache  # a new object would trigger a new compilation
 def _adam() -> "optax.GradientTransformation":
+    return module_of_optimisers().adam(1e-3)
+
+
+def module_of_optimisers() -> Any:
+    """Import optax; raise `UnavailableError` if it is not installed."""
     try:
         import optax
     except ImportError:
-        raise UnavailableError(
-            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
-        ) from None
-    return optax.adam(1e-3)
+        must = "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
+        raise UnavailableError(must) from None
+    return optax
 
 
 @eqx.filter_jit

@@ -11,6 +11,7 @@ from dynsim.programs.programmed import Programmed as Programmed
 from dynsim.programs.programmed import compiles_little as compiles_little
 from dynsim.programs.programmed import without_compiling as without_compiling
 from dynsim.programs.recording import jacobian_program as jacobian_program
+from dynsim.programs.recording import program_or_none as program_or_none
 from dynsim.programs.recording import scalar_program as scalar_program
 from dynsim.programs.tables import Table as Table
 from dynsim.programs.tables import Tabulated as Tabulated

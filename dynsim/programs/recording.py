@@ -92,6 +92,14 @@ def scalar_program(
     return Program(shapes, dtypes, structure, constants, operations, tuple(outputs), kinds, jax.tree.structure(shaped))
 
 
+def program_or_none(fn: Callable[..., Any], *arguments: Any, **options: Any) -> Program | None:
+    """List operations as `scalar_program` does, or return None for a function that has no list or cannot be traced."""
+    try:
+        return scalar_program(fn, *arguments, **options)
+    except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError, NotImplementedError):
+        return None
+
+
 def jacobian_program(fn: Callable[..., Any], *arguments: Any, dtype: Any = float, drop_zeros: bool = False) -> Program:
     """List the scalar operations of the derivatives of a function by its first argument, in forward mode.
 
@@ -111,16 +119,12 @@ def _walk(recorder: Recorder, program: Any, constants: Any, arguments: list[Any]
     """Record the equations of a traced function, and return its outputs: recorded entries or constants."""
     values: dict[Any, Any] = dict(zip(program.constvars, map(_value, constants), strict=True))
     values.update(zip(program.invars, arguments, strict=True))
-    read = lambda v: _literal(v) if isinstance(v, jax.extend.core.Literal) else values[v]
+    read = lambda v: np.asarray(v.val, v.aval.dtype) if isinstance(v, jax.extend.core.Literal) else values[v]  # pyright: ignore[reportAttributeAccessIssue]
     for equation in program.eqns:
         recorder.spend()
         found = _recorded(recorder, equation, [read(v) for v in equation.invars])
         values.update(zip(equation.outvars, found, strict=True))
     return [read(v) for v in program.outvars]
-
-
-def _literal(literal: Any) -> np.ndarray:
-    return np.asarray(literal.val, literal.aval.dtype)
 
 
 def _value(constant: Any) -> Any:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from dynsim._core.host import as_array
 from dynsim._core.types import State, TimesLike
 from dynsim._core.user_code import untraceable
 from dynsim._core.validation import LONGEST, reals
@@ -67,7 +68,7 @@ def as_state(name: str, y: Any) -> State:
     if isinstance(y, tuple) and hasattr(y, "_fields"):
         fields = y._fields  # pyright: ignore[reportAttributeAccessIssue]
         return type(y)(*(as_state(f"{name}.{field}", part) for field, part in zip(fields, y, strict=True)))
-    found = jnp.asarray(reals(name, y))
+    found = as_array(reals(name, y))
     return found if jnp.issubdtype(found.dtype, jnp.inexact) else found.astype(float)
 
 

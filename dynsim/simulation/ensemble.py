@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree, Real
 
-from dynsim._core.host import filled, has_values, on_host
+from dynsim._core.host import as_array, filled, has_values, on_host
 from dynsim._core.placement import carried, current, memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line, report
 from dynsim._core.shared_functions import shared
@@ -413,7 +413,7 @@ def _checked(
         for flow in flows:
             flow.check_horizon(float(times[0]), float(times[-1]))
     given = shared(tuple(events))
-    work = Work(flows, integrator, y0s, jnp.asarray(times), fn, events=given, alike=alike(flows))
+    work = Work(flows, integrator, y0s, as_array(times), fn, events=given, alike=alike(flows))
     work = dataclasses.replace(work, way=way(work))
     return dataclasses.replace(work, y0s=_starts(work))
 
@@ -425,7 +425,7 @@ def _starts(work: Work) -> State:
             finite, defects, starts = _inspected_together(work.flows[0].space, work.y0s)
         else:
             seen = [inspected(flow.space, work.start(k)) for k, flow in enumerate(work.flows)]
-            finite, defects, starts = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *seen)
+            finite, defects, starts = jax.tree.map(lambda *parts: as_array(np.stack(parts)), *seen)
     except (TypeError, ValueError) as error:
         raise ArgumentError("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
     sound = finite & (defects < OFF_SPACE)

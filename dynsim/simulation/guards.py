@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -108,7 +109,7 @@ def _side(guard: Event, flow: AbstractFlow, t: float, y: State) -> tuple[float, 
 
 
 def _size(y: State) -> float:
-    return max(float(jnp.max(jnp.abs(leaf), initial=0)) for leaf in jax.tree.leaves(y))
+    return max(float(np.max(np.abs(leaf), initial=0)) for leaf in jax.tree.leaves(y))
 
 
 def noise(guard: Event, y: State, t: float) -> float:
@@ -120,7 +121,10 @@ def noise(guard: Event, y: State, t: float) -> float:
 def _change(value: Callable[[State], float], y: State) -> float:
     """How much rounding errors of the state change a number."""
     here = value(y)
-    return max(abs(value(rounded(y, jnp.asarray(k), NOISE)) - here) for k in (1.0, 2.0))
+    return max(abs(value(_rounded(y, jnp.asarray(k), NOISE)) - here) for k in (1.0, 2.0))
+
+
+_rounded = eqx.filter_jit(rounded)
 
 
 def index_of(rule: "Transition", rules: Sequence["Transition"]) -> int:

@@ -224,7 +224,7 @@ def simulate_hybrid(
             path, fired = _phase(flow, y, _remaining(times, t), rules, left, wait, integrator)
         if path is not None:
             phases.append(path)
-            t, y = float(path.ts[-1]), path.final
+            t, y = float(np.asarray(path.ts)[-1]), path.final
         if not fired:
             return ended(Ending.FINISHED)
         before, same, last, instant = y, flow, {jump.name for jump in instant}, []
@@ -255,7 +255,7 @@ def simulate_hybrid(
                 return ended(Ending.ACCUMULATED)
             if len(jumps) == most:
                 return ended(Ending.CAPPED)
-        moved = flow is not same or not eqx.tree_equal(before, y)
+        moved = flow is not same or not _equal(before, y)
         if t >= times[-1]:
             return ended(Ending.FINISHED)
 
@@ -405,7 +405,7 @@ def _phase(
         stop = simulate_until(flow, y, times, guards, integrator=integrator)
     else:
         stop = Stop(simulate(flow, y, times, integrator=integrator), -1, ())
-    path = _at(stop.path, np.append(rest, stop.path.ts[-1]))
+    path = _at(stop.path, np.append(rest, np.asarray(stop.path.ts)[-1]))
     return path if waited is None else _joined(waited, path), stop.events
 
 
@@ -439,6 +439,12 @@ def _filled(times: np.ndarray, count: int) -> np.ndarray:
     between = np.linspace(times[widest], times[widest + 1], count - len(times) + 2)[1:-1]
     filled = np.insert(times, widest + 1, between.astype(times.dtype))
     return filled if np.all(np.diff(filled) > 0) else times
+
+
+def _equal(first: State, second: State) -> bool:
+    """Test on the host whether two states are the same."""
+    (a, structure), (b, other) = jax.tree.flatten(first), jax.tree.flatten(second)
+    return structure == other and all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _at(path: Trajectory, times: np.ndarray) -> Trajectory:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PyTree, Real
 
-from dynsim._core.host import has_values
+from dynsim._core.host import has_values, on_host
 from dynsim._core.placement import beside
 from dynsim._core.printing import one_line
 from dynsim._core.types import State, Time
@@ -118,11 +118,13 @@ def last_finite(run: Trajectory) -> int:
 
 
 def _at(ys: PyTree, k: int) -> State:
-    """The k-th state, by one program for all k; states on the host stay there."""
-    if any(isinstance(y, np.ndarray) for y in jax.tree.leaves(ys)):
+    """The k-th state, by one program for all k; states on the host stay there, and need none."""
+    leaves = jax.tree.leaves(ys)
+    if any(isinstance(y, np.ndarray) for y in leaves):
         return jax.tree.map(lambda y: y[k], ys)
+    known = has_values(ys) and all(device.platform == "cpu" for y in leaves for device in y.devices())
     with beside(ys):
-        return _indexed(ys, k)
+        return on_host(lambda xp, y: y[k], ys) if known else _indexed(ys, k)
 
 
 @jax.jit

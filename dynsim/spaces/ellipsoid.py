@@ -90,4 +90,4 @@ def definite(name: str, matrix: ArrayLike) -> Float[Array, "d d"]:
     least = float(np.linalg.eigvalsh(W)[0])
     if least <= 0:
         raise ArgumentError(name, "be positive definite", f"has the eigenvalue {least:.6g}")
-    return jnp.asarray(W if W.dtype == np.float32 else W.astype(np.float64))
+    return jnp.asarray(W, np.float32 if W.dtype == np.float32 else np.float64)

@@ -338,7 +338,7 @@ def stack(name: str, value: ArrayLike) -> Matrices:
         raise ArgumentError(name, "have shape (heads, d, d)", f"has shape {np.shape(value)}")
     if not np.all(np.isfinite(M)):
         raise ArgumentError(name, "be finite", "has an entry that is not")
-    return jnp.asarray(M if M.dtype == np.float32 else M.astype(np.float64))
+    return jnp.asarray(M, np.float32 if M.dtype == np.float32 else np.float64)
 
 
 def as_schedule(name: str, value: AbstractSchedule | ArrayLike) -> AbstractSchedule:

@@ -4,7 +4,6 @@ The paper gives no coordinates for Figures 1 and 2; those in `dynsim.systems.har
 and leaders are certified, so the last column of Figure 2 is the true limit and not a late layer.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.figure
@@ -286,6 +285,6 @@ def token_names(count: int) -> list[str]:
     return [f"$z_{k}$" for k in range(1, count + 1)]
 
 
-def label_axes(ax: Axes, names: Sequence[str] = ("$z_1$", "$z_2$")) -> None:
+def label_axes(ax: Axes) -> None:
     """Label the axes of the plane."""
-    ax.set(xlabel=names[0], ylabel=names[1])
+    ax.set(xlabel="$z_1$", ylabel="$z_2$")

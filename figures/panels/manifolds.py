@@ -127,8 +127,6 @@ def error_against(
     labels: Sequence[str],
     roles: Sequence[str],
     slopes: Sequence[int] = (1,),
-    xlabel: str = r"$\varepsilon$",
-    ylabel: str = "largest error",
 ) -> list[Line2D]:
     """Draw errors against a small parameter on logarithmic axes, with reference lines of given slopes.
 
@@ -139,8 +137,6 @@ def error_against(
         labels: labels of the curves.
         roles: roles of the curves, which determine their colours.
         slopes: slopes of the reference lines; each is drawn a factor 2 below the curve with the closest fitted slope.
-        xlabel: label of the small parameter.
-        ylabel: label of the errors.
 
     Raises:
         ValueError: for arrays or labels that do not match.
@@ -160,6 +156,5 @@ def error_against(
         nearest = e[int(np.argmin(np.abs(np.array(found) - slope)))]
         guide = nearest[0] * (h / h[0]) ** slope / 2
         ax.loglog(h, guide, color=colour("reference"), linestyle=GUIDES[number % 2], label=f"slope {slope}", zorder=1.0)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
+    ax.set(xlabel=r"$\varepsilon$", ylabel="largest error")
     return lines

@@ -25,6 +25,8 @@ from analysis.dynamics.validated.equilibria import certified_equilibrium
 from dynsim.cli.building.own_code import check_function
 from dynsim.integrators import Diffrax, Scipy
 from dynsim.integrators.base import stacked
+from dynsim.integrators.flat_fields import flattened
+from dynsim.simulation.checks import as_state
 from dynsim.simulation.dense import dense_output
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import simulate
@@ -87,6 +89,15 @@ def test_numbers_compile_nothing(integrator):
     assert count(lambda: run(tokens(1.0), starts(2)[0], TS)) == 0
     assert count(lambda: run(tokens(0.5), starts(2)[1], 2 * TS)) == 0
     assert count(lambda: run(tokens(0.5), starts(3)[0], TS)) <= 3
+
+
+def test_states_of_new_shapes_and_the_ends_of_a_path_compile_nothing():
+    path = simulate(tokens(1.0), starts(2)[0], TS, integrator=Scipy())
+    path = eqx.tree_at(lambda path: path.ys, path, jnp.asarray(np.ones((5, 71)), float))
+    assert count(lambda: (path.initial, path.final)) == 0
+    assert count(lambda: as_state("y0", np.ones(72))) == 0
+    restored = flattened(np.ones((2, 37)))[1]
+    assert count(lambda: restored(np.ones(74))) == 0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from dynsim._core.printing import one_line
 from dynsim._core.validation import function, integer, number, reals
 from dynsim.errors import ArgumentError, shown
 from dynsim.notebook import picture, plot
-from dynsim.programs import NumpyEvaluator, ProgramError, scalar_program
+from dynsim.programs import NumpyEvaluator, program_or_none
 from dynsim.simulation.checks import check_flow, check_start
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import components, with_parameter
@@ -301,12 +301,11 @@ class EndEquations:
         jax.eval_shape(values, like)  # raises for a wrong number of conditions
         self.size, self._rows = size, np.ones(size)
         self._call: Callable[[np.ndarray], Any]
-        try:
-            program = NumpyEvaluator(
-                scalar_program(lambda t, z: both(z), (), (len(like),), drop_zeros=True, limit=LIMIT)
-            )
+        made = program_or_none(lambda t, z: both(z), (), (len(like),), drop_zeros=True, limit=LIMIT)
+        if made is not None:
+            program = NumpyEvaluator(made)
             self._call = lambda z: tuple(np.asarray(part)[0] for part in program(np.zeros(1), z[None]))
-        except (ProgramError, jax.errors.JAXTypeError, TypeError):
+        else:
             compiled = eqx.filter_jit(both)
             self._call = lambda z: compiled(jnp.asarray(z))
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._core.host import filled
 from dynsim._core.types import State
-from dynsim.programs import NumpyEvaluator, ProgramError, scalar_program
+from dynsim.programs import NumpyEvaluator, program_or_none
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
 
@@ -82,14 +82,9 @@ class CycleField:
         restored = ravel_pytree(jax.tree.map(jnp.asarray, like))[1]
         self.size = sum(int(np.size(part)) for part in jax.tree.leaves(like))
         self._given = (flow, take, jax.tree_util.Partial(restored))
-        self._program: NumpyEvaluator | None = None
-        try:
-            made = scalar_program(
-                lambda t, z: _with_derivatives(*self._given, t, z), (), (self.size + 1,), drop_zeros=True, limit=LIMIT
-            )
-            self._program = NumpyEvaluator(made)
-        except (ProgramError, jax.errors.JAXTypeError, TypeError):
-            pass
+        both = lambda t, z: _with_derivatives(*self._given, t, z)
+        made = program_or_none(both, (), (self.size + 1,), drop_zeros=True, limit=LIMIT)
+        self._program = None if made is None else NumpyEvaluator(made)
 
     def at(
         self, t: np.ndarray, x: Float[np.ndarray, "*batch n"], parameter: np.ndarray

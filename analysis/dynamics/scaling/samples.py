@@ -89,17 +89,15 @@ def _norms(flow: AbstractFlow, states: State, t: Array) -> Array:
 def sample_units(
     flow: AbstractFlow,
     states: State,
-    t: Time = 0.0,
     *,
     sizes: Callable[[State], State] = ranges,
     rate: Callable[[np.ndarray], Any] = np.median,
 ) -> Units:
-    """Choose units of a flow near the sizes of sample states, and near the inverse norm of its Jacobian there.
+    """Choose units of a flow near the sizes of states, and near the inverse norm of its Jacobian there at time 0.
 
     Args:
         flow: the flow.
         states: sample states, on the first axis of every array.
-        t: time at which the Jacobian is evaluated, in the flow's time unit.
         sizes: computes the sizes of the states, `ranges` or `largest`.
         rate: reduces the norms of the Jacobian (see `norms`) to one rate; the default is the median.
     """
@@ -107,7 +105,7 @@ def sample_units(
         return made_units(flow)
     found = sizes(states) if is_flat(flow.space) else 1.0
     sized = rounded_units(flow, found, 1.0)
-    rates = norms(sized.system, sized.rescaled(states), t)
+    rates = norms(sized.system, sized.rescaled(states))
     one = float(rate(rates)) if rates.size else 0.0
     return rounded_units(flow, found, 1 / one if one > 0 else 1.0)
 

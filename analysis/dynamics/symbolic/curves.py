@@ -226,7 +226,7 @@ def _of_family(
         for q, e in solved:
             moved = {s: tidied(simplified(x.subs(q, e))) for s, x in state.items() if family.root not in x.free_symbols}
             if not any(x.has(sp.zoo, sp.nan) for x in moved.values()):
-                yield p, {q: e, **_others(moved, p)}, None
+                yield p, {q: e, **{s: e for s, e in moved.items() if s is not p}}, None
 
 
 def _resultant(one: Any, other: Any, root: Any) -> Any:
@@ -236,10 +236,6 @@ def _resultant(one: Any, other: Any, root: Any) -> Any:
     symbols = sorted((one.free_symbols | other.free_symbols) - {root}, key=str)
     domain = sp.QQ.frac_field(*symbols, order=LEX) if symbols else sp.QQ
     return sp.fraction(sp.together(sp.Poly(one, root, domain=domain).resultant(sp.Poly(other, root, domain=domain))))[0]
-
-
-def _others(state: Mapping[Any, Any], along: Any) -> dict[Any, Any]:
-    return {s: e for s, e in state.items() if s is not along}
 
 
 def _along_component(

@@ -224,7 +224,7 @@ class OrbitEquations:
             end, slope = self.steps.linearised(self.with_time(x, done), share * self.period)
             done = done + share
             here, after = slice(k * n, (k + 1) * n), (k + 1) % self.count
-            matrix[here, here] += _floats(slope)[:n, :n]
+            matrix[here, here] += np.array([[float(v.mid()) for v in row] for row in slope.tolist()])[:n, :n]
             matrix[here, after * n : (after + 1) * n] -= np.eye(n)
             if not self.forced:
                 matrix[here, -1] = [float((v * share).mid()) for v in self.steps.field(end)]
@@ -351,10 +351,6 @@ def about(middle: Any, radii: list[Any]) -> Balls:
 
 def _middle(x: Balls) -> Balls:
     return entries((v.mid() for v in x), x.shape)
-
-
-def _floats(matrix: Any) -> np.ndarray:
-    return np.array([[float(v.mid()) for v in row] for row in matrix.tolist()])
 
 
 def unproved(said: str) -> ArgumentError:

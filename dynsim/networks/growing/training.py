@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dynsim._core.types import Key, Scalar
-from dynsim.errors import ArgumentError, UnavailableError, check_at_least
+from dynsim.errors import ArgumentError, check_at_least
 from dynsim.networks.growing.classifier import SentenceClassifier
 from dynsim.networks.sentiment.reviews import Encoded
-from dynsim.networks.training import Loss
+from dynsim.networks.training import Loss, module_of_optimisers
 from dynsim.systems.prototypes.losses import PrototypeLoss
 
 if TYPE_CHECKING:
@@ -49,13 +49,9 @@ def sentence_loss(barrier: float = 0.05, weight: float = 1.0, gradient: str = "f
         read = jax.vmap(model)(ids, jax.random.split(key, len(ids)))
         found = jax.vmap(lambda z, counted: model.layer.losses(z, counted, rule))(read.embeddings, read.counted)
         heads = weight * jnp.sum(jnp.mean(found.competitive, axis=0)) + jnp.sum(jnp.mean(found.barrier, axis=0))
-        return task * jnp.mean(_cross_entropies(read.logit, labels)) + heads
+        return task * jnp.mean(jax.nn.softplus(read.logit) - labels.astype(read.logit.dtype) * read.logit) + heads
 
     return loss
-
-
-def _cross_entropies(logits: Float[Array, " sentences"], labels: Int[Array, " sentences"]) -> Array:
-    return jax.nn.softplus(logits) - labels.astype(logits.dtype) * logits
 
 
 @functools.cache
@@ -80,14 +76,9 @@ def growing_optimiser(
             raise ArgumentError(name, "be positive", f"is {rate}")
     check_at_least(1, num_steps=num_steps)
     check_at_least(0, weight_decay=weight_decay)
-    try:
-        import optax
-    except ImportError:
-        raise UnavailableError(
-            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
-        ) from None
+    optax = module_of_optimisers()
     adamw = optax.adamw(optax.cosine_decay_schedule(learning_rate, num_steps), weight_decay=weight_decay)
-    rules: dict[Hashable, optax.GradientTransformation] = {
+    rules: dict[Hashable, Any] = {
         "temperatures": optax.sgd(temperature_rate),
         "prototypes": adamw,
         "growth": optax.set_to_zero(),

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dynsim._core.types import Key, Scalar
-from dynsim.errors import ArgumentError, UnavailableError, check_at_least
+from dynsim.errors import ArgumentError, check_at_least
 from dynsim.networks.multirate.network import MultirateNetwork
-from dynsim.networks.training import Batches, Callback, Loss, Trained, train
+from dynsim.networks.training import Batches, Callback, Loss, Trained, module_of_optimisers, train
 
 if TYPE_CHECKING:
     import optax
@@ -60,12 +60,7 @@ def adamw(learning_rate: float = 1e-3, weight_decay: float = 1e-2) -> "optax.Gra
     if not learning_rate > 0:
         raise ArgumentError("learning_rate", "be positive", f"is {learning_rate}")
     check_at_least(0, weight_decay=weight_decay)
-    try:
-        import optax
-    except ImportError:
-        raise UnavailableError(
-            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
-        ) from None
+    optax = module_of_optimisers()
     return optax.adamw(learning_rate, weight_decay=weight_decay)
 
 

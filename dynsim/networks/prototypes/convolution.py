@@ -13,8 +13,9 @@ from jaxtyping import Array, Float
 
 from dynsim._core.types import Key, Scalar
 from dynsim._core.validation import integer
-from dynsim.errors import ArgumentError, UnavailableError
+from dynsim.errors import ArgumentError
 from dynsim.networks.prototypes.quantisers import AbstractQuantiser, Quantised
+from dynsim.networks.training import module_of_optimisers
 
 if TYPE_CHECKING:
     import optax
@@ -159,12 +160,7 @@ def two_rates(prototypes: float = 1e-3, rest: float = 1e-4) -> "optax.GradientTr
     for name, rate in (("prototypes", prototypes), ("rest", rest)):
         if not rate > 0:
             raise ArgumentError(name, "be positive", f"is {rate}")
-    try:
-        import optax
-    except ImportError:
-        raise UnavailableError(
-            "Without an `optimiser` the training needs optax (`pip install dynsim[train]`)."
-        ) from None
+    optax = module_of_optimisers()
     return optax.multi_transform({"prototypes": optax.adam(prototypes), "rest": optax.adam(rest)}, _labels)
 
 

@@ -10,6 +10,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 from dynsim._core.checked import checked
+from dynsim._core.host import as_array
 from dynsim._core.types import ArrayLike, Key, Scalar
 from dynsim._core.validation import choice, float_dtype, instance, integer, random_key, real, reals, size
 from dynsim.errors import ArgumentError
@@ -234,7 +235,7 @@ def floats(name: str, value: ArrayLike) -> Array:
         ValueError: for anything other than real numbers.
     """
     found = reals(name, value)
-    return jnp.asarray(found) if jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found, float)
+    return as_array(found) if jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found, float)
 
 
 def _shaped(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

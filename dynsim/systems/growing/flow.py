@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from dynsim._core.checked import checked
+from dynsim._core.host import as_array
 from dynsim._core.types import ArrayLike, Key, Scalar, State, Time
 from dynsim._core.validation import function, instance, not_negative, real
 from dynsim.errors import ArgumentError
@@ -163,14 +164,14 @@ class GrowingFlow(AbstractFlow):
         self.task = None if task is None else function("task", task, "the embeddings (n, d)")
         heads = self.rules.capacity
         x = np.asarray(self.data, float)
-        self.root = jnp.asarray(square_root(x.T @ x))
+        self.root = as_array(square_root(x.T @ x))
         self.probe = jax.random.normal(random_key(0, "start of the gate"), (d,))
-        self.active, self.clipped = jnp.zeros(heads, bool), jnp.zeros(heads, bool)
-        self.frames, self.retained = jnp.zeros((heads, 2, d)), jnp.zeros((d, d))
-        self.levels, self.order = jnp.full(heads, jnp.nan, float), jnp.full(heads, -1, int)
-        self.last_level = jnp.asarray(jnp.inf)
+        active, order = np.zeros(heads, bool), np.full(heads, -1)
         if self.rules.first == "random":
-            self.active, self.order = self.active.at[0].set(True), self.order.at[0].set(0)
+            active[0], order[0] = True, 0
+        self.active, self.order, self.clipped = as_array(active), as_array(order), as_array(np.zeros(heads, bool))
+        self.frames, self.retained = as_array(np.zeros((heads, 2, d))), as_array(np.zeros((d, d)))
+        self.levels, self.last_level = as_array(np.full(heads, np.nan)), jnp.asarray(jnp.inf)
         self.residual, self.tracked, self.plane, self.dominant = self._residuals(self.frames, self.retained)
         self.space = Product(Growing(self.encoder.space, *[Euclidean() for _ in range(4)]))
 
@@ -278,7 +279,8 @@ class GrowingFlow(AbstractFlow):
         # only rounding error remains of a zero residual
         small = value <= 1e-13 * max(np.linalg.norm(m), np.finfo(float).tiny)
         plane = np.zeros((2, len(m))) if small else dominant_plane(tracked)
-        return jnp.asarray(residual), jnp.asarray(tracked), jnp.asarray(plane), jnp.asarray(0.0 if small else value)
+        made = lambda found: jnp.asarray(found, float)
+        return made(residual), made(tracked), made(plane), made(0.0 if small else value)
 
     def _inputs(self, z: Embeddings) -> Float[Array, "heads n d"]:
         if self.rules.head_input == "shared":
@@ -299,8 +301,8 @@ class GrowingFlow(AbstractFlow):
 
 def placeholders(rules: GrowthRules, dimension: int) -> Float[Array, "heads k d"]:
     """Distinct points that fill the slots of heads that do not exist."""
-    row = jnp.arange(rules.prototypes, dtype=float)[:, None] * jnp.ones((1, dimension))
-    return jnp.broadcast_to(row, (rules.capacity, *row.shape))
+    row = np.arange(rules.prototypes, dtype=float)[:, None] * np.ones((1, dimension))
+    return as_array(np.broadcast_to(row, (rules.capacity, *row.shape)))
 
 
 def _uncaptured(frames: Any, retained: Any) -> np.ndarray:

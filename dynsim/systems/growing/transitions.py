@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from dynsim._core.host import as_array
 from dynsim._core.types import Scalar, State, Time
 from dynsim._core.validation import instance, integer
 from dynsim.errors import ArgumentError
@@ -239,7 +240,7 @@ def placed(values: Any, slot: int | tuple[()], value: Any) -> Array:
     """An array with a new value in one slot, in its dtype; uses NumPy to avoid compilation."""
     found = np.array(values)
     found[slot] = np.asarray(value)
-    return jnp.asarray(found)
+    return as_array(found)
 
 
 def _first_cube(flow: GrowingFlow, x: Growing) -> np.floating:

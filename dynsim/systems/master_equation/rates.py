@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from jaxtyping import Array, Float, Int
 
+from dynsim._core.host import as_array
 from dynsim._core.types import Time
 from dynsim._core.validation import function, number, returned, times
 from dynsim.errors import ArgumentError
@@ -31,8 +32,8 @@ class SparseGenerator(AbstractSchedule):
         Q = check_generator(generator)
         rows, columns, values = entries(Q)
         order = np.lexsort((columns, rows))
-        self.rows, self.columns = jnp.asarray(rows[order]), jnp.asarray(columns[order])
-        self.values = jnp.asarray(values[order].astype(float))
+        self.rows, self.columns = as_array(rows[order]), as_array(columns[order])
+        self.values = jnp.asarray(values[order], float)
         self.size = num_states(Q)
 
     def __call__(self, t: Time) -> Float[Array, "1 k k"]:

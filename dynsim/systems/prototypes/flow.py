@@ -10,6 +10,7 @@ from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
+from dynsim._core.host import as_array
 from dynsim._core.types import ArrayLike, Scalar, State, Time
 from dynsim._core.validation import instance, real, reals
 from dynsim.errors import ArgumentError
@@ -243,7 +244,7 @@ def as_points(name: str, value: Any) -> Float[Array, "n d"]:
         raise ArgumentError(name, "have shape (n, d) with n and d at least 1", f"has shape {found.shape}")
     if not isinstance(found, Tracer) and not np.all(np.isfinite(np.asarray(found))):
         raise ArgumentError(name, "be finite", "has an entry that is not")
-    return jnp.asarray(found, float) if not jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found)
+    return as_array(found) if jnp.issubdtype(found.dtype, jnp.floating) else jnp.asarray(found, float)
 
 
 def _parts(x: State) -> Coupled:
