@@ -250,6 +250,8 @@ def test_times_of_a_forced_flow_are_converted_with_its_unit_of_time():
     flow = FunctionFlow(lambda t, x: -(1 + t / unit / 8) * x / unit)
     found = lyapunov_spectrum(flow, [1.0], 20 * unit, transient=3 * unit, interval=unit / 2, t0=unit)
     assert found.exponents[0] * unit == pytest.approx(-1 - 14 / 8, rel=1e-6)
+    assert found.times[-1] == pytest.approx(20 * unit)
+    assert found.running[-1, 0] == pytest.approx(found.exponents[0])
 
 
 def test_a_fast_contraction_shortens_the_default_interval():
