@@ -314,8 +314,7 @@ def spectrum_of_logs(plan: SpectrumPlan, logs: np.ndarray, last: State) -> Lyapu
         return None
     spectrum = _spectrum(logs, every, np.ones(logs.shape[1], bool))
     if not is_map and logs.shape[1] == flat.size:
-        end = plan.t0 / plan.units.time + (plan.warm + plan.samples) * every
-        velocity = lambda: ravel_pytree(system.vector_field(jnp.asarray(end, flat.dtype), last))[0]
+        velocity = lambda: ravel_pytree(system.vector_field(jnp.zeros((), flat.dtype), last))[0]  # of autonomous flows
         spectrum = _doubted(spectrum, system, plan.units.rescaled(plan.start), flat, velocity)
     return in_given_time(spectrum, plan.units)
 

@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.flow_maps.variational import tolerance_of
-from analysis.dynamics.lyapunov import BLOCKS, MONOTONE, _spectrum, _trend, kaplan_yorke_dimension, lyapunov_spectrum
+from analysis.dynamics.lyapunov import (
+    BLOCKS,
+    MONOTONE,
+    _spectrum,
+    _trend,
+    kaplan_yorke_dimension,
+    lyapunov_spectrum,
+    planned,
+    spectrum_of_logs,
+)
 from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax
 from dynsim.spaces import Sphere
@@ -250,6 +259,14 @@ def test_times_of_a_forced_flow_are_converted_with_its_unit_of_time():
     flow = FunctionFlow(lambda t, x: -(1 + t / unit / 8) * x / unit)
     found = lyapunov_spectrum(flow, [1.0], 20 * unit, transient=3 * unit, interval=unit / 2, t0=unit)
     assert found.exponents[0] * unit == pytest.approx(-1 - 14 / 8, rel=1e-6)
+    assert found.times[-1] == pytest.approx(20 * unit)
+    assert found.running[-1, 0] == pytest.approx(found.exponents[0])
+    options = {"count": None, "transient": None, "rtol": 1e-8, "atol": None, "t0": 0.0, "integrator": None}
+    plan = planned(flow, jnp.ones(1), 20 * unit, interval=unit / 2, **options)
+    stored = spectrum_of_logs(plan, np.full((40, 1), -0.75), jnp.ones(1))
+    assert stored is not None
+    assert stored.exponents[0] * unit == pytest.approx(-1.5)
+    assert stored.times[-1] == pytest.approx(20 * unit)
 
 
 def test_a_fast_contraction_shortens_the_default_interval():

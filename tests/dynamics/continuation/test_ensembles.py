@@ -140,6 +140,13 @@ def test_members_without_an_equilibrium_are_named():
         continue_ensemble(Parameter(flow, "a", 0.1, 1.0), [[0.7]], {"b": [1.0, -1.0, 2.0, -2.0]})
 
 
+def test_eigenvalues_are_in_the_given_unit_of_time():
+    flow = FunctionFlow(lambda t, x, a=0.5, k=1e6: k * (a - x), parameters={"a": 0.5, "k": 1e6})
+    found = continue_ensemble(Parameter(flow, "a", 0.0, 1.0), [[0.5], [0.5]], {"k": [1e6, 3e6]})
+    for rate, one in zip((1e6, 3e6), found.branches, strict=True):
+        np.testing.assert_allclose(one.eigenvalues, -rate, rtol=1e-9)
+
+
 class Squares(CycleField):
     """The equations x^2 = 2 of one unknown, on many curves."""
 

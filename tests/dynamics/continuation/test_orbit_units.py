@@ -4,9 +4,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.continuation.orbits import continue_orbits, orbit_ranges, orbits_from_hopf, switch_orbits
+from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes, moved_states, unit_of_eigenvalues
+from analysis.dynamics.continuation.orbits import (
+    _Forcing,
+    continue_orbits,
+    orbit_ranges,
+    orbits_from_hopf,
+    switch_orbits,
+)
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from analysis.dynamics.scaling.units import made_units
+from dynsim.systems.base import FunctionFlow
 from dynsim.systems.named import where
 from dynsim.systems.parameter import Parameter
 from tests.dynamics.continuation.test_curve_units import in_units
@@ -66,3 +75,16 @@ def test_forced_orbits_have_the_period_of_the_forcing_in_its_unit():
     (point,) = found.bifurcations
     assert (point.kind, point.parameter) == ("period doubling", pytest.approx(0.0, abs=1e-7))
     assert found.states.period == pytest.approx(np.full(len(found.kinds), 2e-6 * np.pi), rel=1e-9)
+
+
+def test_orbits_and_periods_are_converted_by_the_units_of_states_and_time():
+    flow = FunctionFlow(lambda t, x: -x)
+    units = made_units(flow, scale=np.array([2.0, 16.0]), time=0.125)
+    given = Cycle(np.array([[2.0, 16.0], [4.0, 8.0]]), np.array(3.0))
+    scaled = moved_states(units, given, -1)
+    np.testing.assert_array_equal(scaled.nodes, [[1.0, 1.0], [2.0, 0.5]])
+    assert scaled.period == 24.0
+    assert moved_states(units, scaled, 1).period == 3.0
+    assert flat_sizes(units, given).tolist()[-1] == 0.125
+    assert (unit_of_eigenvalues(units, given), unit_of_eigenvalues(units, given.nodes)) == (1.0, 0.125)
+    assert _Forcing(lambda _: 3.0, units)(units.system) == 24.0
