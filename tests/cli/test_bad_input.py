@@ -78,6 +78,12 @@ def folder(tmp_path, monkeypatch):
             "`yes` must belong to an option (see `dynsim simulate --help`), but follows `--f",
         ),
         ("report --papers x", "`papers` must be a word of its own, without `--papers`"),
+        ("simulate causal --rtol 10", "`rtol` must be less than 1, because it is relative to the state, but is 10"),
+        ("section lorenz --count 3", "`surface` must be NAME=VALUE with one of x, y, z, but is not given"),
+        (
+            "sweep lorenz --against rho=0:1",
+            "`sweep` takes `--rho VALUES`, such as `--rho 1 2 4` or `0:1`, but has `rho=0",
+        ),
         ("list fools", "`what` must be one of all, systems, initial"),
         ("simulate", "`system` must be given"),
         ("simulate causal --seed -1", "`seed` must be from 0 to 9223372036854775807, but is -1"),

@@ -106,6 +106,7 @@ def test_equations_are_exported(tmp_path, capsys):
         (["export", "lorenz"], "be equations without noise"),
         (["portrait", "x' = 1; when(x > 1, x = 0)"], "must be read by `hybrid_system` or `dynsim simulate` if it has"),
         (["portrait", "x' = y; y' = -x", "--box", "-3", "3"], "`box` must have 4 numbers"),
+        (["simulate", "x' = -x", "--start", "1", "2"], "`start` must have 1 number, one for each component, but has 2"),
         (["basins", "x' = y; y' = -x", "--box", "-3", "3"], "`box` must have two bounds for each of 2 axes"),
         (["portrait", "x[n+1] = x"], "`system` must be a flow for `dynsim portrait`"),
     ],
