@@ -143,6 +143,10 @@ def test_words_are_told_by_their_first_letters_and_names_by_what_follows():
     assert float(flow.quantity("z", 0.0, np.ones(4))) == 1.0
 
 
+def test_runs_start_at_zero_where_a_file_gives_no_start_as_in_xppaut():
+    assert ds.system(from_ode("y'=x\nx'=1\ndone")).start == (0.0, 0.0)
+
+
 def test_the_components_of_a_block_alternate():
     assert ds.system(from_ode("%[1..2]\nu[j]'=v[j]\nv[j]'=-u[j]\n%\ndone")).names == ("u1", "v1", "u2", "v2")
 
