@@ -65,8 +65,8 @@ def from_ode(content: str) -> str:
     more strongly than sums and products, as in XPPAUT: `t < a + b` is `(t < a) + b`. The limits of the
     plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges; `dt`, `bounds`
     and stiff methods become defaults of `dynsim simulate`, and the method `discrete` makes a map. A comment names the
-    other options. Without initial values a run starts at zero. What has no equation here is refused by its name: delays,
-    Markov variables, boundary conditions, tables from files, algebraic equations.
+    other options. Without initial values a run starts at zero. What has no equation here is refused by its name:
+    delays, Markov variables, boundary conditions, tables from files, algebraic equations.
     """
     found = _Read([], {}, [], [], [], [])
     for number, line in _lines(content):
