@@ -157,6 +157,8 @@ def test_errors_name_the_line_of_the_file():
         ds.system(text)
     with pytest.raises(ArgumentError, match="`z`.* at line 3, column 6"):
         ds.hybrid_system(from_ode("#\nglobal 1 x-1 {x=0}\nx'=1+z\ndone"))
+    with pytest.raises(ArgumentError, match="`z`.* at line 4, column 6"):
+        ds.hybrid_system("x' = 1\nwhen(x > 1,\n  x = 0)\ny' = z")
 
 
 @pytest.mark.parametrize(
