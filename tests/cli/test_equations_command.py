@@ -119,6 +119,13 @@ def test_bad_texts_are_refused_in_one_sentence(words, sentence, capsys):
     assert not shown or shown[1].strip() == "^"
 
 
+def test_the_first_word_may_be_missing_in_the_file_of_options(capsys, tmp_path):
+    (tmp_path / "run.toml").write_text('to = "xpp"\nk = 3\n')
+    assert main(["export", "x' = -k*x", "--config", str(tmp_path / "run.toml")]) == 0
+    assert "par k=3" in capsys.readouterr().out
+    assert "`system` must be given as the first word" in refused(capsys, "export", "--config", tmp_path / "run.toml")
+
+
 def test_an_option_that_has_the_name_of_a_parameter_is_told(capsys):
     assert main(["export", "x' = -seed*x; seed = 2", "--seed", "3"]) == 0
     said = capsys.readouterr()
