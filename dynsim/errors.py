@@ -70,6 +70,8 @@ def advising(advice: Mapping[Outcome, str]) -> Iterator[None]:
 
 LONGEST = 60  # largest number of characters of a value in a message, so that it stays one line
 CLOSE = 8  # number of similar names whose edit distance to an unknown name is computed
+FAR = 0.6
+"""Most edits per letter of a name that is advised; `rtol` is 0.625 from `duration`."""
 
 
 class IntegrationError(RuntimeError):
@@ -164,7 +166,8 @@ def nearest(word: str, choices: Iterable[str], *, prefix: str = "") -> str:
     """
     close = difflib.get_close_matches(word, list(choices), n=CLOSE, cutoff=0.5)
     best = min(close, key=lambda choice: _edits(word, choice) / max(len(word), len(choice)), default="")
-    return f", did you mean `{prefix}{best}`?" if best else ""
+    far = _edits(word, best) / max(len(word), len(best), 1) > FAR and not best.startswith(word)
+    return "" if far or not best else f", did you mean `{prefix}{best}`?"
 
 
 def _edits(word: str, other: str) -> int:

@@ -65,8 +65,8 @@ def from_ode(content: str) -> str:
     more strongly than sums and products, as in XPPAUT: `t < a + b` is `(t < a) + b`. The limits of the
     plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges; `dt`, `bounds`
     and stiff methods become defaults of `dynsim simulate`, and the method `discrete` makes a map. A comment names the
-    other options. What has no equation here is refused by its name: delays, Markov variables, boundary conditions,
-    tables from files, algebraic equations.
+    other options. Without initial values a run starts at zero. What has no equation here is refused by its name:
+    delays, Markov variables, boundary conditions, tables from files, algebraic equations.
     """
     found = _Read([], {}, [], [], [], [])
     for number, line in _lines(content):
@@ -79,6 +79,9 @@ def from_ode(content: str) -> str:
     if method(found.options) == "d":  # discrete: x' is the next state
         found.statements[:] = [(k, DERIVATIVE.sub(r"\1\2(t+1) =", one)) for k, one in found.statements]
     found.statements.extend(_named_apart(found))
+    if states and not any(re.match(rf"{NAME}\(0\)\s*=", one) for _, one in found.statements):
+        last = max(number for number, _ in found.statements)
+        found.statements.append((last, f"{min(states)}(0) = 0"))  # XPPAUT starts at zero, and so do the others
     is_map = any("(t+1) =" in one for _, one in found.statements)
     if is_map and found.noises:
         raise ArgumentError("path", "name a file without what dynsim does not have", "it has noise in a map")

@@ -191,7 +191,7 @@ def test_a_toml_file_with_an_unknown_key_is_refused(capsys, tmp_path):
     config.write_text("system = causal")
     assert "be TOML" in refused(capsys, "simulate", "--config", config)
     config.write_text('system = "causal"\ntokens = "ten"\n')
-    assert "give `tokens` as int" in refused(capsys, "simulate", "--config", config)
+    assert "give `tokens` as a whole number" in refused(capsys, "simulate", "--config", config)
     config.write_text('system = "causal"\nintegrator = "euler"\n')
     assert "give `integrator` as `diffrax` or `scipy`" in refused(capsys, "simulate", "--config", config)
 

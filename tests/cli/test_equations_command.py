@@ -106,6 +106,7 @@ def test_equations_are_exported(tmp_path, capsys):
         (["export", "lorenz"], "be equations without noise"),
         (["portrait", "x' = 1; when(x > 1, x = 0)"], "must be read by `hybrid_system` or `dynsim simulate` if it has"),
         (["portrait", "x' = y; y' = -x", "--box", "-3", "3"], "`box` must have 4 numbers"),
+        (["simulate", "x' = -x", "--start", "1", "2"], "`start` must have 1 number, one for each component, but has 2"),
         (["basins", "x' = y; y' = -x", "--box", "-3", "3"], "`box` must have two bounds for each of 2 axes"),
         (["portrait", "x[n+1] = x"], "`system` must be a flow for `dynsim portrait`"),
     ],
@@ -116,6 +117,13 @@ def test_bad_texts_are_refused_in_one_sentence(words, sentence, capsys):
     assert re.search(sentence, said)
     assert len(shown) == (2 if "column" in said else 0)  # the line of the text that is wrong, and a caret below it
     assert not shown or shown[1].strip() == "^"
+
+
+def test_the_first_word_may_be_missing_in_the_file_of_options(capsys, tmp_path):
+    (tmp_path / "run.toml").write_text('to = "xpp"\nk = 3\n')
+    assert main(["export", "x' = -k*x", "--config", str(tmp_path / "run.toml")]) == 0
+    assert "par k=3" in capsys.readouterr().out
+    assert "`system` must be given as the first word" in refused(capsys, "export", "--config", tmp_path / "run.toml")
 
 
 def test_an_option_that_has_the_name_of_a_parameter_is_told(capsys):

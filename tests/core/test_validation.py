@@ -136,6 +136,7 @@ def test_counts_values_and_reasons_in_words():
     ]  # fmt: skip
     assert nearest("Lorentz", ["Lorenz", "Rossler"]) == ", did you mean `Lorenz`?"
     assert nearest("sigam", ["sigma", "gamma"], prefix="--") == ", did you mean `--sigma`?"
+    assert nearest("duration", ["rtol"]) == ""  # too far to be advised
     assert nearest("sigam", ["entirely", "different"]) == ""
     assert (
         str(ArgumentError(("a", "b", "c"), "differ", "are 1.")) == "Arguments `a`, `b` and `c` must differ, but are 1."

@@ -143,6 +143,10 @@ def test_words_are_told_by_their_first_letters_and_names_by_what_follows():
     assert float(flow.quantity("z", 0.0, np.ones(4))) == 1.0
 
 
+def test_runs_start_at_zero_where_a_file_gives_no_start_as_in_xppaut():
+    assert ds.system(from_ode("y'=x\nx'=1\ndone")).start == (0.0, 0.0)
+
+
 def test_the_components_of_a_block_alternate():
     assert ds.system(from_ode("%[1..2]\nu[j]'=v[j]\nv[j]'=-u[j]\n%\ndone")).names == ("u1", "v1", "u2", "v2")
 
@@ -153,6 +157,8 @@ def test_errors_name_the_line_of_the_file():
         ds.system(text)
     with pytest.raises(ArgumentError, match="`z`.* at line 3, column 6"):
         ds.hybrid_system(from_ode("#\nglobal 1 x-1 {x=0}\nx'=1+z\ndone"))
+    with pytest.raises(ArgumentError, match="`z`.* at line 4, column 6"):
+        ds.hybrid_system("x' = 1\nwhen(x > 1,\n  x = 0)\ny' = z")
 
 
 @pytest.mark.parametrize(

@@ -404,7 +404,8 @@ def _started(o: SystemOptions, made: Found) -> Found:
         raise ArgumentError("start", "hold finite numbers", f"is {o.start}")
     values = jnp.asarray(o.start)
     flat, restored = (values, lambda x: x) if made.start is None else ravel_pytree(made.start)
-    size = len(made.system.names) or flat.size if made.start is None else flat.size
+    declared_size = 0 if o.names or made.start is not None else len(made.system.names)
+    size = declared_size or flat.size
     if values.size != size:
         raise ArgumentError("start", f"have {counted(size, 'number')}, one for each component", f"has {values.size}")
     return made._replace(start=restored(values.astype(flat.dtype)))

@@ -47,6 +47,8 @@ SAME_MEANING = (
     ("angle", "periodic", "wrap", "wrapped", "mod", "torus"),
 )
 """Words that mean the same: for an unknown option, the first word of its row that the command knows is advised."""
+PLAIN_NAMES = {str: "a text", Path: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+"""What the types of options are called in sentences about TOML files."""
 SEEDS = 2**63  # seeds are below this, because random keys take 63 bits
 
 
@@ -66,6 +68,11 @@ def parse(options: type[Options], words: Sequence[str], command: str, *, named: 
     _check_several(options, rest)
     default = None if file is None else from_toml(options, file, named=named)
     parsed = _parsed(options, rest, f"dynsim {command}", default)
+    required = [one for one in dataclasses.fields(options) if one.default is dataclasses.MISSING]  # pyright: ignore[reportArgumentType]
+    for field in required:
+        if file is not None and getattr(parsed, field.name) == _kind(field)() and field.name not in _table(file):
+            must = f"be given as the first word (see `dynsim {command} --help`)"
+            raise ArgumentError(field.name, must, "is missing")
     seed = getattr(parsed, "seed", 0)
     if not 0 <= seed < SEEDS:
         raise ArgumentError("seed", f"be from 0 to {SEEDS - 1}", f"is {seed}")
@@ -346,10 +353,8 @@ def from_toml(options: type[Options], path: Path, *, named: bool) -> Options:
     given = {name.replace("-", "_"): value for name, value in table.items()}
     given = {name: value for name, value in given.items() if name in fields}
     typed = {fields[name].name: _typed(fields[name], value, path) for name, value in given.items()}
-    missing = [f.name for f in fields.values() if f.default is dataclasses.MISSING and f.name not in typed]
-    if missing:
-        raise ArgumentError("--config", f"hold `{missing[0]}`", f"`{path}` does not")
-    return options(**typed)
+    missing = [f for f in fields.values() if f.default is dataclasses.MISSING and f.name not in typed]
+    return options(**typed, **{f.name: _kind(f)() for f in missing})  # empty: the first word must give it
 
 
 def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
@@ -359,8 +364,9 @@ def _typed(field: dataclasses.Field, value: object, path: Path) -> object:
     if several and value == []:
         raise ArgumentError("--config", f"give `{field.name}` with a value", f"`{path}` gives []")
     if several != isinstance(value, list) or not all(_is_one_of(kinds, entry) for entry in values):
-        names = " or ".join(one.__name__ if isinstance(one, type) else f"`{one}`" for one in kinds)
-        must = f"give `{field.name}` as {'a list of ' if several else ''}{names}"
+        names = [PLAIN_NAMES[one] if isinstance(one, type) else f"`{one}`" for one in kinds]
+        several_names = " or ".join(f"{one.removeprefix('a ')}s" for one in names)
+        must = f"give `{field.name}` as {f'a list of {several_names}' if several else ' or '.join(names)}"
         raise ArgumentError("--config", must, f"`{path}` gives {value!r}")
     typed = [_converted(kinds, entry) for entry in values]
     return tuple(typed) if several else typed[0]

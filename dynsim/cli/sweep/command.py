@@ -126,7 +126,8 @@ def _numbers(name: str, word: str) -> list[int | float]:
 
     if "=" in word:
         option = word.partition("=")[0].replace("_", "-")
-        must = f"be values of a parameter of this name; `sweep` takes `--{option} VALUES`, such as `--{option} 1 2 4` or `0:1`"
+        takes = f"`sweep` takes `--{option} VALUES`, such as `--{option} 1 2 4` or `0:1`"
+        must = f"be values of a parameter of this name; {takes}"
         raise ArgumentError(name, must, f"has `{word}`")
     if ":" in word:
         return [*named_values(f"{name}={word}", VALUES, name)[1]]
