@@ -156,6 +156,7 @@ def test_a_branch_ends_where_the_motion_locks():
 
 MU = turn()
 ANY: Any = CENTRE
+ANY_TORUS = InvariantTorus(np.eye(3)[:, :2], 0.3, 1.0, 0.1, np.zeros(1), 1.0)
 DOUBLED = Parameter(FunctionMap(lambda k, x, a=1.0: 2 * x + a, parameters={"a": 1.0}), "a", 0.0, 2.0)
 OMEGA = Parameter(FunctionFlow(driven, parameters={"omega": 0.71, "mu": 0.5}), "omega", 0.65, 0.75)
 SPHERE = FunctionFlow(lambda t, x, a=0.5: a * jnp.stack([-x[1], x[0]]), space=Sphere(), parameters={"a": 0.5})
@@ -171,6 +172,8 @@ SPHERE = FunctionFlow(lambda t, x, a=0.5: a * jnp.stack([-x[1], x[0]]), space=Sp
         (lambda: tori_from_neimark_sacker(MU, CENTRE._replace(frequency=np.pi / 2)), "`at` must have no strong"),
         (lambda: tori_from_neimark_sacker(MU, CENTRE, steps=Steps(stops={"x": lambda x, a: x[0]})), "no marks"),
         (lambda: tori_from_neimark_sacker(MU, CENTRE, tolerance=-1.0), "`tolerance` must"),
+        (lambda: tori_from_neimark_sacker(turn(high=0.0), CENTRE), "`at` must be a point whose tori lie in the range"),
+        (lambda: continue_tori(turn(low=0.0), ANY_TORUS), "`parameter` must have the system's own value, -0.1, in its"),
         (
             lambda: tori_from_neimark_sacker(MU, CENTRE, forcing=lambda flow: 1.0),
             "`forcing` must be left out for",
