@@ -98,7 +98,7 @@ def test_tori_of_a_forced_flow_follow_the_period_of_the_force():
     angles = 2 * np.pi * np.arange(15) / 15
     circle = np.array([1.0, 0.0]) + 0.7 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     begun = InvariantTorus(circle, 1 / 0.71 - 1.0, 2 * np.pi / 0.71, 0.5, np.zeros(1), 1.0)
-    omega = Parameter(flow, "omega", 0.65, 0.75)
+    omega = Parameter(flow, "omega", 0.7, 0.72)
     found = continue_tori(omega, begun, forcing=lambda flow: 2 * jnp.pi / flow.parameters["omega"], steps=Steps(0.05))
     assert found.ends == ("bounds", "bounds")
     for one in found.tori:
@@ -221,6 +221,7 @@ def period_in_the_plane(rho):
     return np.diff(path.t_events[0])[-1]
 
 
+@pytest.mark.slow
 def test_tori_of_langford_begin_where_the_trace_vanishes():
     """The cycle in the plane of radius and z makes 2 pi / 3.5 P turns in one around the axis, P being its period."""
     radius, frequency = np.sqrt(SUM / (1 + 0.7 * RHO)), np.sqrt(2 * SUM)
