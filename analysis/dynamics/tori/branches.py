@@ -178,6 +178,8 @@ def tori_from_neimark_sacker(
     if not found.converged:
         raise ArgumentError("at", "be a point near which there are tori", "is one near which none is found")
     circles, end, locked = _followed(section, centre, found, limits, tolerance)
+    if not circles:
+        raise ArgumentError("at", "be a point whose tori lie in the range of the parameter", "has them beyond it")
     return _branch(section, parameter, circles, ("Neimark-Sacker point", end), locked)
 
 
@@ -216,14 +218,16 @@ def continue_tori(
     Raises:
         ValueError: for bad input, or if no torus is found near the first one.
     """
-    given = torus
     _check_steps(steps)
-    section = section_at(parameter, given.states, given.period, integer("iterate", iterate, least=1), forcing,
+    if not parameter.low <= parameter.value <= parameter.high:
+        must = f"have the system's own value, {parameter.value:g}, in its range"
+        raise ArgumentError("parameter", must, f"goes from {parameter.low:g} to {parameter.high:g}")
+    section = section_at(parameter, torus.states, torus.period, integer("iterate", iterate, least=1), forcing,
                          SHARE * number("tolerance", tolerance))  # fmt: skip
     limits = steps.limits(section.parameter, POINTS, section.units.parameters[0])
     first = SectionCircle(
-        flat_states(given.states) / section.units.flat(section.like), given.rotation,
-        given.period / section.units.time, section.parameter.value,
+        flat_states(torus.states) / section.units.flat(section.like), torus.rotation,
+        torus.period / section.units.time, section.parameter.value,
     )  # fmt: skip
     found = corrected(section, first, first, CircleCondition(None, first), tolerance)
     if not found.converged:
@@ -380,7 +384,9 @@ def _at_bound(
     beyond, kept = found[-1].circle, list(found[:-1])
     edge = limits.bounds[0] if beyond.parameter < limits.bounds[0] else limits.bounds[1]
     share = (edge - before.parameter) / (beyond.parameter - before.parameter)
-    guess = before.moved(beyond.minus(before._replace(nodes=resampled(before.nodes, len(before.nodes)))), share)
+    guess = before.moved(beyond.minus(before), share)
     guess = guess._replace(parameter=edge)
+    if guess.extent <= POINT * beyond.extent:
+        return kept
     last = corrected(section, guess, guess, CircleCondition(None, guess), tolerance)
     return [*kept, last] if last.converged else kept

@@ -98,7 +98,7 @@ def test_tori_of_a_forced_flow_follow_the_period_of_the_force():
     angles = 2 * np.pi * np.arange(15) / 15
     circle = np.array([1.0, 0.0]) + 0.7 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     begun = InvariantTorus(circle, 1 / 0.71 - 1.0, 2 * np.pi / 0.71, 0.5, np.zeros(1), 1.0)
-    omega = Parameter(flow, "omega", 0.65, 0.75)
+    omega = Parameter(flow, "omega", 0.7, 0.72)
     found = continue_tori(omega, begun, forcing=lambda flow: 2 * jnp.pi / flow.parameters["omega"], steps=Steps(0.05))
     assert found.ends == ("bounds", "bounds")
     for one in found.tori:
@@ -156,6 +156,7 @@ def test_a_branch_ends_where_the_motion_locks():
 
 MU = turn()
 ANY: Any = CENTRE
+ANY_TORUS = InvariantTorus(np.eye(3)[:, :2], 0.3, 1.0, 0.1, np.zeros(1), 1.0)
 DOUBLED = Parameter(FunctionMap(lambda k, x, a=1.0: 2 * x + a, parameters={"a": 1.0}), "a", 0.0, 2.0)
 OMEGA = Parameter(FunctionFlow(driven, parameters={"omega": 0.71, "mu": 0.5}), "omega", 0.65, 0.75)
 SPHERE = FunctionFlow(lambda t, x, a=0.5: a * jnp.stack([-x[1], x[0]]), space=Sphere(), parameters={"a": 0.5})
@@ -171,6 +172,8 @@ SPHERE = FunctionFlow(lambda t, x, a=0.5: a * jnp.stack([-x[1], x[0]]), space=Sp
         (lambda: tori_from_neimark_sacker(MU, CENTRE._replace(frequency=np.pi / 2)), "`at` must have no strong"),
         (lambda: tori_from_neimark_sacker(MU, CENTRE, steps=Steps(stops={"x": lambda x, a: x[0]})), "no marks"),
         (lambda: tori_from_neimark_sacker(MU, CENTRE, tolerance=-1.0), "`tolerance` must"),
+        (lambda: tori_from_neimark_sacker(turn(high=0.0), CENTRE), "`at` must be a point whose tori lie in the range"),
+        (lambda: continue_tori(turn(low=0.0), ANY_TORUS), "`parameter` must have the system's own value, -0.1, in its"),
         (
             lambda: tori_from_neimark_sacker(MU, CENTRE, forcing=lambda flow: 1.0),
             "`forcing` must be left out for",
@@ -218,6 +221,7 @@ def period_in_the_plane(rho):
     return np.diff(path.t_events[0])[-1]
 
 
+@pytest.mark.slow
 def test_tori_of_langford_begin_where_the_trace_vanishes():
     """The cycle in the plane of radius and z makes 2 pi / 3.5 P turns in one around the axis, P being its period."""
     radius, frequency = np.sqrt(SUM / (1 + 0.7 * RHO)), np.sqrt(2 * SUM)
