@@ -23,10 +23,14 @@ def least_squares(
     return columns * scaled if better > rank else found
 
 
-def condition(matrix: Float[np.ndarray, "n n"]) -> float:
-    """Compute the condition number of a matrix, or of the one in units of `equilibration`, if it is smaller."""
-    rows, columns = equilibration(matrix)
-    return float(min(np.linalg.cond(matrix), np.linalg.cond(rows[:, None] * matrix * columns)))
+def inverse(matrix: Float[np.ndarray, "n n"], limit: float) -> Float[np.ndarray, "n n"] | None:
+    """Invert a matrix, in units of `equilibration` if needed; None if its condition number exceeds a limit in both."""
+    one = np.ones(len(matrix))
+    for rows, columns in ((one, one), equilibration(matrix)):
+        scaled = rows[:, None] * matrix * columns
+        if np.linalg.cond(scaled) <= limit:
+            return columns[:, None] * np.linalg.inv(scaled) * rows
+    return None
 
 
 def equilibration(matrix: Float[np.ndarray, "m n"]) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " n"]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.scaling.linear_equations import condition, least_squares
+from analysis.dynamics.scaling.linear_equations import inverse, least_squares
 from analysis.dynamics.validated.balls import Balls, balls
 from analysis.dynamics.validated.enclosures import ball_box, ends_of, is_inside
 from dynsim._core.printing import one_line
@@ -16,6 +16,8 @@ from dynsim.errors import ArgumentError
 
 # Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component, or to its size.
 INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
+# Largest condition number of a Jacobian that is inverted.
+REGULAR = 1e12
 # Largest number of Newton steps in floating-point arithmetic.
 NEWTON = 30
 
@@ -81,10 +83,10 @@ def krawczyk(equations: BallEquations, low: np.ndarray, high: np.ndarray) -> tup
     values = equations(point)
     if not all(entry.is_finite() for entry in J.ravel()):
         return None
-    center = _middles(J)
-    if condition(center) > 1e12:
+    inverted = inverse(_middles(J), REGULAR)
+    if inverted is None:
         return None
-    C, one = balls(np.linalg.inv(center)), balls(np.eye(len(X)))
+    C, one = balls(inverted), balls(np.eye(len(X)))
     return X, point - C.dot(values) + (one - C.dot(J)).dot(X - point)
 
 
@@ -113,9 +115,10 @@ def certified_zero(equations: BallEquations, x: np.ndarray, *, widest: bool = Tr
 def _own_sizes(equations: BallEquations, x: np.ndarray) -> np.ndarray | None:
     """Compute sizes of the components of a zero in their own units, also of those that are zero and are coupled."""
     J = _middles(equations.jacobian(balls(x)))
-    if not np.all(np.isfinite(J)) or not np.linalg.cond(J) < np.inf:
+    inverted = inverse(J, REGULAR) if np.all(np.isfinite(J)) else None
+    if inverted is None:
         return None
-    sizes = np.abs(x) + np.abs(np.linalg.inv(J)) @ (np.abs(J) @ np.abs(x))
+    sizes = np.abs(x) + np.abs(inverted) @ (np.abs(J) @ np.abs(x))
     return np.where(sizes > 0, sizes, 1.0)
 
 
