@@ -1,5 +1,6 @@
 """Compute orbit diagrams along a parameter: of each value alone, or following an attractor upwards and downwards."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 TOGETHER = 128
 # Difference of the ends of two orbits, relative to the extent of the diagram, from which on they are two attractors.
 APART = 0.02
+# Difference of values that count as equal, relative to the range of the diagram, and errors of a solver, relative to
+# the size of the values.
+EQUAL, ACCURATE = 1e-6, 1e-8
 Coordinate = str | int | Callable[[State], Scalar] | None
 """A component by name or index, or a function of the state; without one the component of `Maxima`, or the first."""
 
@@ -56,7 +60,7 @@ class OrbitDiagram(NamedTuple):
     """Long-term orbits along a parameter: `values` (parameters, kept) for each of `parameters`; NaN after escape.
 
     `name` and `unit` are those of the parameter, `component` and `component_unit` those of the values, as far as they
-    are known; `solved` says how the orbits were computed: in lanes, or why not.
+    are known; `solved` says how the orbits were computed: in lanes, or why not. `start` is the value at the start.
     """
 
     parameters: Float[np.ndarray, " parameters"]
@@ -66,6 +70,7 @@ class OrbitDiagram(NamedTuple):
     component: str = ""
     component_unit: str = ""
     solved: str = ""
+    start: float = math.nan
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -95,9 +100,22 @@ class OrbitDiagram(NamedTuple):
         escaped = int(np.sum(~np.all(np.isfinite(self.values), axis=1)))
         return f"orbits of {self.values.shape[1]} steps for {len(self.parameters)} parameters, {escaped} escape"
 
-    def periods(self, tolerance: float = 1e-6) -> np.ndarray:
-        """Find the least period of each orbit, up to half of the kept steps; 0 for aperiodic orbits and for escape."""
-        return np.array([least_period(values[:, None], tolerance) for values in self.values], int)
+    def periods(self, tolerance: float | None = None) -> np.ndarray:
+        """Find the least period of each orbit, up to half of the kept steps; 0 for aperiodic orbits and for escape.
+
+        Values within the tolerance count as equal. By default it is a millionth of the range of all values, and covers
+        errors of a solver.
+        """
+        gap = self._errors() if tolerance is None else tolerance
+        return np.array([least_period(values[:, None], gap) for values in self.values], int)
+
+    def _errors(self) -> float:
+        """The difference of values that are equal, 1e-6 if the start is not known."""
+        finite = self.values[np.isfinite(self.values)]
+        if not len(finite) or math.isnan(self.start):
+            return EQUAL
+        extent = max(float(np.ptp(finite)), EQUAL * abs(self.start))  # all may have decayed to zero
+        return max(EQUAL * extent, ACCURATE * float(np.max(np.abs(finite))))
 
 
 class HysteresisDiagram(NamedTuple):
@@ -296,7 +314,15 @@ class _Task(NamedTuple):
 
     def diagram(self, parameter: Parameter, found: np.ndarray) -> OrbitDiagram:
         """The diagram of the values found."""
-        return OrbitDiagram(self.values, found, parameter.name, parameter.unit, self.component, self.unit)
+        return OrbitDiagram(
+            self.values,
+            found,
+            parameter.name,
+            parameter.unit,
+            self.component,
+            self.unit,
+            start=float(self.seen(self.start)),
+        )
 
     def event(self, flow: AbstractFlow) -> Event:
         """The crossing of a flow that is searched for."""

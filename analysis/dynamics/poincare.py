@@ -56,7 +56,7 @@ class Section(NamedTuple):
     the run ended before the requested number of crossings. `names` and `units` are those of the components of a state,
     and `angles` are the periods of the entries of a flattened state, infinite for one that is no angle. Angles of the
     states are reduced: they lie between minus half a period and half a period. `what` says where the states are, such
-    as at maxima.
+    as at maxima. `extent` is the range of each entry along the later half of the trajectory.
     """
 
     times: Float[np.ndarray, " crossings"]
@@ -68,6 +68,7 @@ class Section(NamedTuple):
     units: tuple[str, ...] = ()
     angles: Float[np.ndarray, " n"] = np.empty(0)
     what: str = "at a crossing"
+    extent: Float[np.ndarray, " n"] = np.empty(0)
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -126,7 +127,10 @@ class Section(NamedTuple):
     def period(self) -> int:
         """Find the smallest number of crossings after which the state returns, up to errors; 0 if it does not."""
         states = flat_states(self.states) if len(self.times) else np.empty((0, 0))
-        return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)), self.angles)
+        if self.extent.shape != states.shape[1:]:
+            return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)), self.angles)
+        units = np.where(self.extent > 0, self.extent, 1.0)
+        return least_period(states / units, SETTLED, self.angles / units if self.angles.size else self.angles)
 
 
 class Maxima(eqx.Module):
@@ -166,6 +170,7 @@ class Crossing(NamedTuple):
     function: Callable[[Time, State], Scalar]
     direction: int
     what: str = "at a crossing"
+    extent: Float[np.ndarray, " n"] = np.empty(0)
 
     __repr__ = one_line
 
@@ -299,7 +304,7 @@ def section_from(
     """Compute the crossings of a surface, modulo `turn`, from a state at a time, possibly none."""
     quick = _is_quick(flow, x, end, integrator)
     samples = LONGER * SAMPLES if quick else SAMPLES
-    times, states, signs = [np.empty(0)], [], [np.empty(0)]
+    times, states, signs, between = [np.empty(0)], [], [np.empty(0)], []
     found = 0
     while found < wanted and t < end:
         ends = np.array([t, t + samples * step])
@@ -309,13 +314,16 @@ def section_from(
         times.append(where)
         signs.append(sign)
         states.append(at)
+        between.append(path.states_at((np.append(t, where[:-1]) + where) / 2 if len(where) else where))
         found += len(where)
         x, t = path(t + samples * step), t + samples * step
-    joined = jax.tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted], *states)
+    join = lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted]
+    joined, beside = jax.tree.map(join, *states), jax.tree.map(join, *between)
+    late = [flat_states(part)[min(found, wanted) // 2 :] for part in (joined, beside)] if found else [np.empty((0, 0))]
     known, angles = components(flow, x), flat_state(flow.space.periods(x))
     return Section(
         np.concatenate(times)[:wanted], flow.space.reduced(joined), np.concatenate(signs)[:wanted], step,
-        found >= wanted, known.names, known.units, angles,
+        found >= wanted, known.names, known.units, angles, extent=np.ptp(np.concatenate(late), axis=0),
     )  # fmt: skip
 
 

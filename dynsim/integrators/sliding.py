@@ -18,7 +18,7 @@ from dynsim.errors import Outcome
 from dynsim.integrators.base import Event, Stats, masked
 from dynsim.integrators.corners import rests_on_both, through_corners
 from dynsim.integrators.events import before_reset, check_begin, check_end, events_at, first_signs, values
-from dynsim.integrators.lanes.brackets import Bracket, first_crossing, narrowed, untouched
+from dynsim.integrators.lanes.brackets import narrowed, untouched
 from dynsim.integrators.switched_field import SwitchedField, switched_field
 from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import longest_step
@@ -92,6 +92,11 @@ class SlidingStates(eqx.Module):
         rows = jnp.asarray(follow(self.field, jnp.asarray(self.start, float), grid, self.rtol, self.longest)[0][0])
         return jax.vmap(self.restored)(jnp.zeros_like(rows).at[order].set(rows).astype(self.start.dtype))
 
+    def after(self, x: State, t: Any) -> "SlidingStates":
+        """The same trajectory from a later state on."""
+        later = ravel_pytree(x)[0].astype(self.start.dtype), jnp.asarray(t, float)
+        return eqx.tree_at(lambda one: (one.start, one.begin), self, later)
+
 
 def sliding_states(
     flow: AbstractFlow, y0: State, t0: float, t1: float, rtol: Any
@@ -124,12 +129,19 @@ def slid_until(
     start, sides, quiet = _begun(states, flow.space, given, begin, y)
     check_begin(start)
     grid = _sampled(times, int(stats.num_steps), given)
-    at_samples = _values(flow.space, given, jnp.asarray(grid), states(grid))
-    step = narrowed(given, untouched(begin, grid[-1], sides, quiet), grid, np.asarray(at_samples))
-    found, y, velocity = _first(states, flow.space, given, jax.tree.map(jnp.asarray, step))
-    found = jax.device_get(found)
+    rows = states(grid)
+    at_samples = np.asarray(_values(flow.space, given, jnp.asarray(grid), rows))
+    found = narrowed(given, untouched(begin, grid[-1], sides, quiet), grid, at_samples)
+    if int(found.event) >= 0 and float(found.begin) > times[0]:  # only the bracket is solved again
+        before = jax.tree.map(lambda leaf: leaf[int(np.searchsorted(grid, found.begin))], rows)
+        states = states.after(before, found.begin)
+    while found.splits:  # on the host, where intersections of surfaces are followed
+        ts = found.samples(given)
+        found = narrowed(given, found, ts, np.asarray(_values(flow.space, given, jnp.asarray(ts), states(ts))))
     check_end(found)
-    return states(times), stats, float(found.end), y, events_at(given, flow.space, found, y, velocity)
+    y = jax.tree.map(lambda leaf: leaf[0].astype(float), states(np.array([found.end])))
+    velocity = _velocity(states, jnp.asarray(found.end), y)
+    return again[0](times), stats, float(found.end), y, events_at(given, flow.space, found, y, velocity)
 
 
 def _sampled(times: np.ndarray, steps: int, events: Sequence[Event]) -> np.ndarray:
@@ -150,15 +162,6 @@ _values = eqx.filter_jit(lambda space, events, ts, ys: values(events, space, ts,
 def _begun(states: SlidingStates, space: AbstractSpace, events: tuple[Event, ...], t: Array, y: State) -> Any:
     """Values and signs of events at the start, and when they show; see `first_signs`."""
     return first_signs(events, space, t, y, *(_velocity(states, t, x) for x in (y, before_reset(events, y))))
-
-
-@eqx.filter_jit
-def _first(states: SlidingStates, space: AbstractSpace, events: tuple[Event, ...], step: Bracket) -> Any:
-    """Locate the first event in a bracket that holds one, with the state and the velocity there."""
-    at = lambda ts: values(events, space, ts, states(ts))
-    found = first_crossing(events, step, at)
-    y = jax.tree.map(lambda leaf: leaf[0].astype(float), states(found.end[None]))
-    return found, y, _velocity(states, found.end, y)
 
 
 def sliding_paths(

@@ -58,7 +58,7 @@ from dynsim.simulation.checks import (
 )
 from dynsim.simulation.ensemble_work import Observable, Work, alike, kept_values, way, work_digest
 from dynsim.simulation.simulate import solved, with_error, with_few_steps
-from dynsim.simulation.sliding_members import replaced, with_sliding
+from dynsim.simulation.sliding_members import member_that_slides, replaced, with_sliding
 from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.noisy import NoisyFlow
 
@@ -71,12 +71,13 @@ Part = tuple[PyTree, State, Stats]  # values, final states and statistics of som
 def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     """Solve the members of a part under `vmap`; with few steps first if they may slide where the field jumps."""
     rtol, member = getattr(work.integrator, "rtol", None), part.tolist()
-    if rtol is None or work.events or not may_slide(work.flow(member[0]), work.start(member[0])):
+    if rtol is None or not may_slide(work.flow(member[0]), work.start(member[0])):
         return _together(work, part, width)
     few = with_few_steps(work.integrator, work.flow(member[0]), work.start(member[0]))
     found = _together(dataclasses.replace(work, integrator=few), part, width)
     flow, start = lambda k: work.flow(member[k]), lambda k: work.start(member[k])
-    found, others = with_sliding(found, flow, start, work.ts, rtol, functools.partial(_watched, work.fn, work.ts))
+    watched = functools.partial(_watched, work.fn, work.ts)
+    found, others = with_sliding(found, flow, start, work.ts, rtol, watched, work.events)
     return replaced(found, others, _together(work, part[others], width)) if others.size else found
 
 
@@ -120,6 +121,8 @@ def _alone(work: Work, member: int) -> tuple[State, State, Stats]:
         ys, stats, _ = solved(solver, flow, y0, work.ts)
         return ys, jax.tree.map(lambda y: y[-1], ys), stats
     ys, stats, end, final, fired = solver.locate(flow, y0, work.ts, work.events)
+    if (again := member_that_slides(flow, y0, work.ts, getattr(solver, "rtol", 0.0), stats, work.events)) is not None:
+        return again
     stats = dataclasses.replace(stats, last_time=jnp.asarray(end, work.ts.dtype))
     return ys, final, ended_by(stats, fired[0] if fired else -1, True, end)
 

@@ -145,6 +145,15 @@ def leaves_zero(guard: Event, flow: AbstractFlow, y: State, t: float, at_rest: b
     return (not rate or not at_rest) and (rate or _rate(guard, flow, t, y, 2)) * guard.direction > 0
 
 
+def returns_within_noise(guard: Event, flow: AbstractFlow, t: float, y: State) -> bool:
+    """Whether a guard that leaves its zero comes back without exceeding rounding errors, as after a tiny bounce.
+
+    Its next crossing could not be located.
+    """
+    rate, change = _rate(guard, flow, t, y), _rate(guard, flow, t, y, 2)
+    return rate * change < 0 and rate**2 <= 4 * abs(change) * noise(guard, y, t)
+
+
 def stays_on_zero(guard: Event, flow: AbstractFlow, t: float, y: State) -> bool:
     """Whether a guard and its first two derivatives are zero, up to rounding, as those of balls that rest in contact.
 

@@ -36,6 +36,7 @@ from dynsim.simulation.guards import (
     index_of,
     leaves_zero,
     moved_back,
+    returns_within_noise,
     rounding_of,
     stays_on_zero,
 )
@@ -246,6 +247,8 @@ def simulate_hybrid(
             if not dwell:
                 due = sides.with_moved(due, rule, known(flow), flow, t, y)
             again = at_once and rule.name in last or starts and _recurs(rule, known(flow), flow, y, t)
+            if rule.name in last and not dwell and (at := index_of(rule, known(flow))) >= 0:
+                again |= returns_within_noise(known(flow)[at].guard, flow, t, y)
             again |= sum(jump.name == rule.name for jump in instant) == TURNS
             if rounding and not dwell:
                 again |= accumulate(np.array([jump.time for jump in jumps if jump.name == rule.name]), rounding)

@@ -34,6 +34,7 @@ from dynsim.keys import random_key
 from dynsim.programs import without_compiling
 from dynsim.simulation.dense import dense_output
 from dynsim.simulation.simulate import simulate, simulate_until
+from dynsim.simulation.sliding_members import member_that_slides
 from dynsim.spaces import AbstractSpace, Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.parameter import Parameter
@@ -442,6 +443,22 @@ def test_where_crossings_accumulate_the_trajectory_stays_on_both_surfaces_if_tha
         assert (np.max(np.abs(found.x[:2])) == 0) == (end != 0.999 * last)
     between = through_corners(field, 0.999 * last, 10.0, jnp.asarray([1e-15, -1e-7, 0.0]), *given)
     assert (between.failed, between.blocked, np.max(np.abs(between.x[:2]))) == (False, False, 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("x", [0.0, 0.5])
+def test_events_are_located_on_two_surfaces_also_after_their_crossings_have_accumulated(x):
+    """In the corner z alone moves, z = 10 (1 - exp(-t / 10))."""
+    flow, y0, ts = FunctionFlow(turning), jnp.array([x, 0.0, 0.0]), jnp.array([0.0, 5.0, 9.0])
+    stuck = Stats(jnp.asarray(False), jnp.asarray(int(Outcome.MAX_STEPS)), 0, 0, jnp.zeros(()), jnp.zeros(()))
+    half = Event(lambda t, x: x[2] - 5.0)
+    found = member_that_slides(flow, y0, ts, 1e-9, stuck, (half,))
+    assert found is not None
+    ys, final, stats = found
+    assert (bool(stats.succeeded), int(np.asarray(stats.event))) == (True, 0)
+    np.testing.assert_allclose(stats.last_time, 10 * np.log(2), rtol=1e-8)
+    np.testing.assert_allclose(final, [0.0, 0.0, 5.0], atol=1e-8)
+    np.testing.assert_allclose(ys[1], [0.0, 0.0, 10 * -np.expm1(-0.5)], rtol=1e-8)
 
 
 def test_a_velocity_that_accumulating_crossings_leave_open_is_refused_in_a_sentence():

@@ -10,7 +10,7 @@ import pytest
 from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Event, Scipy, Stats
 from dynsim.integrators.events import NOISE
-from dynsim.simulation.guards import holds, index_of, noise
+from dynsim.simulation.guards import holds, index_of, noise, returns_within_noise
 from dynsim.simulation.hybrid import (
     Transition,
     _estimated,
@@ -631,3 +631,34 @@ def test_a_transition_at_given_times_occurs_at_the_start_too():
     run = simulate_hybrid(FunctionFlow(lambda t, x: 0 * x), [0.0], [0.0, 5.0], [dose], integrator=Scipy())
     np.testing.assert_allclose(run.times("dose"), [0.0, 2.0, 4.0], atol=1e-12)
     assert (run.ending, float(run.final[0])) == (Ending.FINISHED, 3.0)
+
+
+def on_table(t, x):
+    """The height of a ball above a table that moves."""
+    return x[0] - 0.1 * jnp.sin(2 * t)
+
+
+def falling(t, x):
+    """Fall with the acceleration 1."""
+    return jnp.stack([x[1], -1.0 + 0 * x[1]])
+
+
+def test_a_bounce_that_rounding_errors_of_the_height_hide_comes_back_at_once():
+    guard, flow, t = Event(on_table, direction=-1), FunctionFlow(falling), 2.4
+    at = lambda speed: jnp.array([0.1 * np.sin(2 * t), 0.2 * np.cos(2 * t) + speed])
+    assert [returns_within_noise(guard, flow, t, at(speed)) for speed in (1e-9, 1e-7, -1e-9)] == [True, False, False]
+
+
+@pytest.mark.slow
+def test_a_ball_comes_to_rest_on_a_moving_table_and_does_not_fall_through():
+    """The table accelerates by at most 0.4, less than the ball falls."""
+
+    def bounce(flow, t, x):
+        table = 0.2 * jnp.cos(2 * t)
+        return flow, jnp.stack([0.1 * jnp.sin(2 * t), table - 0.5 * (x[1] - table)])
+
+    impact = Transition("impact", Event(on_table, direction=-1), bounce)
+    run = simulate_hybrid(FunctionFlow(falling), [0.3, 0.0], [0.0, 5.0], [impact])
+    assert run.ending is Ending.ACCUMULATED
+    gaps = np.diff([jump.time for jump in run.jumps])
+    np.testing.assert_allclose(gaps[-8:-3] / gaps[-9:-4], 0.5, rtol=1e-3)

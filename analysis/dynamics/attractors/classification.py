@@ -54,7 +54,8 @@ CLOUD = 1024
 TRIES = 2
 # Relative tolerance of the explicit solver in shooting.
 IN_SHOOTING = 1e-10
-# Relative tolerance of an implicit solver in shooting; its steps do not let Newton's method reach `IN_SHOOTING`.
+# Relative tolerance of an implicit solver in shooting; its steps do not let Newton's method reach `IN_SHOOTING`. Points
+# of an orbit are also known up to this.
 ON_ORBIT = 1e-8
 # Multipliers whose moduli are this close to one do not decide about stability.
 UNIT = 1e-6
@@ -225,19 +226,31 @@ def _periodic_points(record: TrajectoryRecord, period: int) -> LimitSet | None:
     """Locate the periodic orbit of a map, or of a forced flow, near the last samples."""
     time_map, system = record.time_map, record.time_map.system
     if isinstance(system, AbstractMap):
-        states, values = periodic_points(time_map, record.states[-1], period)
+        states, values, _ = periodic_points(time_map, record.states[-1], period)
         if np.all(np.isfinite(states)) and _recurs(record, states[-1]):
+            if (least := _least_period(record, states[: -1 : round(float(time_map.interval))])) < period:
+                return _periodic_points(record, least)
             duration = period * float(time_map.interval)
             return _judged(record, states[:-1], values, duration, "fixed point" if duration == 1 else "periodic orbit")
     else:
         duration = period * float(time_map.interval)
         orbit = _polished(record, duration, period, _turns(record, period), forced=True)
         if orbit is not None:
+            if (least := _least_period(record, flat_states(orbit.nodes))) < period:
+                return _periodic_points(record, least)
             return _judged(
                 record, flat_states(orbit.nodes), orbit.multipliers, duration, "periodic orbit", orbit.stability
             )
     last = record.states[-period:]
     return _judged(record, last, np.empty(0, complex), period * float(time_map.interval), "periodic orbit")
+
+
+def _least_period(record: TrajectoryRecord, flat: Float[np.ndarray, "points n"]) -> int:
+    """Find the least period of periodic points, whose trajectory may recur less often up to errors of the solver."""
+    features = record.time_map.features_of(flat)
+    errors = np.maximum(CLOSE * record.extent, ON_ORBIT * np.max(np.abs(features), axis=0))
+    same = lambda period: np.all(np.abs(np.roll(features, -period, axis=0) - features) <= errors)
+    return next((k for k in range(1, len(flat)) if len(flat) % k == 0 and same(k)), len(flat))
 
 
 def _recurs(record: TrajectoryRecord, gap: np.ndarray) -> bool:

@@ -35,6 +35,10 @@ FEW_STARTS = 0.1
 WILD = 10
 # Number of parts of a trajectory; a trajectory that drifts away must do so in each part.
 PASSAGE = 4
+# Share of the largest feature below which another one is rounding error: features may have units 1e12 times apart.
+ZERO = 1e-13
+# Range of a feature, relative to its size, below which it is constant up to errors of the solver.
+CONSTANT = 1e-9
 # Smallest ratio of the distances from the start in successive parts of a trajectory that drifts away.
 ONWARD = 1.25
 # Number of e-foldings of volumes before which perturbations that stay away are inconclusive.
@@ -46,13 +50,14 @@ CLEAR = 3
 def extent_of(features: Float[np.ndarray, "points f"]) -> Float[np.ndarray, " f"]:
     """Compute the range of each feature, the scale for distances; a constant feature has its absolute value.
 
-    A feature that is always zero is scaled by the size of the others, or by 1 if these are of order one.
+    A feature that is always zero, up to rounding of the others, is scaled by the size of the others, or by 1 if these
+    are of order one.
     """
     ranges, sizes = np.ptp(features, axis=0), np.max(np.abs(features), axis=0)
-    floor = 1e-6 * np.max(ranges, initial=0.0)
-    rest = max(floor, float(power_near(np.max(sizes, initial=0.0) / 4)))
-    varies = ranges > max(floor, 1e-12 * np.max(sizes, initial=0.0))
-    return np.where(varies, ranges, np.where(sizes > 0, np.maximum(sizes, floor), rest))
+    most = float(np.max(sizes, initial=0.0))
+    rest = float(power_near(most / 4))
+    varies = ranges > np.maximum(ZERO * most, CONSTANT * sizes)
+    return np.where(varies, ranges, np.where(sizes > ZERO * most, sizes, rest))
 
 
 def extent_of_paths(features: Float[np.ndarray, "samples starts f"]) -> Float[np.ndarray, " f"]:
@@ -157,11 +162,11 @@ def volume_growth(record: TrajectoryRecord, few: int = 1024) -> VolumeGrowth:
 
 @eqx.filter_jit
 def _growth(time_map: TimeMap, rows: Array, bases: Array) -> tuple[Array, Array]:
-    """Compute the growth rates of volumes at states, and sizes of the derivative for comparison."""
-    velocity = velocity_of(time_map)
+    """Compute the growth rates of volumes at states, and sizes of the derivative, in units of the search."""
+    velocity, sizes = velocity_of(time_map), time_map.sizes
 
     def one(x: Array, basis: Array) -> tuple[Array, Array]:
-        J = basis.T @ jax.jacfwd(lambda y: velocity(jnp.zeros(()), y))(x) @ basis
+        J = basis.T @ (jax.jacfwd(lambda y: velocity(jnp.zeros(()), y))(x) * sizes[None] / sizes[:, None]) @ basis
         if time_map.is_map:
             return jnp.linalg.slogdet(J)[1], jnp.asarray(1.0)
         return jnp.trace(J), jnp.linalg.norm(J)

@@ -118,6 +118,7 @@ def set_up(
     tolerance = tolerance_of(search.rtol, search.integrator)
     sizes = units_near(system.space, starts)
     time_map = TimeMap(system, first, chosen, length, tolerance, np.inf, sizes, solver=solver, atol=search.atol)
+    time_map = time_map.resolving(tolerance, flat, np.ptp(flat, axis=0))
     size = float(np.max(np.abs(time_map.features_of(flat))))
     bound = FAR * (1 + size) if search.escape is None else number("escape", search.escape)
     beyond = FAR * bound if search.escape is None else bound

@@ -12,6 +12,7 @@ from scipy.spatial import KDTree
 from analysis.dynamics.attractors.classification import TrajectoryRecord, distances_across
 from analysis.dynamics.attractors.curves import Line
 from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.flow_maps.angles import entry_extents
 from analysis.dynamics.flow_maps.time_map import FEW, WINDOW, TimeMap, states_of
 from analysis.dynamics.scaling.flat import flat_states
 from dynsim._core.printing import one_line, report
@@ -66,7 +67,7 @@ class Attraction(NamedTuple):
 
 def widths(record: TrajectoryRecord) -> np.ndarray:
     """Compute the sizes of perturbations of each entry of a state that change the features by about one extent."""
-    return np.full(record.states.shape[1], float(np.median(record.extent)))
+    return entry_extents(record.time_map, record.extent, record.states.shape[1])
 
 
 def on_space(time_map: TimeMap, xs: np.ndarray) -> np.ndarray:

@@ -22,7 +22,9 @@ from analysis.dynamics.attractors.options import ROUND, Search, set_up
 from analysis.dynamics.attractors.perturbation import Attraction, attraction_of, attraction_of_orbit, widths, windows_of
 from analysis.dynamics.attractors.sampling import relieved, suited
 from analysis.dynamics.attractors.surfaces import among_surfaces
+from analysis.dynamics.flow_maps.angles import entry_extents
 from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap
+from analysis.dynamics.flow_maps.variational import tolerance_of
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
@@ -329,6 +331,9 @@ def attractors_of(
         if begun == ROUND and np.any(here) and extent is None:
             paths = extent_of_paths(np.stack([time_map.features_of(s[here]) for s in states]))
             run.extent = np.maximum(paths, ARRIVED_AT_ONCE * run.extent)
+            entries = entry_extents(time_map, run.extent, flat.shape[1])
+            rtol = tolerance_of(told.rtol, told.integrator)
+            run.time_map = run.time_map.resolving(rtol, states[:, here], entries)
         last = begun >= told.longest - WINDOW
         kept = np.array(
             [here[j] and not run.judge(int(i), states[:, j], last) for j, i in enumerate(run.pending)], bool

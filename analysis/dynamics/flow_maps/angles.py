@@ -6,7 +6,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from analysis.dynamics.flow_maps.time_map import NEARLY, TimeMap, state_of
+from analysis.dynamics.flow_maps.time_map import NEARLY, TimeMap, state_itself, state_of
 from analysis.dynamics.scaling.flat import flat_state
 from dynsim._core.types import State
 from dynsim.spaces import AbstractSpace
@@ -56,7 +56,7 @@ def entry_extents(time_map: TimeMap, extent: Float[np.ndarray, " f"], n: int) ->
     """Get the extent of each of `n` entries of a state from those of the features; the median for other features."""
     if isinstance(time_map.features, OnCircles):
         return time_map.features.entries(extent)
-    return extent if len(extent) == n else np.full(n, float(np.median(extent)))
+    return extent if time_map.features is state_itself else np.full(n, float(np.median(extent)))
 
 
 def whole_turns(time_map: TimeMap, moved: Float[np.ndarray, "... n"]) -> Float[np.ndarray, "... n"]:

@@ -41,6 +41,10 @@ NUMBERS = 4096
 FEW = 64
 # Distance, in turns, at which an angle close to minus half a turn counts as half a turn.
 NEARLY = 1e-9
+# Share of the size of states that their extent must be for the relative tolerance to resolve it.
+DISTANT = 1 / 32
+# Smallest relative tolerance that rounding errors allow.
+FINEST = 1e-13
 # Largest number of solver steps in an interval.
 STEPS = 20_000
 
@@ -137,6 +141,17 @@ class TimeMap(eqx.Module):
     def over(self, times: float) -> "TimeMap":
         """Build the map over intervals that are `times` as long."""
         return eqx.tree_at(lambda m: m.interval, self, times * self.interval)
+
+    def resolving(self, rtol: float, xs: Float[np.ndarray, "... n"], extent: Float[np.ndarray, " n"]) -> "TimeMap":
+        """Build the map with a relative tolerance, smaller where states are far from zero, to resolve their extents.
+
+        An extent of zero is not known, and does not count.
+        """
+        sizes = np.max(np.where(np.isfinite(xs), np.abs(xs), 0.0).reshape(-1, xs.shape[-1]), axis=0)
+        shares = np.divide(extent, sizes, out=np.ones(len(sizes)), where=(sizes > 0) & (extent > 0))
+        share = float(np.min(shares, initial=1.0))
+        fine = rtol if share > DISTANT else max(share * rtol, FINEST)
+        return eqx.tree_at(lambda m: m.rtol, self, jnp.asarray(fine, float))
 
     def window(self, xs: Float[np.ndarray, "members n"], begun: int) -> Float[np.ndarray, "window members n"]:
         """Compute the states after each of `WINDOW` intervals; NaN where the solver fails.

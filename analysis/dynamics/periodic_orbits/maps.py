@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of
 from analysis.dynamics.linearisation import eigenvalues, tangent_basis
 from analysis.dynamics.scaling.flat import flat_state
+from analysis.dynamics.scaling.linear_equations import least_squares
 from dynsim._core.types import State
 from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractMap
@@ -19,8 +20,12 @@ from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 
 
-def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the points of a periodic orbit, with the closing error as last row, and its multipliers."""
+def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute the points of a periodic orbit, with the closing error as last row, its multipliers, and a scale.
+
+    The scale is how far the last point moves, at most, where the first one moves by its size or that of the guess.
+    """
+    guess = flat
     steps = jnp.asarray(period * round(float(time_map.interval)))
     angles = flat_state(time_map.system.space.periods(state_of(time_map, flat)))
     closing = lambda image: nearest(image - flat, angles)  # modulo the periods of angles
@@ -28,17 +33,18 @@ def periodic_points(time_map: TimeMap, flat: np.ndarray, period: int) -> tuple[n
         image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
         basis = tangent_basis(time_map.system.space, state_of(time_map, flat))
         inside = basis.T @ jacobian @ basis
-        move = basis @ np.linalg.lstsq(np.eye(len(inside)) - inside, basis.T @ closing(image), rcond=1e-12)[0]
+        move = basis @ least_squares(np.eye(len(inside)) - inside, basis.T @ closing(image), 1e-12)
         flat = np.asarray(_projected(time_map, jnp.asarray(flat + move)))
-        sizes = np.asarray(time_map.sizes)
-        if np.max(np.abs(move / sizes)) <= 1e-15 * (1 + np.max(np.abs(flat / sizes))):
+        if np.all(np.abs(move) <= 1e-15 * np.abs(flat)):
             break
     points = [flat]
     for _ in range(int(steps) - 1):
         points.append(np.asarray(_iterate(time_map, jnp.asarray(points[-1]), jnp.asarray(1))[0]))
     image, jacobian = (np.asarray(part) for part in _iterate(time_map, jnp.asarray(flat), steps))
     basis = tangent_basis(time_map.system.space, state_of(time_map, flat))
-    return np.stack([*points, closing(image)]), np.asarray(eigenvalues(basis.T @ jacobian @ basis), complex)
+    sizes = np.max(np.abs([guess, *points]), axis=0)
+    values = np.asarray(eigenvalues(basis.T @ jacobian @ basis), complex)
+    return np.stack([*points, closing(image)]), values, sizes + np.abs(jacobian) @ sizes
 
 
 @eqx.filter_jit

@@ -215,7 +215,7 @@ def periodic_orbit(
     if method == "collocation":
         return _by_collocation(pair, start, time, count, forced=forced, rtol=float(rtol))
     nodes, flat_space = _nodes(pair, flat, time, count, tolerance), is_flat(flow.space)
-    begun_aside = False
+    begun_aside, before = False, np.inf
     for _ in range(ITERATIONS):
         bases = [np.eye(len(node)) if flat_space else tangent_basis(flow.space, restored(node)) for node in nodes]
         ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
@@ -234,6 +234,8 @@ def periodic_orbit(
         size = float(max(np.max(spread), np.max(np.abs(np.asarray(speeds[0]))) * time))
         gap = float(np.max(np.abs(gaps)))
         small = gap <= CLOSED * (1 + float(np.max(np.abs(nodes))))
+        # of an orbit far from zero, the gap is closed as far as rounding lets it
+        small, before = small and (gap <= CLOSED * (1 + size) or gap > before / 2), gap
         if small and float(np.max(np.abs(change))) <= 1e-7 * (1 + time):
             if not (forced or begun_aside) and _on_a_surface(pair, nodes):
                 nodes, begun_aside = _ahead(pair, nodes, AHEAD * time / count, tolerance), True
@@ -308,9 +310,9 @@ def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, A
             raise ArgumentError(name, "be left out for a map", "is given")
     steps, start = integer("period", period, least=1), check_start("guess", system, double_state("guess", guess))
     time_map = TimeMap(system, start, state_itself, 1.0, 1e-10, np.inf)
-    points, values = periodic_points(time_map, np.asarray(ravel_pytree(start)[0], float), steps)
+    points, values, scale = periodic_points(time_map, np.asarray(ravel_pytree(start)[0], float), steps)
     gap = float(np.max(np.abs(points[-1])))
-    if not (np.all(np.isfinite(points)) and gap <= CLOSED * (1 + float(np.max(np.abs(points[:-1]))))):
+    if not (np.all(np.isfinite(points)) and np.all(np.abs(points[-1]) <= CLOSED * scale)):
         raise ArgumentError("guess", "be near a periodic orbit", "leads to none by Newton's method")
     ordered = values[np.argsort(-np.abs(values), kind="stable")]
     nodes = states_of(time_map, points[:-1])

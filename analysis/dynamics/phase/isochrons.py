@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.flow_maps.numpy_solver import follow
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.phase.response import Oscillator
 from dynsim._core.placement import on_host_by_default
@@ -31,7 +30,7 @@ APART = 0.02
 OUTSIDE = 3.0
 # Most periods over which isochrons are traced; a weakly stable orbit needs many.
 PERIODS = 60
-# Relative tolerance of the trajectories, and the absolute one relative to the size of the orbit.
+# Relative tolerance of the trajectories, and the absolute one, relative to the ranges of the orbit.
 RTOL, ATOL = 1e-9, 1e-13
 
 
@@ -145,7 +144,6 @@ class _IsochronLines:
     def __init__(self, orbit: Oscillator, corners: np.ndarray, sign: float):
         self.orbit, self.sign = orbit, sign
         self.middle, self.widths = np.mean(corners, axis=1), np.diff(corners, axis=1)[:, 0]
-        self.size = float(np.max(orbit.ranges))
 
     def traced(self, phases: np.ndarray, sides: np.ndarray) -> list[np.ndarray]:
         """Trace halves of isochrons from the orbit to where they leave the window; times are in periods."""
@@ -178,20 +176,15 @@ class _IsochronLines:
     def _points(self, phases: np.ndarray, times: np.ndarray, sides: np.ndarray) -> np.ndarray:
         """Move the ends of the straight parts of isochrons for some times, to the isochrons of some phases."""
         ends = phases + self.sign * times
-        Z = self.orbit.response(ends)
+        Z = self.orbit.response(ends) * self.orbit.ranges  # in units of the orbit, in which lengths are comparable
         across = np.stack([-Z[:, 1], Z[:, 0]], axis=1)
-        across *= (STRAIGHT * self.size * sides / np.linalg.norm(across, axis=1))[:, None]
-        starts = self.orbit.states(ends) + across
-        points, later, far = starts.copy(), times > 0, OUTSIDE * self.widths[:, None]
-
-        def rows(which: np.ndarray, t: np.ndarray, z: np.ndarray) -> np.ndarray:
-            del which, t
-            f = -self.sign * self.orbit.velocity(z.T).T
-            return np.where(np.all(np.abs(z - self.middle[:, None]) <= far, axis=0), f, np.nan)
-
+        across *= (STRAIGHT * sides / np.linalg.norm(across, axis=1))[:, None]
+        starts = self.orbit.states(ends) + across * self.orbit.ranges
+        points, later = starts.copy(), times > 0
+        near = lambda x: np.all(np.abs(x - self.middle) <= OUTSIDE * self.widths, axis=1)
         if np.any(later):
-            durations, atol = times[later] * self.orbit.period, ATOL * self.size
-            points[later] = follow(rows, starts[later], np.zeros(len(durations)), durations, rtol=RTOL, atol=atol).ends
+            durations = times[later] * self.orbit.period
+            points[later] = self.orbit.followed(starts[later], durations, RTOL, ATOL, sign=-self.sign, goes_on=near)
         return points
 
 

@@ -1,5 +1,6 @@
 """Compute infinitesimal phase response curves of periodic orbits by the adjoint equation, and asymptotic phases."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -176,6 +177,7 @@ class Oscillator:
         self.period, self.angles = self._orbit.period, flat_state(flow.space.periods(orbit.state))
         ranges = np.ptp(self._orbit.nodes, axis=0)
         self.ranges = np.where(ranges > 0, ranges, 1.0)
+        self.middle = np.min(self._orbit.nodes, axis=0) + ranges / 2
         coarse, angles = self._orbit, self.angles
         rough = _adjoint(self.field, coarse)
         self._orbit = _halved(self.field, coarse, angles)
@@ -196,6 +198,31 @@ class Oscillator:
     def velocity(self, states: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k n"]:
         """Evaluate the field."""
         return self.field.at(np.zeros(()), states, np.zeros(()))[0]
+
+    def followed(
+        self, states: Float[np.ndarray, "k n"], times: Float[np.ndarray, " k"], rtol: float, atol: float,
+        *, sign: float = 1.0, goes_on: Callable[[np.ndarray], np.ndarray] = lambda states: np.array(True),
+    ) -> Float[np.ndarray, "k n"]:  # fmt: skip
+        """Move states by the flow for some times, with tolerances relative to the ranges of the orbit.
+
+        Args:
+            states: the states.
+            times: the times, positive.
+            rtol: relative tolerance, for the distance from the middle of the orbit.
+            atol: absolute tolerance.
+            sign: -1 to go backwards in time.
+            goes_on: which of some states are followed; it gives NaN for the others.
+        """
+        middle, ranges = self.middle[:, None], self.ranges[:, None]
+
+        def rows(which: np.ndarray, t: np.ndarray, z: np.ndarray) -> np.ndarray:
+            del which, t
+            x = (z * ranges + middle).T
+            return np.where(goes_on(x), sign * self.velocity(x).T / ranges, np.nan)
+
+        starts = (states - self.middle) / self.ranges
+        ends = follow(rows, starts, np.zeros(len(times)), times, rtol=rtol, atol=atol).ends
+        return ends * self.ranges + self.middle
 
     def away(self, states: Float[np.ndarray, "k n"], phases: Float[np.ndarray, " k"]) -> Float[np.ndarray, "k n"]:
         """Compute the differences of states from those of the orbit, without whole turns of angles."""
@@ -335,7 +362,6 @@ def asymptotic_phase(
     if x.ndim != 2 or x.shape[1] != one.field.size:
         raise ArgumentError("states", f"have shape (states, {one.field.size})", f"have shape {x.shape}")
     most = 100 * one.period if longest is None else number("longest", longest)
-    rows = lambda which, t, z: one.velocity(z.T).T
     before = np.full(x.shape, np.nan)
     phases, left, time = np.full(len(x), np.nan), np.arange(len(x)), 0.0
     while len(left):
@@ -347,7 +373,6 @@ def asymptotic_phase(
         if time >= most or not len(left):
             break
         before[left] = x[left]
-        begins, durations = np.zeros(len(left)), np.full(len(left), one.period)  # whole turns keep the phase
-        x[left] = follow(rows, x[left], begins, durations, rtol=RTOL, atol=RTOL * float(np.min(one.ranges))).ends
+        x[left] = one.followed(x[left], np.full(len(left), one.period), RTOL, RTOL)  # whole turns keep the phase
         time += one.period
     return np.where(phases > 1 - LATEST, 0.0, phases)

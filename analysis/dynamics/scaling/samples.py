@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
+from scipy.linalg import matrix_balance
 
 from analysis.dynamics.scaling.units import Units, made_units, power_near, rounded_units
 from dynsim._core.types import State, Time
@@ -52,21 +53,25 @@ def _filled(sizes: Any) -> np.ndarray:
     return np.where(sizes > 0, sizes, most) if np.ndim(sizes) == 1 else np.asarray(most)
 
 
+# Ratio of the norms of a Jacobian and of the balanced one from which on the components have far different units.
+UNBALANCED = 32.0
+
+
 def norms(flow: AbstractFlow, states: State, t: Time = 0.0) -> np.ndarray:
     """Compute the Frobenius norm of the Jacobian at states, divided by the square root of the dimension.
 
-    `states` are on the first axis of every array. Norms that are not finite are left out.
+    Where the components have far different units, it is that of the balanced Jacobian, whose rows and columns have
+    equal sizes. `states` are on the first axis of every array. Norms that are not finite are left out.
     """
     leaves, tree = jax.tree.flatten(states)
     jacobians = _JACOBIAN.rows(
         (flow,), np.asarray(t, float), jax.tree.unflatten(tree, [np.asarray(y)[0] for y in leaves])
     )
-    if jacobians is None:
-        found = np.asarray(_norms(flow, states, jnp.asarray(t, float)))
-    else:
-        J = jacobians(t, *leaves)
-        found = np.linalg.norm(J, axis=(1, 2)) / np.sqrt(J.shape[1])
-    return found[np.isfinite(found)]
+    J = np.asarray(_jacobians(flow, states, jnp.asarray(t, float)) if jacobians is None else jacobians(t, *leaves))
+    J = J[np.all(np.isfinite(J), axis=(1, 2))]
+    found = np.linalg.norm(J, axis=(1, 2))
+    balanced = np.array([np.linalg.norm(matrix_balance(one, permute=False)[0]) for one in J])
+    return np.where(found > UNBALANCED * balanced, balanced, found) / np.sqrt(J.shape[1])
 
 
 def _jacobian(flow: AbstractFlow, t: Array, x: State) -> Array:
@@ -78,12 +83,8 @@ _JACOBIAN = Programmed(_jacobian)
 
 
 @eqx.filter_jit
-def _norms(flow: AbstractFlow, states: State, t: Array) -> Array:
-    def norm(x: State) -> Array:
-        J = _jacobian(flow, t, x)
-        return jnp.linalg.norm(J) / np.sqrt(J.shape[0])
-
-    return jax.vmap(norm)(states)
+def _jacobians(flow: AbstractFlow, states: State, t: Array) -> Array:
+    return jax.vmap(lambda x: _jacobian(flow, t, x))(states)
 
 
 def sample_units(

@@ -8,13 +8,16 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
+from analysis.dynamics.scaling.linear_equations import inverse, least_squares
 from analysis.dynamics.validated.balls import Balls, balls
 from analysis.dynamics.validated.enclosures import ball_box, ends_of, is_inside
 from dynsim._core.printing import one_line
 from dynsim.errors import ArgumentError
 
-# Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component.
+# Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component, or to its size.
 INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
+# Largest condition number of a Jacobian that is inverted.
+REGULAR = 1e12
 # Largest number of Newton steps in floating-point arithmetic.
 NEWTON = 30
 
@@ -59,9 +62,9 @@ def newton(equations: BallEquations, x: np.ndarray) -> np.ndarray:
         values, J = (_middles(part) for part in (equations(balls(x)), equations.jacobian(balls(x))))
         if not np.all(np.isfinite(J)) or not np.all(np.isfinite(values)):
             return x
-        change = np.linalg.lstsq(J, -values, rcond=1e-12)[0]
+        change = least_squares(J, -values, 1e-12)
         x, size = x + change, float(np.max(np.abs(change) / (1 + np.max(np.abs(x)))))
-        if size <= 1e-15 or (size < 1e-9 and size >= before):
+        if np.all(np.abs(change) <= 1e-15 * np.abs(x)) or (size < 1e-9 and size >= before):
             break
         before = size
     return x
@@ -80,10 +83,10 @@ def krawczyk(equations: BallEquations, low: np.ndarray, high: np.ndarray) -> tup
     values = equations(point)
     if not all(entry.is_finite() for entry in J.ravel()):
         return None
-    center = _middles(J)
-    if np.linalg.cond(center) > 1e12:
+    inverted = inverse(_middles(J), REGULAR)
+    if inverted is None:
         return None
-    C, one = balls(np.linalg.inv(center)), balls(np.eye(len(X)))
+    C, one = balls(inverted), balls(np.eye(len(X)))
     return X, point - C.dot(values) + (one - C.dot(J)).dot(X - point)
 
 
@@ -95,9 +98,35 @@ def certified_zero(equations: BallEquations, x: np.ndarray, *, widest: bool = Tr
         x: the point.
         widest: whether to look for the widest box in which the zero is unique, not for any.
     """
+    found = _alone(equations, x, 1 + np.abs(x), widest)
+    if found is None and (sizes := _own_sizes(equations, x)) is not None:
+        found = _alone(equations, x, sizes, widest)
+    if found is None:
+        return None
+    tight, alone = found
+    for _ in range(3):  # the operator contracts, so that the enclosure becomes tighter
+        again = krawczyk(equations, *ends_of(tight))
+        if again is None or not is_inside(again[1], again[0]):
+            break
+        tight = again[1]
+    return Zero(*ends_of(tight), alone)
+
+
+def _own_sizes(equations: BallEquations, x: np.ndarray) -> np.ndarray | None:
+    """Compute sizes of the components of a zero in their own units, also of those that are zero and are coupled."""
+    J = _middles(equations.jacobian(balls(x)))
+    inverted = inverse(J, REGULAR) if np.all(np.isfinite(J)) else None
+    if inverted is None:
+        return None
+    sizes = np.abs(x) + np.abs(inverted) @ (np.abs(J) @ np.abs(x))
+    return np.where(sizes > 0, sizes, 1.0)
+
+
+def _alone(equations: BallEquations, x: np.ndarray, sizes: np.ndarray, widest: bool) -> tuple[Balls, np.ndarray] | None:
+    """Find a small box that holds the only zero near a point, and the widest one, or any, in which it is alone."""
     tight, alone = None, None
     for share in INFLATIONS:
-        half = share * (1 + np.abs(x))
+        half = share * sizes
         found = krawczyk(equations, x - half, x + half)
         if found is None or not is_inside(found[1], found[0]):
             if tight is not None:
@@ -106,14 +135,7 @@ def certified_zero(equations: BallEquations, x: np.ndarray, *, widest: bool = Tr
         tight, alone = found[1] if tight is None else tight, np.stack([x - half, x + half])
         if not widest:
             break
-    if tight is None or alone is None:
-        return None
-    for _ in range(3):  # the operator contracts, so that the enclosure becomes tighter
-        again = krawczyk(equations, *ends_of(tight))
-        if again is None or not is_inside(again[1], again[0]):
-            break
-        tight = again[1]
-    return Zero(*ends_of(tight), alone)
+    return None if tight is None or alone is None else (tight, alone)
 
 
 def zero_near(equations: BallEquations, near: np.ndarray) -> Balls | None:

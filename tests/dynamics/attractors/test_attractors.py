@@ -105,7 +105,7 @@ def test_newtons_method_finds_the_points_and_multipliers_of_a_cycle_of_a_map():
     """The points of period two have x + x' = (1 - b) / a and x x' = ((1 - b)^2 - a) / a^2."""
     a, b = 0.6, 0.3
     time_map = TimeMap(Henon(a=a, b=b), jnp.zeros(2), state_itself, 1, 1e-9, 1e9)
-    points, values = periodic_points(time_map, np.array([1.0, -0.2]), 2)
+    points, values, _ = periodic_points(time_map, np.array([1.0, -0.2]), 2)
     x, y = np.roots([1, -(1 - b) / a, ((1 - b) ** 2 - a) / a**2])
     assert np.allclose(sorted(points[:2, 0]), sorted([x, y]), rtol=1e-14)
     assert np.max(np.abs(points[2])) < 1e-14
@@ -137,7 +137,7 @@ def test_cycles_of_maps_do_not_depend_on_the_units():
     logistic = FunctionMap(lambda k, x: 3.2 * x * (1 - x / size))
     (cycle,) = find_attractors(logistic, size * np.array([[0.3], [0.71]]), search=accurate()).attractors
     time_map = TimeMap(logistic, jnp.zeros(1), state_itself, 1, 1e-9, 1e9, jnp.full(1, 2.0**-40))
-    points, _ = periodic_points(time_map, np.array([0.52 * size]), 2)
+    points, *_ = periodic_points(time_map, np.array([0.52 * size]), 2)
     np.testing.assert_allclose(np.sort(points[:2, 0]), np.sort(np.ravel(cycle.states)), rtol=1e-13)
     x, y = np.sort(np.ravel(cycle.states)) / size
     assert [x + y, x * y] == pytest.approx([4.2 / 3.2, 4.2 / 3.2**2], rel=1e-12)

