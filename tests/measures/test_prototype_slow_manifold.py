@@ -108,7 +108,7 @@ def test_prototypes_relax_at_the_rate_of_the_least_eigenvalue(gradient):
     alone = flow.frozen_encoder(THETA)
     np.testing.assert_allclose(eqx.filter_jit(alone.gradient)(0.0, jnp.asarray(P)), 0, atol=1e-12)
     start = P + 1e-3 * np.random.default_rng(14).normal(size=P.shape)
-    path = simulate(alone, start, [0.0, 8.0, 12.0], integrator=Scipy())
+    path = simulate(alone, start, [0.0, 8.0, 12.0], integrator=Scipy(rtol=1e-12, atol=1e-16))
     away = [float(np.linalg.norm(p - P)) for p in np.asarray(path.ys)]
     assert np.log(away[1] / away[2]) / (4 * 2.0) == pytest.approx(rate, rel=0.02)  # per unit of eta_P t
     assert rate > 0.05
