@@ -137,7 +137,7 @@ def continue_ensemble(
         >>> flow = ds.FunctionFlow(lambda t, x, a=1.0, b=1.0: a - b * x**2, parameters={"a": 1.0, "b": 1.0})
         >>> a, b = ds.Parameter(flow, "a", -1.0, 1.0), np.linspace(0.5, 2.0, 20)
         >>> print(continue_ensemble(a, 1 / np.sqrt(b)[:, None], {"b": b}))
-        20 branches in a over b, 480 points: 20 folds; ends: bounds
+        20 branches in a over b, 379 points: 20 folds; ends: bounds
     """
     states, values = _members(parameter, starts, over)
     if steps.marks or steps.stops:

@@ -143,7 +143,7 @@ def tori_from_neimark_sacker(
     >>> (point,) = continue_equilibria(r, [0.47, 0.47]).bifurcations
     >>> tori = tori_from_neimark_sacker(r, point)
     >>> round(tori.tori[-1].rotation, 6), tori.ends
-    (0.161746, ('Neimark-Sacker point', 'bounds'))
+    (0.161772, ('Neimark-Sacker point', 'bounds'))
 
     Args:
         parameter: the parameter, and its range.
