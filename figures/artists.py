@@ -225,7 +225,7 @@ def sheet(
             one.restore(labels=labels, limits=limits)
         if title:
             given[0].set_title(parsed(title))
-        if legend:
+        if legend and given[0].get_legend_handles_labels()[0]:
             drawn.legend = given[0].legend(**(legend if isinstance(legend, Mapping) else {}))
         return
     with settings():

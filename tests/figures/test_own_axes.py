@@ -368,6 +368,12 @@ def test_parts_take_properties_of_matplotlib_and_pictures_a_colour(ax):
     assert branch().plot(ax, colour="green").branches[0].get_color() == "green"
 
 
+def test_a_legend_of_nothing_is_left_out(ax):
+    t = np.linspace(0.0, 1.0, 5)
+    drawn = PowerSpectrum(t, t, 1.0).plot(ax, legend=True)
+    assert (drawn.legend, ax.get_legend()) == (None, None)
+
+
 def test_a_legend_and_a_colour_bar_are_drawn_on_request(ax):
     drawn = phase_plane().plot(ax, legend={"loc": "upper left"}, colourbar=True, streamlines=FEW)
     assert [text.get_text() for text in drawn.legend.get_texts()] == [
