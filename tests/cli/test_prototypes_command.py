@@ -207,7 +207,7 @@ def test_it_is_said_what_becomes_of_more_prototypes_than_points(capsys, folder):
         (("--encoder", "free", "--second", "201"), "`second` must be at most 200"),
         (("--end", "inf"), "`end` must be a positive number"),
         (("--frames", "1"), "be at least 2"),
-        (("--integrator", "rkc"), "`integrator` must be as"),
+        (("--integrator", "rkc"), "`integrator` must be one of diffrax, scipy"),
     ],
 )
 def test_bad_input_is_one_sentence(capsys, folder, words, sentence):

@@ -515,7 +515,7 @@ class AbstractCurve(abc.ABC):
         by_state = float((rows / at.typical).max(initial=0.0))
         by_parameter = float((np.abs(at.slope) / at.typical).max(initial=0.0))
         terms = by_state * (1 + float(np.abs(flat_state(state)).max())), by_parameter * abs(parameter)
-        return residual <= ROUNDING * max(terms)
+        return bool(residual <= ROUNDING * max(terms))
 
     def polished(self, point: CurvePoint, direction: np.ndarray) -> CurvePoint:
         """Refine a point by one more Newton step, in the plane through it across a direction.
