@@ -170,8 +170,8 @@ class _Reading:
         found["ranges"] += [("t", *times)] if times else []
         rhs = EquationText(canonical, names)
         if made.is_map:
-            return EquationMap(rhs, **found)
-        flow = EquationFlow(rhs, time_unit=time_unit, **found)
+            return EquationMap(rhs, **found)  # pyright: ignore[reportArgumentType]
+        flow = EquationFlow(rhs, time_unit=time_unit, **found)  # pyright: ignore[reportArgumentType]
         return NoisyEquationFlow(flow, calculus=self.calculus) if any(made.noise) else flow
 
     def line(self, line: EquationLine, single: Collection[str]) -> EquationLine:

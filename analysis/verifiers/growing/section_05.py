@@ -89,7 +89,7 @@ def theorem_3_discriminant_eigenvalue(witness):
     lambda^2. The tokens have the coordinates +-c along e_1, the squared distances of each differ by 2 lambda c, and at
     T = spacing^2 / log b the two assignments are 1 and b^(-2 lambda c / spacing^2), over their sum.
     """
-    f, c, b, h = (Fraction(witness[name]) for name in WITNESS)
+    f, c, b, h = (Fraction(witness[name]) for name in witness)
     whole = (2 * c / h**2).denominator == 1 and (2 * f * c / h**2).denominator == 1
     yield (
         "f, c > 0, b > 1, and 2 c and 2 f c are multiples of spacing^2",

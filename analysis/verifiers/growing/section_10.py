@@ -60,7 +60,7 @@ def corollary_9(witness):
     - a t), and F_sep is 8 r^2 v^2 (1 - t^2)^2. Across the line the Jacobian of the gradient is 2 sum_n q_nk = 2 r, so
     that L_P is at least 2 r.
     """
-    a, v, r, b, h, eta, eta_T, gate = (Fraction(witness[name]) for name in WITNESS)
+    a, v, r, b, h, eta, eta_T, gate = (Fraction(witness[name]) for name in witness)
     ratios = eta_T / eta, eta / gate
     yield "ratios of rates", [*map(str, ratios)], all(Fraction(1, 100) <= x <= Fraction(1, 10) for x in ratios)
     t = tanh(a, v, b, h)
@@ -97,7 +97,7 @@ def lemma_18(witness):
     is 2 r (v - a t), and F_sep is 8 r^2 v^2 (1 - t^2)^2. The step is the one that takes v to v - shift; through the
     assignments the derivative is another one, and another eta_P gives the same step.
     """
-    a, v, r, b, h, shift = (Fraction(witness[name]) for name in WITNESS)
+    a, v, r, b, h, shift = (Fraction(witness[name]) for name in witness)
     yield "a, v, r and T are positive, and v exceeds the shift", str(v), min(a, r, h, shift) > 0 and v > shift and b > 1
     eta = shift / (2 * r * (v - a * tanh(a, v, b, h)))
     L, second, square = step_conditions(a, v, r, b, h)
@@ -146,7 +146,7 @@ def theorem_7(witness):
     segment between the two banks; the gate's steps are eta+ / s. Through the assignments the derivative is another one,
     and another eta_P, v over it, takes both prototypes to 0.
     """
-    a, v, r, b, h, eta, eta_T, gate, T_init, T_min, N_gate, N_min = (Fraction(witness[name]) for name in WITNESS)
+    a, v, r, b, h, eta, eta_T, gate, T_init, T_min, N_gate, N_min = (Fraction(witness[name]) for name in witness)
     low, high = logarithm(b, 5)
     yield "T_min < T = h^2 / log b < T_init", float(h * h / low), 0 < T_min < h * h / high and h * h / low < T_init
     t = tanh(a, v, b, h)

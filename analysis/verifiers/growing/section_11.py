@@ -394,7 +394,7 @@ def corollary_13(witness):
     sigma = (4 z p)^2 / (4 cosh^2(x/2)) >= (4 z p)^2 / (4 e^x) > 0. c_0 = eta_P mu_P / 2 and C_i = eta_P c_i; the
     embeddings are fixed, C_3 = 0.
     """
-    z, lam, eta, low, high, coldest, c1, c2, mu = (Fraction(witness[k]) for k in list(WITNESS)[:9])
+    z, lam, eta, low, high, coldest, c1, c2, mu = (Fraction(witness[k]) for k in list(witness)[:9])
     first, second = (Fraction(v) for v in witness["eps"])
     yield "lambda - 2 eta_P C(2, 2), positive", str(lam - 2 * eta), lam > 2 * eta > 0
     yield from invariant_interval(witness)
@@ -433,7 +433,7 @@ def corollary_13_design_rule(witness):
     1/2: mu_theta = 31, L_theta = 32, |H|^2 = 2 (see corollary_12.py), fast gates, and D the gap of the planes. By Lemma
     23 C_gate = C_0 / D^2 and C_1 = 2 eta_P C_gate |X|^2 L_P / D^2; C_2 = eta_P, and c_0 = eta_theta mu_theta.
     """
-    C0, L, D, eta, c0, eps, size, eta_T, slow, mu, cross, top = (Fraction(witness[k]) for k in WITNESS)
+    C0, L, D, eta, c0, eps, size, eta_T, slow, mu, cross, top = (Fraction(witness[k]) for k in witness)
     yield "all numbers are positive", "", min(C0, L, D, eta, c0, eps, size, eta_T, slow, mu, cross, top) > 0
     yield "c_0 = eta_theta mu_theta", str(slow * mu), slow * mu == c0
     yield "(E2): eta_P L_P, below 2", str(eta * L), eta * L < 2

@@ -41,7 +41,7 @@ def corollary_1(witness):
     at rest at +-b, lambda = 4 b^4, T = 2 b^2, where the fast subsystem has the eigenvalue 1 - 2 b^2 / T = 0, so that
     (ii) of Theorem 1 fails.
     """
-    y, r, none, eta, b, T, lam = (Fraction(witness[k]) for k in WITNESS)
+    y, r, none, eta, b, T, lam = (Fraction(witness[k]) for k in witness)
     low = eigenvalue_bounds(r)[0]
     yield "Theorem 1: least eigenvalue in the first coordinates, positive", float(low), low > 0 < r < 1 and y != 0
     yield "Theorem 2 does not apply: lambda - 2 eta_P C(2, 2), not positive", str(none - 2 * eta), none <= 2 * eta

@@ -45,7 +45,7 @@ def experiment_consistency(witness):
     Printed: hard VQ with K = 64 needs 44 epochs to full utilisation (Section 7.4, Table 5), and 26 (Figure 4); eps of
     the text experiments is .1 (Section 7.3: eta_P = 1e-3, eta_W = 1e-4) and .05 (Table 4). In rationals.
     """
-    for quantity in WITNESS:
+    for quantity in witness:
         printed = {place: Fraction(value) for place, value in witness[quantity].items()}
         shown = [f"{place}: {value}" for place, value in printed.items()]
         yield f"two printed values differ: {quantity}", shown, len(set(printed.values())) > 1
@@ -90,7 +90,7 @@ def claim_training_epochs(witness):
     epochs". One run of Section 7.2 has 500 epochs, one of Section 7.6 has 300. The total of all runs is computed
     in integers.
     """
-    runs = {place: (int(witness[place]["runs"]), int(witness[place]["epochs"])) for place in WITNESS}
+    runs = {place: (int(witness[place]["runs"]), int(witness[place]["epochs"])) for place in witness}
     yield "every section has a run", list(runs.values()), all(n >= 1 and epochs >= 1 for n, epochs in runs.values())
     total = sum(n * epochs for n, epochs in runs.values())
     yield f"the total is not the printed {PRINTED}", total, total != PRINTED
