@@ -97,6 +97,8 @@ def test_equations_with_units_far_apart_are_regular():
     assert inverse(np.zeros((2, 2)), 1e12) is None
     np.testing.assert_allclose(least_squares(matrix, matrix @ units, 1e-12), units)
     np.testing.assert_allclose(least_squares(np.ones((2, 2)), np.ones(2), 1e-12), [0.5, 0.5])
+    tiny = np.array([[-8.7e-318, 1.7e-159, 1.0], [1.7e-159, 0.0, 0.0], [1.0, 0.0, 0.0]])  # near singular in any units
+    assert np.all(np.isfinite(least_squares(tiny, np.ones(3), 1e-12)))
 
 
 @pytest.mark.parametrize("middle", [0.0, 1000.0])

@@ -5,6 +5,8 @@ from jaxtyping import Float
 
 # Rounds in which rows and columns are divided by the geometric means of their entries in turn.
 ROUNDS = 20
+# Largest power of two of a row or a column, so that no product overflows: entries may be as small as 1e-318.
+MOST = 250
 
 
 def least_squares(
@@ -25,12 +27,11 @@ def least_squares(
 
 def inverse(matrix: Float[np.ndarray, "n n"], limit: float) -> Float[np.ndarray, "n n"] | None:
     """Invert a matrix, in units of `equilibration` if needed; None if its condition number exceeds a limit in both."""
-    one = np.ones(len(matrix))
-    for rows, columns in ((one, one), equilibration(matrix)):
-        scaled = rows[:, None] * matrix * columns
-        if np.linalg.cond(scaled) <= limit:
-            return columns[:, None] * np.linalg.inv(scaled) * rows
-    return None
+    if np.linalg.cond(matrix) <= limit:
+        return np.linalg.inv(matrix)
+    rows, columns = equilibration(matrix)
+    scaled = rows[:, None] * matrix * columns
+    return columns[:, None] * np.linalg.inv(scaled) * rows if np.linalg.cond(scaled) <= limit else None
 
 
 def equilibration(matrix: Float[np.ndarray, "m n"]) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " n"]]:
@@ -47,4 +48,5 @@ def equilibration(matrix: Float[np.ndarray, "m n"]) -> tuple[Float[np.ndarray, "
     for _ in range(ROUNDS):
         rows = -mean(sizes + columns, 1)
         columns = -mean(sizes + rows[:, None], 0)
-    return 2.0 ** np.round(rows), 2.0 ** np.round(columns)
+    rows, columns = (2.0 ** np.clip(np.round(part), -MOST, MOST) for part in (rows, columns))
+    return rows, columns
