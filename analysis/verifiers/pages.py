@@ -7,6 +7,7 @@ two meanings on one page is refused.
 """
 
 import ast
+import functools
 import re
 import symtable
 import sys
@@ -164,26 +165,30 @@ def written_alone(verifier: Verifier, module: Module) -> Module:
 
 def parsed(path: Path, name: str) -> Module:
     """The parts of the module in a file; raise `ValueError` for an import that a page cannot have."""
-    text = path.read_text()
+    return _parsed(path.read_text(), path.name, name)
+
+
+@functools.cache
+def _parsed(text: str, file: str, name: str) -> Module:
     lines, found, statements = text.splitlines(), {}, []
     docstring, *body = ast.parse(text).body
     end = docstring.end_lineno or 0
     for node in body:
         above, end = end, node.end_lineno or 0
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found |= imported(node, path)
+            found |= imported(node, file)
         elif not (isinstance(node, ast.FunctionDef) and node.decorator_list):
             statements.append(statement(node, "\n".join(lines[above:end]).strip("\n")))
     return Module(name, "\n".join(lines[: docstring.end_lineno]), found, tuple(statements))
 
 
-def imported(node: ast.Import | ast.ImportFrom, path: Path) -> dict[str, tuple[str, str]]:
+def imported(node: ast.Import | ast.ImportFrom, file: str) -> dict[str, tuple[str, str]]:
     """The module and the name of each name that an import binds."""
     names = [alias.name for alias in node.names]
     found = {n: (n, "") for n in names} if isinstance(node, ast.Import) else {n: (str(node.module), n) for n in names}
     known = [module.startswith(f"{FRAMES}.") or module in sys.stdlib_module_names for module, _ in found.values()]
     if not all(known) or any(alias.asname for alias in node.names):
-        raise ValueError(f"{path.name}: `{ast.unparse(node)}` must name a frame or the standard library, without `as`")
+        raise ValueError(f"{file}: `{ast.unparse(node)}` must name a frame or the standard library, without `as`")
     return found
 
 
