@@ -15,7 +15,8 @@ from jaxtyping import Float
 
 from analysis.dynamics.codim2.derivatives import Images, VariedReturns
 from analysis.dynamics.codim2.equilibria import AbstractCritical, Critical, critical_of
-from analysis.dynamics.continuation.curve import CurvePoint, Equations, is_confirmed
+from analysis.dynamics.continuation.curve import CurvePoint, Equations
+from analysis.dynamics.continuation.cycle_equations import is_confirmed
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.locating import crossed
 from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCurve

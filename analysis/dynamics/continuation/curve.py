@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
-from jaxtyping import Float
 
 from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution, with_row
 from analysis.dynamics.continuation.steps import Limits
@@ -35,8 +34,6 @@ UNDEFINED = "undefined at"
 # Largest distance of an eigenvalue from the one at which solutions meet, relative to the largest or to one, where
 # solutions may meet: far above the errors of eigenvalues at located branch points.
 MEETS = 0.05
-# Largest change of an orbit under the stricter solver, relative to the last Newton step allowed.
-CONFIRMED = 10
 # Newton steps below this many times the last allowed step say nothing about contraction.
 UNCERTAIN = 100
 
@@ -126,22 +123,6 @@ class Equations(NamedTuple):
     slope: np.ndarray
     size: float
     typical: np.ndarray | float = 1.0
-
-
-def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
-    """Test whether a Newton step with the equations of a stricter solver leaves a point in place.
-
-    Args:
-        point: the point.
-        at: its equations with the stricter solver.
-        nodes: nodes of the orbit, whose size sets the scale.
-        tolerance: tolerance of the last Newton step.
-    """
-    matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
-    if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
-        return False
-    change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
-    return bool(np.max(np.abs(change)) <= CONFIRMED * tolerance * (1 + float(np.max(np.abs(nodes)))))
 
 
 Solution = tuple[State, float, Any, np.ndarray]

@@ -7,10 +7,12 @@ import scipy.linalg
 from jaxtyping import Float
 
 from analysis.dynamics.collocation.solver import dense
-from analysis.dynamics.continuation.curve import Equations
+from analysis.dynamics.continuation.curve import CurvePoint, Equations
 
 # Growth of a mode at an equilibrium, relative to the fastest, that may be none, as beside a saddle-node.
 NEUTRAL = 0.02
+# Largest change of an orbit under the stricter solver, relative to the last Newton step allowed.
+CONFIRMED = 10
 
 
 class OrbitSegments(NamedTuple):
@@ -76,3 +78,19 @@ def may_have_loops(J: Float[np.ndarray, "n n"]) -> bool:
     growth = np.linalg.eigvals(J).real if np.all(np.isfinite(J)) else np.zeros(1)
     least = NEUTRAL * float(np.max(np.abs(growth)))
     return bool(np.min(growth) <= least and np.max(growth) >= -least)
+
+
+def is_confirmed(point: CurvePoint, at: Equations, nodes: Float[np.ndarray, "m n"], tolerance: float) -> bool:
+    """Test whether a Newton step with the equations of a stricter solver leaves a point in place.
+
+    Args:
+        point: the point.
+        at: its equations with the stricter solver.
+        nodes: nodes of the orbit, whose size sets the scale.
+        tolerance: tolerance of the last Newton step.
+    """
+    matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
+    if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
+        return False
+    change = np.linalg.lstsq(matrix, -np.append(at.values, 0.0), rcond=1e-11)[0]
+    return bool(np.max(np.abs(change)) <= CONFIRMED * tolerance * (1 + float(np.max(np.abs(nodes)))))

@@ -17,7 +17,7 @@ from analysis.dynamics.scaling.units import Units
 from analysis.dynamics.sparse.matrices import Extended, SparseMatrix
 from analysis.dynamics.sparse.rightmost import rightmost, uncounted
 from dynsim._core.types import State
-from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs import program_or_none
 from dynsim.programs.sparsity import Pattern, entries_of, sparse_pattern
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import with_parameter
@@ -64,9 +64,8 @@ def pattern_of(
             moved = with_parameter(take, moved, value)
         return ravel_pytree(moved.vector_field(t, restored(x)))[0]
 
-    try:
-        program = scalar_program(field, (), (size,), *[()] * len(takes), drop_zeros=True, limit=OPERATIONS)
-    except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError, NotImplementedError):
+    program = program_or_none(field, (), (size,), *[()] * len(takes), drop_zeros=True, limit=OPERATIONS)
+    if program is None:
         return None, DENSE.format("because the operations of the field cannot be listed")
     return sparse_pattern(program, size), ""
 

@@ -14,8 +14,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, is_confirmed, turned
-from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations, may_have_loops
+from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, turned
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations, is_confirmed, may_have_loops
 from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.parameter_flow import ParameterFlow, WithParameter

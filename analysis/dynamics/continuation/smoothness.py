@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from dynsim._core.types import State
-from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs import program_or_none
 from dynsim.systems.base import AbstractFlow
 
 
@@ -27,8 +27,5 @@ def may_have_corners(system: Any, state: State) -> bool:
         moved = eqx.combine(changing, rest)
         return jax.tree.leaves(moved.vector_field(t, x) if isinstance(moved, AbstractFlow) else moved.step(0, x))
 
-    try:
-        program = scalar_program(values, jnp.zeros(()), as_arrays(changing), as_arrays(state))
-    except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError):
-        return True
-    return not program.is_smooth
+    program = program_or_none(values, jnp.zeros(()), as_arrays(changing), as_arrays(state))
+    return program is None or not program.is_smooth

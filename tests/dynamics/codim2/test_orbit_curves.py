@@ -7,7 +7,8 @@ import pytest
 from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation.bifurcations import Bifurcation
-from analysis.dynamics.continuation.curve import CurvePoint, Equations, is_confirmed
+from analysis.dynamics.continuation.curve import CurvePoint, Equations
+from analysis.dynamics.continuation.cycle_equations import is_confirmed
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.phases import beside
