@@ -102,9 +102,7 @@ class CurvePoint(NamedTuple):
     @property
     def flat(self) -> np.ndarray:
         """Flattened state followed by the parameter."""
-        state = self.state
-        quick = isinstance(state, np.ndarray) and state.ndim == 1
-        return joined(state if quick else flat_state(state), self.parameter)
+        return joined(flat_state(self.state), self.parameter)
 
     @property
     def flat_tangent(self) -> np.ndarray:
@@ -380,7 +378,8 @@ class AbstractCurve(abc.ABC):
         """Look up the sizes of the equations near a part of the curve; 1 if none are known."""
         if self.sizes is None:
             return 1.0
-        return self.sizes.only if self.sizes.are_same else self.sizes.near(joined(flat_state(state), parameter))
+        only = self.sizes.only
+        return self.sizes.near(joined(flat_state(state), parameter)) if only is None else only
 
     def passed(self, point: CurvePoint) -> None:
         """Take note of the sizes of the equations at a point of the curve that has been reached."""

@@ -28,18 +28,13 @@ class SizesAlong:
         self._places, self._sizes, self._last = flat[None], sizes[None], sizes
 
     @property
-    def are_same(self) -> bool:
-        """Whether one place is known."""
-        return len(self._places) == 1
-
-    @property
-    def only(self) -> Float[np.ndarray, " m"]:
-        """The sizes at the first place."""
-        return self._sizes[0]
+    def only(self) -> Float[np.ndarray, " m"] | None:
+        """The sizes, if one place alone is known."""
+        return self._sizes[0] if len(self._places) == 1 else None
 
     def near(self, flat: Float[np.ndarray, " n"]) -> Float[np.ndarray, " m"]:
         """Look up the sizes at the nearest place."""
-        if self.are_same:
+        if self.only is not None:
             return self.only
         return self._sizes[np.argmin(np.abs(self._places - flat).max(axis=1))]
 
