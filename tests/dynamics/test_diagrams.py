@@ -61,6 +61,7 @@ def test_distances_from_chords_are_those_from_their_nearest_points():
     assert _Passing(None)._pass(bent, beside + [0.5, 0.0])
     pair = {"a": np.arange(4.0).reshape(2, 2), "b": np.array([7.0, 8.0])}
     assert flat_states(pair).tolist() == [[0, 1, 7], [2, 3, 8]]
+    assert flat_states(tuple(part[:0] for part in pair.values())).shape == (0, 3)
 
 
 @pytest.mark.slow

@@ -112,11 +112,15 @@ def test_a_section_that_is_not_complete_says_so():
     assert len(found.times) < 1000
 
 
-@pytest.mark.slow
-def test_bad_sections_are_one_sentence():
+def test_a_surface_that_is_not_crossed_is_named():
     flow, x = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
     with pytest.raises(ValueError, match="Argument `surface` must be crossed by the trajectory, but is not crossed up"):
         poincare_section(flow, x, lambda t, x: x[0] - 2, 5, longest=10.0)
+
+
+@pytest.mark.slow
+def test_bad_sections_are_one_sentence():
+    flow, x = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
     with pytest.raises(ValueError, match="Argument `start` must be finite"):
         poincare_section(flow, [np.nan, 0.0], lambda t, x: x[0], 5)
     for surface, told in (

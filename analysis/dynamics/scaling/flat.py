@@ -14,7 +14,8 @@ from dynsim.errors import ArgumentError
 
 def flat_states(states: State) -> Float[np.ndarray, "states n"]:
     """Flatten states on the first axis of every array to rows, in the order of `ravel_pytree`."""
-    return np.concatenate([np.asarray(y).reshape(len(y), -1) for y in jax.tree.leaves(states)], axis=1)
+    parts = [np.asarray(part) for part in jax.tree.leaves(states)]
+    return np.concatenate([part.reshape(len(part), math.prod(part.shape[1:])) for part in parts], axis=1)
 
 
 def flat_state(state: State) -> Float[np.ndarray, " n"]:
