@@ -194,9 +194,29 @@ def _surface(o: Section, made: "Found", known: Any) -> tuple[Any, int | None]:
     if not equals or not math.isfinite(level):
         names = ", ".join(known.names)
         but = f"is `{o.surface}`" if o.surface else "is not given"
-        raise ArgumentError("surface", f"be NAME=VALUE with one of {names}", but)
+        raise ArgumentError("surface", f"be NAME=VALUE with one of {names}{'' if o.surface else _strobe(made)}", but)
     k = known.index(name, "surface")
     return (lambda t, x: x[k] - level), k
+
+
+def _strobe(made: "Found") -> str:
+    """Name the option that samples a forced flow at the period of its forcing, or nothing for an autonomous flow."""
+    from analysis.dynamics.flow_maps.autonomy import depends_on_time, has_period
+    from dynsim.systems.named import changed, parameters
+
+    state = made.begun()
+    if not depends_on_time(made.system, state):
+        return ""
+    numbers = {name: float(value) for name, value in parameters(made.system).items() if np.size(value) == 1}
+    other = {name: 1.1 * value for name, value in numbers.items() if value}
+    turning = [
+        name
+        for name, value in other.items()
+        if has_period(changed(made.system, {name: value}), state, math.tau / value)
+    ]
+    return (
+        f", or be left out for `--strobe {turning[0] if turning else 'PERIOD'}`, at multiples of the forcing's period"
+    )
 
 
 def _stroboscope(o: Section, made: "Found") -> Any:

@@ -158,6 +158,8 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
             "`angle` must be given once, with all of its values, but is",
         ),
         ("simulate lorenz --start 1 2 3 --end 1 --start 1", "`start` must be given once, with all of its values, but"),
+        ("portrait pendulum --out run.pdf", "parquet, but is `run.pdf` (`--figure run.pdf` draws a picture)."),
+        ("explore pendulum --out run.png", "`out` must end in .html, but is `run.png`."),
         ("basins double-well --out run.txt", "`out` must end in .npz, .csv or .parquet, but is `run.txt`."),
         ("continue lorenz --parameter rho=0:1 --out run", "`out` must end in .npz, .csv or .parquet, but is `run`."),
         ("sweep lorenz --rho 1 --out run.h5", "`out` must end in .nc, .npz, .csv or .parquet, but is `run.h5`."),

@@ -1,6 +1,7 @@
 """The commands `dynsim lyapunov` and `dynsim section`, and the panels that they draw."""
 
 import dataclasses
+import shlex
 
 import numpy as np
 import pytest
@@ -73,7 +74,9 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("section lorenz", "Argument `surface` must be NAME=VALUE with one of x, y, z, but is ``"),
+        ("section lorenz", "Argument `surface` must be NAME=VALUE with one of x, y, z, but is not given."),
+        ("section duffing", "one of x, v, or be left out for `--strobe omega`, at multiples of the forcing's period"),
+        ('section "x\' = cos(t^2) - x"', "one of x, or be left out for `--strobe PERIOD`, at multiples of the"),
         ("section lorenz --surface w=3", "must name a component of the state, x, y, z, but is `w`"),
         ("section lorenz --surface z=27 --strobe 2", "Argument `surface` must be left out with `--strobe`"),
         ("section lorenz --strobe -2", "Argument `strobe` must be a positive number"),
@@ -125,7 +128,7 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
 )
 def test_bad_input_is_one_sentence(capsys, tmp_path, monkeypatch, words, sentence):
     monkeypatch.chdir(tmp_path)
-    assert sentence in refused(capsys, *words.split())
+    assert sentence in refused(capsys, *shlex.split(words))
 
 
 @pytest.mark.parametrize("options", [Lyapunov, Section, BasinsOptions, Sweep, Simulate, FastSlowOptions, Prototypes])

@@ -97,6 +97,15 @@ def check_period(name: str, flow: AbstractFlow, points: State, period: float) ->
         raise ArgumentError(name, must, f"is {period:.10g}, after which the field differs {share}")
 
 
+def has_period(flow: AbstractFlow, x: State, period: float) -> bool:
+    """Test whether the field at a state has a given period, to about seven digits."""
+    try:
+        check_period("period", flow, jax.tree.map(lambda a: np.asarray(a, float)[None], x), period)
+    except ArgumentError:
+        return False
+    return True
+
+
 def _at_moments(flow: AbstractFlow, points: State, later: float) -> Float[np.ndarray, "moments points d"]:
     """Evaluate the field at states and at each of `MOMENTS`, shifted by `later`."""
     count, moments = len(jax.tree.leaves(points)[0]), np.asarray(MOMENTS) + later

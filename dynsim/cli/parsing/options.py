@@ -286,7 +286,9 @@ def check_outputs(
             if path.suffix not in endings.get(name, (path.suffix,)):
                 *others, last = endings[name]
                 must = f"end in {', '.join(others)} or {last}" if others else f"end in {last}"
-                raise ArgumentError(name, must, f"is `{path}`")
+                picture = name == "out" and ".csv" in out_endings and path.suffix in (".pdf", ".svg", ".png")
+                drawn = f" (`--figure {path}` draws a picture)" if picture else ""
+                raise ArgumentError(name, must, f"is `{path}`{drawn}")
             if path.suffix == ".parquet":
                 from dynsim.io.tables import check_table_file  # slow: it imports JAX
 
