@@ -190,6 +190,23 @@ def test_points_of_a_flow_are_solved_in_lanes(here):
     assert 1 / first["height_least"] - 1 / first["height_final"] == pytest.approx(0.15, rel=1e-4)
 
 
+def test_points_of_a_map_are_iterated_in_lanes(here):
+    """A cycle of two values, an orbit that escapes, and one that is at its end after an odd number of steps."""
+    made = Built(Sweep(system="logistic", end=401.0, start=(0.3,)), (("r", 3.2),))
+    assert made.solved == "in lanes"
+    rows = [{"r": 3.2}, {"r": 4.5}, {"r": 2.5}]
+    two, none, one = made.together(rows)
+    low, high = sorted((4.2 + np.array([1, -1]) * np.sqrt(4.2 * 0.2)) / 6.4)
+    assert [two["x_least"], two["x_largest"]] == pytest.approx([low, high])
+    assert two["x_mean"] == pytest.approx(
+        ((101 * low + 100 * high) if two["x_final"] < 0.6 else (100 * low + 101 * high)) / 201
+    )
+    assert none is None
+    assert one["x_final"] == pytest.approx(0.6)
+    for found, row in ((two, rows[0]), (one, rows[2])):
+        assert made(**row) == pytest.approx(found)
+
+
 def test_runs_begin_at_any_time_and_run_backwards(here):
     """From 1 at t = 2 the equation x' = x^2 has the solution 1 / (3 - t)."""
     made = Built(Sweep(system="mine.py:burst", start=(1.0,), begin=2.0, end=0.0, frames=3), (("rate", 1.0),))
@@ -210,7 +227,7 @@ def test_angles_are_measured_modulo_their_periods(here):
 
 @pytest.mark.slow
 def test_points_in_lanes_are_those_of_each_run(here):
-    """A point that fails says why; a map is iterated by itself."""
+    """A point that fails says why."""
     made = Built(Sweep(system="mine.py:burst", end=3.0, frames=9, rtol=1e-7), (("rate", 1.0),))
     found = made.together(POINTS)
     for k in (0, 2):
@@ -220,7 +237,6 @@ def test_points_in_lanes_are_those_of_each_run(here):
     points = sweep(made, POINTS, shown=False)
     assert points["status"].values.tolist() == ["ok", "failed", "ok"]
     assert points["cause"].values[1].startswith("IntegrationError: ")
-    assert Built(Sweep(system="logistic"), (("r", 3.0),)).solved.startswith("not in lanes, because a map")
 
 
 @pytest.mark.slow

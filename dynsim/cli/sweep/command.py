@@ -275,7 +275,7 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
         if not o.end.is_integer():
             raise ArgumentError("end", "be a whole number of steps for a map", f"is {o.end:g}")
         check_positive(end=o.end)
-    run.solver  # noqa: B018  (raises here for options that would fail at every point)
+    run.solver(made.system)  # raises here for options that would fail at every point
     if o.reduced and not np.isfinite(run.periods(made.system, made.begun())).any():
         raise ArgumentError("reduced", "be left out for a system without angles (`--angle`)", "is given")
 

@@ -23,19 +23,20 @@ class Run(NamedTuple):
     atol: float | None
     reduced: bool
 
-    @property
-    def ts(self) -> "np.ndarray":
-        """The times at which states are measured."""
+    def ts(self, system: Any) -> "np.ndarray":
+        """The times at which states are measured: those of the frames, or every step of a map."""
         import numpy as np
 
+        if is_map(system):
+            return np.arange(round(self.end) + 1)
         return np.linspace(self.begin, self.end, self.frames)
 
-    @property
-    def solver(self) -> Any:
+    def solver(self, system: Any) -> Any:
         """The integrator; raise `ValueError` for options that would fail at every point."""
         from dynsim.cli.parsing.solvers import integrator
+        from dynsim.integrators.fixed_step.maps import Iteration
 
-        return integrator("diffrax", self.rtol, self.max_steps, self.atol)
+        return Iteration() if is_map(system) else integrator("diffrax", self.rtol, self.max_steps, self.atol)
 
     def periods(self, system: Any, start: Any) -> "np.ndarray":
         """The periods by which values of components are reduced; infinite for those that are not."""
@@ -76,7 +77,9 @@ class RunMeasures:
             return [None] * len(rows)
         begun = jax.tree.map(lambda *y: np.stack(y), *starts)
         flows = [one.system for one in made]
-        found = ensemble(flows, begun, self.run.ts, _state, integrator=self.run.solver, shown=False)
+        # a map is iterated by its own integrator
+        options = {} if is_map(flows[0]) else {"integrator": self.run.solver(flows[0])}
+        found = ensemble(flows, begun, self.run.ts(flows[0]), _state, shown=False, **options)
         whole, values = np.asarray(found.stats.succeeded), jax.tree.map(np.asarray, found.values)
         states = lambda k: flat_states(jax.tree.map(lambda y: y[k], values))
         names, periods = quantities(flows[0], starts[0]).names, self.run.periods(flows[0], starts[0])
@@ -105,11 +108,8 @@ class RunMeasures:
 
         from dynsim.integrators.in_lanes import Ways
         from dynsim.simulation.ensemble_work import alike
-        from dynsim.systems.base import AbstractFlow
 
         flows = tuple(one.system for one in made)
-        if not isinstance(flows[0], AbstractFlow):
-            return "a map is iterated by itself"
         if _of_tokens(jax.tree.leaves(starts[0])):
             return "the state consists of tokens"
         if len(flows) == 1 or not alike(flows):
@@ -117,8 +117,15 @@ class RunMeasures:
         if self.run.end < self.run.begin:
             return "they run backwards in time"
         begun = jax.tree.map(lambda y: np.asarray(y)[None], starts[0])
-        found = self.run.solver.lanes(flows, begun, self.run.ts)
+        found = self.run.solver(flows[0]).lanes(flows, begun, self.run.ts(flows[0]))
         return "" if isinstance(found, Ways) else found
+
+
+def is_map(system: Any) -> bool:
+    """Whether a system is iterated, and not integrated."""
+    from dynsim.systems.base import AbstractMap
+
+    return isinstance(system, AbstractMap)
 
 
 def _state(t: Any, x: Any) -> Any:
@@ -159,13 +166,12 @@ def run_measures(made: Any, key: Any, run: Run) -> dict[str, Any]:
     from analysis.dynamics.scaling.flat import flat_states
     from dynsim.cli.simulate.ensembles import measurements
     from dynsim.simulation.simulate import iterate, simulate
-    from dynsim.systems.base import AbstractMap
 
     start = begin(made, key)
-    if isinstance(made.system, AbstractMap):
+    if is_map(made.system):
         path = iterate(made.system, start, round(run.end))
     else:
-        path = simulate(made.system, start, run.ts, integrator=run.solver)
+        path = simulate(made.system, start, run.ts(made.system), integrator=run.solver(made.system))
     names = quantities(made.system, start).names
     if _of_tokens(jax.tree.leaves(start)):
         return measures(names, np.asarray(path.along(measurements)))
