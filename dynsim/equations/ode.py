@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dynsim.equations.characters import source
-from dynsim.equations.expressions import expression
+from dynsim.equations.expressions import LARGEST_RANGE, expression
 from dynsim.equations.functions import ALIASES, ARGUMENTS, XPPAUT
+from dynsim.equations.graph import Graph
 from dynsim.equations.lines import NUMBER
 from dynsim.equations.ode_options import method, option_comments
 from dynsim.equations.tokens import tokens
@@ -26,7 +27,7 @@ KINDS = {
 }  # fmt: skip
 """The declaration that a word begins, by its first letters, as XPPAUT tells them; nothing of ours for some."""
 CALLS = {
-    **dict.fromkeys(("delay", "del_shft"), "delays"), **dict.fromkeys(("shift", "ishift"), "shifted variables"),
+    **dict.fromkeys(("delay", "del_shft"), "delays"), "ishift": "shifted variables",
     **dict.fromkeys(("ran", "normal", "poisson"), "random numbers"),
     **dict.fromkeys(("besselj", "bessely", "besseli"), "Bessel functions"),
     "hom_bcs": "boundary conditions", "set": "set",
@@ -42,6 +43,7 @@ STATE = re.compile(rf"^(?:d({NAME})\s*/\s*dt|({NAME})\s*(?:'|\(t\+1\)))\s*=")
 HEAD = re.compile(rf"(?:d(?={NAME}\s*/\s*dt\b))?({NAME})")
 DERIVATIVE = re.compile(rf"^(?:({NAME})\s*'|d({NAME})\s*/\s*dt)\s*=")
 SUM = re.compile(r"sum\s*\(([^(),]+),([^(),]+)\)\s*of\s*\(")
+SHIFT = re.compile(r"\bshift\s*\(\s*([a-z_]\w*?)(\d+)\s*,")
 GROUPED = re.compile(r"[<>&|]|[=!]=|\bnot\b|(?:\^|\*\*).*(?:\^|\*\*)")
 """Operators of which XPPAUT has other precedences."""
 
@@ -66,7 +68,8 @@ def from_ode(content: str) -> str:
     plot, of the time (`total`), and of the first parameter in AUTO (`parmin`, `parmax`) become ranges; `dt`, `bounds`
     and stiff methods become defaults of `dynsim simulate`, and the method `discrete` makes a map. A comment names the
     other options. Without initial values a run starts at zero. What has no equation here is refused by its name:
-    delays, Markov variables, boundary conditions, tables from files, algebraic equations.
+    delays, Markov variables, boundary conditions, tables from files, algebraic equations. `shift(x1, 2)` is the entry
+    x3 of an array, also where `i'` of a sum is in the shift.
     """
     found = _Read([], {}, [], [], [], [])
     for number, line in _lines(content):
@@ -116,6 +119,8 @@ def _lines(content: str) -> Iterator[tuple[int, str]]:
         else:
             ranged = RANGED.search(line) if line[0] != "@" else None
             places = _span(ranged) if ranged else (None,)
+            if line[0] != "@":
+                line = re.sub(r"(?<=\w)\[\s*(\d+)\s*\]", r"\1", line)  # x[3] is x3
             yield from ((number, line if j is None else _entries(RANGED.sub(str(j), line), j)) for j in places)
 
 
@@ -236,6 +241,7 @@ def _expression(number: int, line: str, text: str) -> str:
             raise _refused(number, line, what)
     if re.search(r"\bint\s*[\[{]", text):
         raise _refused(number, line, "Volterra integrals")
+    text = _without_shifts(number, line, text)
     text = re.sub(r"\)\s*then\s*\(", ", ", re.sub(r"\)\s*else\s*\(", ", ", text))
     if SUM.search(text):
         text = re.sub(r"\bi'", "index_", SUM.sub(r"sum(index_=\1..\2, ", text))
@@ -248,6 +254,63 @@ def _expression(number: int, line: str, text: str) -> str:
     except ArgumentError:  # the error is raised again with its place when the equations are read
         return text
     return written(body, PLAIN).text
+
+
+def _without_shifts(number: int, line: str, text: str) -> str:
+    """An expression with entries of arrays that are given by a shift, such as x3 for `shift(x1,2)`.
+
+    A sum over such entries is written out.
+    """
+    if not re.search(r"\bshift\s*\(", text):
+        return text
+    begin = 0
+    while found := SUM.search(text, begin):
+        begin, end = found.end(), _closing(text, found.end())
+        term, low, high = text[begin:end], _whole(found[1]), _whole(found[2])
+        if re.search(r"\bshift\s*\(", term):
+            if low is None or high is None or high - low >= LARGEST_RANGE:
+                raise _refused(number, line, "a sum over shifted variables without whole numbers as its ends")
+            terms = [re.sub(r"\bi'", f"({k})", term) for k in range(low, high + 1)]
+            text = f"{text[: found.start()]}({' + '.join(f'({one})' for one in terms) or 0}{text[end:]}"
+            begin = found.start()
+    while found := SHIFT.search(text):
+        end = _closing(text, found.end())
+        places = _whole(text[found.end() : end])
+        if places is None:
+            raise _refused(number, line, "a variable that is not shifted by a whole number")
+        text = f"{text[: found.start()]}{found[1]}{int(found[2]) + places}{text[end + 1 :]}"
+    if re.search(r"\bshift\s*\(", text):
+        raise _refused(number, line, "shifted variables that are no entries of an array")
+    return text
+
+
+def _closing(text: str, begin: int) -> int:
+    """The place of the bracket that closes what is open at a place; the end of the text if there is none."""
+    depth = 1
+    for k in range(begin, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[k], 0)
+        if not depth:
+            return k
+    return len(text)
+
+
+def _whole(text: str) -> int | None:
+    """The value of an expression of whole numbers, or None for another."""
+    plain = source(text)
+    try:
+        body = expression(plain, tokens(plain), len(text), XPPAUT)
+    except ArgumentError:
+        return None
+    graph, stack = Graph(), list[int]()
+    for one in body:
+        if one.kind not in ("number", "operator"):
+            return None
+        given = stack[len(stack) - one.count :] if one.count else []
+        del stack[len(stack) - one.count :]
+        number: Any = one.value
+        stack.append(graph.number(number) if one.kind == "number" else graph.add(number, None, given))
+    value = graph.constant(stack[0])
+    return None if value is None or not float(value).is_integer() else int(value)
 
 
 def _event(number: int, line: str, rest: str, parameters: Sequence[str]) -> str:

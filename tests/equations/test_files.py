@@ -1,5 +1,7 @@
 """Equations from files: plain text, TOML, and `.ode` files of XPPAUT."""
 
+import re
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -56,6 +58,31 @@ def test_indices_of_arrays_have_factors_and_offsets():
     x = np.array([1.0, 10.0, 100.0, 1e3, 1e4, 1e5])
     found = flow.velocity(0.0, jnp.array([*x, 0.0, 0.0]))
     assert np.asarray(found[6:]).tolist() == [100.0 - 1.0 + 100.0 - 1.0, 1e4 - 10.0 + 100.0 - 1e3]
+
+
+def test_shifted_entries_of_arrays_are_read():
+    text = (
+        "x[0..2]'=sum(0,2)of(([j]-i')*shift(x0,i')^2)-shift(x1,[j]-1)\n"
+        "s'=sum(1,0)of(shift(x0,i'))+2*sum(1,2*1)of(i'*shift(c1,i'-1))\nc[1..2]=[j]*x0\nr[1]=x[1]\naux q=r[1]\ndone"
+    )
+    x = np.array([2.0, 3.0, 5.0])
+    found = np.asarray(ds.system(from_ode(text)).velocity(0.0, jnp.array([*x, 0.0])))
+    assert found.tolist() == [*(sum((j - i) * x[i] ** 2 for i in range(3)) - x[j] for j in range(3)), 2 * (2 + 8)]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("x[1..2]'=sum(1,n)of(shift(x1,i'))", "a sum over shifted variables without whole numbers as its ends"),
+        ("x[1..2]'=shift(x1,n)", "a variable that is not shifted by a whole number"),
+        ("x[1..2]'=shift(x1,0.5)", "a variable that is not shifted by a whole number"),
+        ("x[1..2]'=shift(y,1)", "shifted variables that are no entries of an array"),
+        ("x[1..2]'=ishift(x1,1)", "shifted variables"),
+    ],
+)
+def test_other_shifts_are_refused(line, what):
+    with pytest.raises(ValueError, match=re.escape(f"has {what}.")):
+        from_ode(f"par n=2\ny'=1\n{line}\ndone")
 
 
 def test_blocks_of_equations_are_written_out_for_each_index():
