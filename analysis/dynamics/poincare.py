@@ -319,7 +319,7 @@ def section_from(
         x, t = path(t + samples * step), t + samples * step
     join = lambda *parts: np.concatenate([np.asarray(part) for part in parts])[:wanted]
     joined, beside = jax.tree.map(join, *states), jax.tree.map(join, *between)
-    late = [flat_states(part)[min(found, wanted) // 2 :] for part in (joined, beside)] if found else [np.empty((0, 0))]
+    late = [flat_states(part)[min(found, wanted) // 2 :] for part in (joined, beside)] if found else [np.zeros((1, 0))]
     known, angles = components(flow, x), flat_state(flow.space.periods(x))
     return Section(
         np.concatenate(times)[:wanted], flow.space.reduced(joined), np.concatenate(signs)[:wanted], step,

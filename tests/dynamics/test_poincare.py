@@ -112,7 +112,6 @@ def test_a_section_that_is_not_complete_says_so():
     assert len(found.times) < 1000
 
 
-@pytest.mark.slow
 def test_bad_sections_are_one_sentence():
     flow, x = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
     with pytest.raises(ValueError, match="Argument `surface` must be crossed by the trajectory, but is not crossed up"):
