@@ -73,7 +73,6 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("section lorenz", "Argument `surface` must be NAME=VALUE with one of x, y, z, but is ``"),
         ("section lorenz --surface w=3", "must name a component of the state, x, y, z, but is `w`"),
         ("section lorenz --surface z=27 --strobe 2", "Argument `surface` must be left out with `--strobe`"),
         ("section lorenz --strobe -2", "Argument `strobe` must be a positive number"),
