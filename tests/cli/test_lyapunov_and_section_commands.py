@@ -74,7 +74,6 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("section lorenz", "Argument `surface` must be NAME=VALUE with one of x, y, z, but is not given."),
         ("section duffing", "one of x, v, or be left out for `--strobe omega`, at multiples of the forcing's period"),
         ('section "x\' = cos(t^2) - x"', "one of x, or be left out for `--strobe PERIOD`, at multiples of the"),
         ("section lorenz --surface w=3", "must name a component of the state, x, y, z, but is `w`"),

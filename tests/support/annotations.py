@@ -48,14 +48,15 @@ def check_anew() -> None:
 
 def _checked_function(function: Callable) -> Callable:
     prepared = functools.cache(lambda: _with_types(function))  # at its first call: a run calls few of all functions
-    left = [0, -1]  # calls that are still checked, and the number of the test that they belong to
+    # calls still checked, and the number of their test; not a list, whose entries a digest of the function would see
+    left = types.SimpleNamespace(calls=0, test=-1)
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        if left[1] != _test[0]:
-            left[:] = CALLS, _test[0]
-        if not left[0] or config.jaxtyping_disable:
+        if left.test != _test[0]:
+            left.calls, left.test = CALLS, _test[0]
+        if not left.calls or config.jaxtyping_disable:
             return function(*args, **kwargs)
-        left[0] -= 1
+        left.calls -= 1
         return prepared()(*args, **kwargs)
 
     _without_file(called)

@@ -469,7 +469,7 @@ class AbstractCurve(abc.ABC):
                 return None
             residual = self.residual(at)
             first = max(residual, 1.0) if first is None else first
-            change = _newton(self.scaled(at, rows), direction)
+            change = newton_step(self.scaled(at, rows), direction)
             change[-1] *= moves
             size = float(np.abs(change).max())
             least = self.tolerances[1] * (1 + abs(parameter))
@@ -503,7 +503,7 @@ class AbstractCurve(abc.ABC):
         Corrections stop at errors of the last allowed step; afterwards only rounding errors remain.
         """
         before = self.scaled(self.equations(point.state, point.parameter, point.basis))
-        change = _newton(before, direction)
+        change = newton_step(before, direction)
         state = self.displaced(point.state, point.basis @ change[:-1])
         basis, parameter = _transported(point.basis, self.basis(state)), point.parameter + float(change[-1])
         after = self.equations(state, parameter, basis)
@@ -558,7 +558,7 @@ class AbstractCurve(abc.ABC):
         return signed_least(self.equilibrated(matrix))
 
 
-def _newton(at: Equations, direction: np.ndarray) -> np.ndarray:
+def newton_step(at: Equations, direction: np.ndarray) -> np.ndarray:
     """Compute the Newton step in the plane across a direction."""
     if not isinstance(at.J, SparseMatrix):
         (m, n), matrix = at.J.shape, np.empty((len(at.J) + 1, len(direction)))

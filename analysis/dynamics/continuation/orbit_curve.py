@@ -14,7 +14,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, turned
+from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, newton_step, turned
 from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations, is_confirmed, may_have_loops
 from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
@@ -270,7 +270,7 @@ class OrbitCurve(AbstractCurve):
             if not (np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.values))):
                 return 0.0
             last = self._point(seen.state, seen.parameter, seen.basis, at)
-            change = self.correction(at, (point,), 0.0)
+            change = newton_step(self.scaled(at), last.tangent)  # across the curve, where it is shortest
             state = self.displaced(seen.state, seen.basis @ change[:-1])
             seen = last._replace(state=state, parameter=seen.parameter + float(change[-1]), basis=self.basis(state))
         other = float(turned(point, point.tangent, seen)[0].tangent[-1])

@@ -75,6 +75,7 @@ SHORTER, SHORTENED = 0.8, 60
 
 # Largest condition number of the equations; larger ones indicate a second multiplier 1.
 SINGULAR = 1e13
+FAMILY = "has another multiplier 1, as orbits in families have"
 
 
 class OrbitSteps(NamedTuple):
@@ -234,7 +235,7 @@ class OrbitEquations:
             inverse = np.linalg.inv(matrix)
             if np.linalg.norm(inverse, 1) * np.linalg.norm(matrix, 1) < SINGULAR:
                 return inverse
-        raise unproved("has another multiplier 1, as orbits in families have")
+        raise unproved(FAMILY)
 
     def proof(self) -> Proof:
         """Prove that a periodic orbit exists near the nodes.
@@ -276,7 +277,7 @@ class OrbitEquations:
 
     def _refine(self) -> None:
         """Improve the nodes and the period by Newton's method with a fixed Jacobian, on Taylor polynomials."""
-        sizes = [np.inf]
+        sizes, misses = [np.inf], []
         for _ in range(REFINEMENTS):
             misses, done = [], ball(0.0)
             for k, (x, share) in enumerate(zip(self.nodes, self.shares, strict=True)):
@@ -296,7 +297,10 @@ class OrbitEquations:
             if max(sizes) < LAST_TERM:
                 break
         if max(sizes) > CLOSED:
-            raise unproved("is not near a solution: Newton's method does not converge")
+            flat = [abs(float(v.mid())) for miss in misses for v in miss]
+            solved = all(v < CLOSED * scale for v, scale in zip(flat, self._scales(), strict=False))
+            # where the equations hold, steps that stay long lead along a family
+            raise unproved(FAMILY if solved else "is not near a solution: Newton's method does not converge")
 
     def _polynomial(self, at: Balls, h: Any) -> Balls:
         return self.steps.at(self.steps.coefficients(at, ORDER), h)[: self.size]
