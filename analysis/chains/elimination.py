@@ -17,6 +17,10 @@ UNLIKELY = 1e3
 SHIFT = 1e-10
 # Largest number of inverse iterations; two or three usually suffice.
 MAX_ITERATIONS = 100
+# Mass that a factorisation may lose, or gain, before elimination replaces it.
+LOST = 1e-9
+# Largest number of transient states that are eliminated, in minutes.
+LARGEST = 5000
 # Larger numbers are rescaled, so that products of them do not overflow.
 LARGE = 1e100
 
@@ -53,6 +57,62 @@ def _eliminated(Q: np.ndarray) -> np.ndarray:
         if R.dtype != object and p[n] > LARGE:
             p[: n + 1] /= p[n]
     return p / p.sum()
+
+
+def absorbed(
+    rates: np.ndarray, to: np.ndarray, out_of: np.ndarray, masses: np.ndarray, closed: int, dense: int
+) -> np.ndarray:
+    """Distribute masses on t transient states over the closed classes that they reach, shape (closed,).
+
+    Elimination has no subtractions, and so keeps the accuracy of rates that are small beside others. It is used for
+    Fractions, up to `dense` transient states, and where a factorisation loses mass.
+
+    Args:
+        rates: of the transitions out of transient states.
+        to: where each leads, from 0 to t - 1 for a transient state, from t on for a closed class.
+        out_of: the transient state that each leaves.
+        masses: mass on each transient state, (t,).
+        closed: number of closed classes.
+        dense: number of transient states up to which elimination is always used.
+
+    Raises:
+        IntegrationError: if a factorisation loses mass and there are too many states for elimination.
+    """
+    t = len(masses)
+    if rates.dtype != object and t > dense:
+        found = _absorbed_by_lu(rates, to, out_of, masses, closed)
+        if abs(found.sum() - masses.sum()) <= LOST:
+            return found
+        if t > LARGEST:
+            raise IntegrationError(
+                f"The rates of {t} transient states are too different for a sparse factorisation, and these are too "
+                f"many for elimination (at most {LARGEST}).",
+                outcome=Outcome.MAX_STEPS,
+            )
+    R = np.zeros((t + closed, t), rates.dtype) + 0 * masses[0]
+    np.add.at(R, (to, out_of), rates)
+    inside = np.concatenate([masses, 0 * R[:closed, 0]])
+    for n in range(t):
+        R[n, n] *= 0
+        share, inflow = R[:, n] / R[:, n].sum(), R[n]
+        sources = np.flatnonzero(inflow != 0)
+        R[:, sources] += share[:, None] * inflow[None, sources]
+        inside, R[n] = inside + share * inside[n], 0 * inflow
+        inside[n] *= 0
+    return inside[t:]
+
+
+def _absorbed_by_lu(
+    rates: np.ndarray, to: np.ndarray, out_of: np.ndarray, masses: np.ndarray, closed: int
+) -> np.ndarray:
+    """Do the same from the expected time in each transient state, with a sparse LU factorisation."""
+    t = len(masses)
+    R = scipy.sparse.csc_array((rates, (to, out_of)), shape=(t + closed, t))
+    T = scipy.sparse.csc_array(scipy.sparse.diags_array(np.asarray(R.sum(axis=0))) - R[:t])
+    try:
+        return R[t:] @ lu_factors(T).solve(masses)
+    except RuntimeError:  # a pivot vanishes
+        return np.full(closed, np.inf)
 
 
 def by_lu(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:

@@ -115,11 +115,15 @@ def reversibilised_gap(generator: Any) -> float:
         >>> round(reversibilised_gap(cycle), 4)  # 1 - cos(120 degrees)
         1.5
     """
-    Q = check_generator(generator)
+    return gap_of_reversibilisation(check_generator(generator)).value
+
+
+def gap_of_reversibilisation(Q: Matrix) -> SpectralGap:
+    """Compute `reversibilised_gap` of a checked generator, with its error."""
     stationary = stationary_distributions(Q).only.probabilities.astype(float)
     if np.min(stationary) == 0:
-        return 0.0
-    return _symmetric(_symmetrised(Q, stationary), 1).value
+        return SpectralGap(0.0, 0j, 0.0, "none")
+    return _symmetric(_symmetrised(Q, stationary), 1)
 
 
 def euler_bounds(generator: Any) -> EulerBounds:

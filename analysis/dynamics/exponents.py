@@ -19,10 +19,13 @@ from analysis.dynamics.lyapunov import (
     BLOCKS,
     SHORTENED,
     SHORTER,
+    TINY,
     LyapunovSpectrum,
     SpectrumPlan,
     advance_map,
+    kept,
     lyapunov_spectrum,
+    parallel,
     planned,
     spectrum_of,
     spectrum_of_logs,
@@ -54,7 +57,8 @@ KEPT_LOGS = 2**25
 class LyapunovEnsemble(NamedTuple):
     """Lyapunov exponents of many trajectories, (members, k), largest first, with standard errors; NaN where one fails.
 
-    `errors` come from the means of twenty blocks. `solved` says whether the trajectories were followed in lanes.
+    An exponent is NaN, too, if its stretching factors are lost in rounding or in the tolerance of the solver. `errors`
+    come from the means of twenty blocks. `solved` says whether the trajectories were followed in lanes.
     """
 
     exponents: Float[np.ndarray, "members k"]
@@ -116,7 +120,7 @@ def lyapunov_ensemble(
     *,
     count: int | None = None,
     transient: float | None = None,
-    interval: float = 1.0,
+    interval: float | None = None,
     t0: float = 0.0,
     integrator: Diffrax | None = None,
 ) -> LyapunovEnsemble:
@@ -135,7 +139,8 @@ def lyapunov_ensemble(
         count: number of exponents; the default is all.
         transient: length of the transient to discard, rounded up to twenty intervals; the default is a tenth of the
             duration.
-        interval: time between two orthonormalisations.
+        interval: time between two orthonormalisations. The default is 1; it becomes up to 256 times as short for
+            members of which a direction contracts to rounding within it.
         t0: initial time.
         integrator: `Diffrax(rtol=1e-8, atol=1e-10)` by default; the tolerances hold for state and vectors together.
 
@@ -155,7 +160,7 @@ def lyapunov_ensemble(
     members = count_of("starts", y0s)
     if len(flows) not in (1, members):
         raise ArgumentError("flow", f"be one flow or one for each of {members} starts", f"holds {len(flows)}")
-    every, span = number("interval", interval), number("duration", duration)
+    every, span = 1.0 if interval is None else number("interval", interval), number("duration", duration)
     before = span / 10 if transient is None else number("transient", transient) if transient else 0.0
     if span < BLOCKS * every:
         raise ArgumentError("duration", f"be at least {BLOCKS} intervals of {every:g}", f"is {span:g}")
@@ -166,29 +171,40 @@ def lyapunov_ensemble(
     k = basis.shape[1] if count is None else integer("count", count, least=1)
     if k > basis.shape[1]:
         raise ArgumentError("count", f"be at most the dimension, {basis.shape[1]}", f"is {k}")
-    each = round(span / every / BLOCKS)
     lanes = _lanes(flows, solver, y0s, first, k, (t0, t0 + before + span + 2 * BLOCKS * every))
+    tries = [every / SHORTER**n for n in range(1 if interval is not None else 1 + SHORTENED)]
     if not isinstance(lanes, Ways):
-        options: Any = {"count": k, "transient": before or every, "interval": every, "t0": t0, "integrator": solver}
+        options: Any = {"count": k, "transient": before or every, "t0": t0, "integrator": solver}
         start = lambda j: jax.tree.map(lambda y: y[j], y0s)
-        rows = [_alone(flows[j % len(flows)], start(j), span, k, options) for j in range(members)]
+        rows = [_alone(flows[j % len(flows)], start(j), span, tries, options) for j in range(members)]
         found, off = np.moveaxis(np.array(rows), 1, 0)
         return LyapunovEnsemble(found, off, f"not in lanes, because {lanes}")
+    between = jax.tree_util.Partial(_kept, least=jnp.asarray(max(TINY, kept(float(solver.rtol), float(solver.atol)))))
 
-    def solved(part: np.ndarray) -> np.ndarray:
+    def solved(part: np.ndarray, every: float, last: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Rates in each block, and which members reach the end."""
         some = [Tangents(flows[j]) for j in (part if len(flows) > 1 else [0])]  # pyright: ignore[reportCallIssue]
         xs = jax.tree.map(lambda y: jnp.asarray(np.asarray(y)[part]), y0s)
-        z, begin = Vectors(xs, _frames(xs, k)), float(t0)
-        run = partial(restarted, lanes, solver, some, interval=every, blocks=BLOCKS, between=_orthonormal)
+        z, begin, each = Vectors(xs, _frames(xs, k)), float(t0), round(span / every / BLOCKS)
+        run = partial(restarted, lanes, solver, some, interval=every, blocks=BLOCKS, between=between)
         if before:
             warm = math.ceil(before / every / BLOCKS)
-            z, begin = run(z, begin, each=warm)[1], begin + BLOCKS * warm * every
+            sums, z, whole = run(z, begin, each=warm)
+            begin += BLOCKS * warm * every
+            if not last and np.any(np.isnan(sums) & np.asarray(whole)[:, None, None]):
+                return np.asarray(sums, float), np.asarray(whole)  # a shorter interval is needed
         sums, _, whole = run(z, begin, each=each)
-        return np.where(np.asarray(whole)[:, None, None], np.asarray(sums, float), np.nan)
+        return np.asarray(sums, float) / (each * every), np.asarray(whole)
 
-    rates = np.empty((members, BLOCKS, k))
-    for part, sums in in_parts(solved, np.arange(members), TOGETHER):
-        rates[part] = sums[: len(part)] / (each * every)
+    rates, left = np.full((members, BLOCKS, k), np.nan), np.arange(members)
+    for tried in tries:
+        ends = np.zeros(members, bool)
+        for part, (some, whole) in in_parts(partial(solved, every=tried, last=tried == tries[-1]), left, TOGETHER):
+            ends[part] = whole[: len(part)]
+            rates[part] = np.where(ends[part][:, None, None], some[: len(part)], np.nan)
+        left = left[ends[left] & np.any(np.isnan(rates[left]), axis=(1, 2))]
+        if not len(left):
+            break
     exponents, errors = np.mean(rates, axis=1), np.std(rates, axis=1, ddof=1) / np.sqrt(BLOCKS)
     order = np.argsort(-exponents, axis=1, kind="stable")
     sort = lambda a: np.take_along_axis(a, order, axis=1)
@@ -446,10 +462,24 @@ def _orthonormal(flow: AbstractFlow, z: Vectors) -> tuple[Vectors, Array]:
     return Vectors(z.x, Q), jnp.log(jnp.abs(jnp.diagonal(R)))
 
 
-def _alone(flow: AbstractFlow, start: State, span: float, k: int, options: dict[str, Any]) -> np.ndarray:
-    """Compute exponents and errors of one trajectory, (2, k)."""
-    try:
-        found = lyapunov_spectrum(flow, start, span, **options)
-    except IntegrationError:
-        return np.full((2, k), np.nan)
-    return np.stack([found.exponents, found.errors])
+def _kept(flow: AbstractFlow, z: Vectors, *, least: Array) -> tuple[Vectors, Array]:
+    """Do the same; logarithms below the least one, or of vectors that are parallel up to rounding, are NaN."""
+    z, logs = _orthonormal(flow, z)
+    return z, jnp.where(logs < jnp.maximum(least, parallel(logs[0], logs)), jnp.nan, logs)
+
+
+def _alone(
+    flow: AbstractFlow, start: State, span: float, intervals: Sequence[float], options: dict[str, Any]
+) -> np.ndarray:
+    """Compute exponents and errors of one trajectory, (2, k), by the first interval that keeps all factors."""
+    found = None
+    for interval in intervals:
+        try:
+            found = lyapunov_spectrum(flow, start, span, interval=interval, **options)
+        except IntegrationError:
+            break
+        if all(found.resolved):
+            return np.stack([found.exponents, found.errors])
+    if found is None:
+        return np.full((2, options["count"]), np.nan)
+    return np.where(found.resolved, np.stack([found.exponents, found.errors]), np.nan)

@@ -309,8 +309,8 @@ def spectrum_of_logs(plan: SpectrumPlan, logs: np.ndarray, last: State) -> Lyapu
     """
     system, flat, every = plan.units.system, ravel_pytree(last)[0], plan.every / plan.units.time
     is_map = isinstance(system, AbstractMap)
-    least = TINY if is_map else max(TINY, math.log(KEPT * max(plan.rtol, 100 * (plan.atol or 0.0))))
-    if np.any(logs < np.maximum(_parallel(logs[:, :1], flat), least)):
+    least = TINY if is_map else max(TINY, kept(plan.rtol, plan.atol or 0.0))
+    if np.any(logs < np.maximum(parallel(logs[:, :1], flat), least)):
         return None
     spectrum = _spectrum(logs, every, np.ones(logs.shape[1], bool))
     if not is_map and logs.shape[1] == flat.size:
@@ -356,7 +356,7 @@ def _run(
     logs, end = np.asarray(logs, float)[:samples], scalar(begin + samples * every)
     if not is_map and may_leave_out(system, x):
         _check_jumps(pair, partial(over, samples=np.asarray(1)), flat, frame, end, every)
-    floor = _parallel(logs[:, :1], flat)
+    floor = parallel(logs[:, :1], flat)
     lost = np.isfinite(floor) & (logs < floor)  # vectors that are parallel up to rounding
     lost &= ~(np.isneginf(logs) & (pair.switched is not None))  # sliding
     logs = np.where(lost, floor, logs)
@@ -368,7 +368,7 @@ def _run(
         resolved &= _resolved(*both)
     below = np.zeros_like(resolved)
     if solver is None and not is_map:
-        below = np.any(logs < math.log(KEPT * max(rtol, 100 * (atol or 0.0))), axis=0)
+        below = np.any(logs < kept(rtol, atol or 0.0), axis=0)
         resolved &= ~below
     if solver is not None:
         least = -every / np.asarray(steps, float)[:samples, None]
@@ -408,9 +408,14 @@ def _check_jumps(pair: Linearised, over: Any, x: Array, V: Array, t: Any, every:
         raise ArgumentError("system", WHOLE, f"has one that jumps where {where}")
 
 
-def _parallel(first: Any, like: Array) -> Any:
+def parallel(first: Any, like: Array) -> Any:
     """The logarithm of the stretching factor below which a vector is parallel to others up to rounding."""
     return first + math.log(PARALLEL * float(jnp.finfo(like.dtype).eps))
+
+
+def kept(rtol: float, atol: float) -> float:
+    """The logarithm of the stretching factor below which tolerances of a solver leave fewer than two digits."""
+    return math.log(KEPT * max(rtol, 100 * atol))
 
 
 def _contradiction(spectrum: LyapunovSpectrum, size: float, speed: float) -> str:
@@ -468,7 +473,7 @@ def _advance_flow(
         # starts with the mean step of the last interval
         x, V, step, wrong, slid = pair.over(begin, begin + every, step, x, V, rtol)
         V, found = _orthonormal(V)
-        zero = slid & (found < _parallel(found[0], V)) & (jnp.arange(V.shape[1]) == jnp.argmin(found))
+        zero = slid & (found < parallel(found[0], V)) & (jnp.arange(V.shape[1]) == jnp.argmin(found))
         found = jnp.where(zero, -jnp.inf, found)
         return x, V, step, failed | wrong, logs.at[k].set(found), steps.at[k].set(step)
 

@@ -64,8 +64,9 @@ def _sections(o: Symbolic, system: Any, start: Any) -> Iterator[str]:
     field = fields.symbolic_field(system, state=state)
     planar = len(field.names) == 2 and not field.is_map
     yield _shown(o, "equations", lambda: field)
-    yield _shown(o, "equilibria", lambda: equilibria.exact_equilibria(system, state=state))
-    yield _shown(o, "equilibria in the parameters", lambda: equilibria.formulas(field))
+    points = "fixed points" if field.is_map else "equilibria"
+    yield _shown(o, points, lambda: equilibria.exact_equilibria(system, state=state))
+    yield _shown(o, f"{points} in the parameters", lambda: equilibria.formulas(field))
     places = _places(field)
     for place in places:
         yield _shown(o, "stability", lambda place=place: routh_hurwitz_conditions(system, place, state=state))

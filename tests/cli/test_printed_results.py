@@ -35,7 +35,7 @@ equilibria (x)
   (x) for each root x of -a - b*x + x^3
 
 at (x): -b + lambda + 3*x^2 = 0
-stable if and only if
+all eigenvalues have negative real parts if and only if
   -b + 3*x^2 > 0
 
 conserved polynomials up to degree 4: none

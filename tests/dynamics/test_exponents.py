@@ -108,6 +108,17 @@ def test_chaotic_and_escaping_members():
     np.testing.assert_allclose(sphere.exponents, 0, atol=1e-6)
 
 
+def test_a_factor_that_the_tolerance_hides_is_found_by_shorter_intervals_or_not_told():
+    """Rates -1 and -40: within a unit of time the second vector shrinks to 4e-18."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([-x[0] + 0.3 * x[1], -40 * x[1]]))
+    found = lyapunov_ensemble(flow, np.ones((1, 2)), 20.0)
+    np.testing.assert_allclose(found.exponents, [[-1.0, -40.0]], rtol=1e-6)
+    assert (found.errors < 1e-6).all()
+    given = lyapunov_ensemble(flow, np.ones((1, 2)), 20.0, interval=1.0).exponents[0]
+    assert given[0] == pytest.approx(-1.0, rel=1e-6)
+    assert np.isnan(given[1])
+
+
 def test_bad_ensembles_are_one_sentence():
     with pytest.raises(ValueError, match="Argument `flow` must be one flow or one for each of 3 starts, but holds 2"):
         lyapunov_ensemble(FLOWS[:2], STARTS)
@@ -130,7 +141,8 @@ def test_exponents_of_a_forced_flow_begin_after_the_transient_and_have_the_error
 
 def test_each_member_that_is_followed_alone_has_its_own_flow_and_start(monkeypatch):
     def rates(flow, start, duration, **options):
-        return SimpleNamespace(exponents=-flow.parameters["k"] * start, errors=np.full(1, duration))
+        found = -flow.parameters["k"] * start
+        return SimpleNamespace(exponents=found, errors=np.full(1, duration), resolved=(options["interval"] < 1,))
 
     monkeypatch.setattr(exponents, "lyapunov_spectrum", rates)
     flows = [FunctionFlow(lambda t, x, k: k * x, Circle(), parameters={"k": k}) for k in (1.0, 2.0)]

@@ -160,6 +160,31 @@ def test_a_reducible_chain_is_answered_for_each_closed_class():
     np.testing.assert_allclose(late, found.limit([0.0, 0.0, 0.0, 1.0]), atol=1e-14)
 
 
+@pytest.mark.parametrize("fast", [1.0, 1e8, 1e15])
+def test_absorption_keeps_rates_that_are_small_beside_others(fast, monkeypatch):
+    """Two transient states exchange mass, and leave slowly for two absorbing ones; a line is left at both ends."""
+    R = np.zeros((4, 4))
+    R[1, 0], R[0, 1], R[2, 0], R[3, 1] = fast, fast, 1e-3, 2e-3
+    exact = stationary_distributions(generator_from_rates(np.vectorize(F, otypes=[object])(R)))
+    start = [F(1), F(0), F(0), F(0)]
+    for dense in (200, 1):
+        monkeypatch.setattr("analysis.chains.stationary.DENSE", dense)
+        found = stationary_distributions(generator_from_rates(R)).limit([1.0, 0.0, 0.0, 0.0])
+        np.testing.assert_allclose(found, exact.limit(start).astype(float), rtol=1e-6)
+    ruin = np.zeros((61, 61))
+    ruin[np.arange(2, 61), np.arange(1, 60)], ruin[np.arange(59), np.arange(1, 60)] = 1.0, 3.0
+    reached = stationary_distributions(generator_from_rates(ruin)).limit(np.eye(61)[5])[60]
+    assert reached == pytest.approx((3.0**5 - 1) / (3.0**60 - 1), rel=1e-13)
+
+
+def test_a_factorisation_without_a_digit_is_not_believed(monkeypatch):
+    monkeypatch.setattr("analysis.chains.stationary.DENSE", 1)
+    monkeypatch.setattr("analysis.chains.stationary.by_lu", lambda Q: (np.array([2.0, -1.0, 0.0]), 1e6))
+    found = stationary_distribution(CYCLE)
+    assert found.method == "inverse-iteration"
+    np.testing.assert_allclose(found.probabilities, 1 / 3, rtol=1e-12)
+
+
 def test_one_closed_class_with_transient_states_has_one_law():
     Q = np.array([[-1.0, 1.0, 0.0], [1.0, -1.0, 2.0], [0.0, 0.0, -2.0]])
     found = stationary_distributions(Q)
@@ -396,6 +421,15 @@ def test_the_mixing_time_of_two_states_and_its_bounds():
         mixing_time(TRAPS)
     with pytest.raises(ValueError, match="`distance` must lie in"):
         mixing_time(SWAP, distance=0.5)
+
+
+def test_the_bounds_of_a_mixing_time_hold_where_the_gap_is_lost_in_rounding():
+    R = np.zeros((3, 3))
+    R[1, 0], R[0, 1] = 1e9, 1.37e9
+    R[2, 1], R[1, 2] = 3e-12, 1e-12
+    measured, bounds = mixing_time(generator_from_rates(R)), mixing_bounds(generator_from_rates(R))
+    assert bounds.lower <= measured.upper
+    assert measured.lower <= bounds.upper
 
 
 def test_the_bounds_of_the_mixing_time_of_two_states_are_their_closed_forms():

@@ -82,8 +82,8 @@ def zero_one_test(
     r"""Test a series for chaos by the 0-1 test of Gottwald and Melbourne, with the correlation method.
 
     The translations $p_c(n) = \sum_{j \le n} \phi_j \cos jc$ and $q_c(n)$, with sines, diffuse for chaotic series and
-    stay bounded for regular ones. K is the correlation of n with the mean-square displacement, from which the
-    oscillating term $(E\phi)^2 (1 - \cos nc) / (1 - \cos c)$ is subtracted, and its median over random c.
+    stay bounded for regular ones. K is the correlation of n with the mean-square displacement, and its median over
+    random c. The mean of the series is subtracted first, since it adds oscillations that hide the diffusion.
 
     >>> import dynsim as ds
     >>> from analysis.dynamics import zero_one_test
@@ -124,12 +124,11 @@ def zero_one_test(
 
 
 def _correlation(values: np.ndarray, c: float) -> float:
-    """Correlation of n with the modified mean-square displacement of the translations with frequency c."""
+    """Correlation of n with the mean-square displacement of the translations with frequency c."""
     count, most = len(values), len(values) // PART
-    path = np.cumsum(values * np.exp(1j * c * np.arange(1, count + 1)))
+    path = np.cumsum((values - np.mean(values)) * np.exp(1j * c * np.arange(1, count + 1)))
     lags = np.arange(1, most + 1)
     moved = np.array([np.mean(np.abs(path[n : n + count - most] - path[: count - most]) ** 2) for n in lags])
-    moved -= np.mean(values) ** 2 * (1 - np.cos(lags * c)) / (1 - np.cos(c))
     return float(np.corrcoef(lags, moved)[0, 1])
 
 

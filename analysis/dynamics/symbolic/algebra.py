@@ -45,13 +45,16 @@ class Solutions(NamedTuple):
     count: int
 
 
-def solve_polynomials(equations: Sequence[Any], nonzero: Sequence[Any], unknowns: Sequence[Any]) -> Solutions:
+def solve_polynomials(
+    equations: Sequence[Any], nonzero: Sequence[Any], unknowns: Sequence[Any], what: str = "equilibria"
+) -> Solutions:
     """Solve polynomial equations exactly, leaving out solutions at which one of some expressions vanishes.
 
     Args:
         equations: as many polynomials in the unknowns as there are unknowns, or more; other symbols are parameters.
         nonzero: polynomials that must not vanish, such as denominators.
         unknowns: the symbols.
+        what: what the solutions are, for an error.
 
     Raises:
         ArgumentError: beyond the limits, or if the solutions are not isolated.
@@ -69,9 +72,9 @@ def solve_polynomials(equations: Sequence[Any], nonzero: Sequence[Any], unknowns
         variables = (w, *unknowns)
         every = [*every, 1 - w * sp.prod(nonzero)]
     if len(every) < len(variables):
-        raise _not_isolated(every)
+        raise _not_isolated(every, what)
     ring = sp.ring(variables, domain, order=GREVLEX)[0]
-    quotient = _Quotient(ring, [ring.from_expr(sp.expand(e)) for e in every])
+    quotient = _Quotient(ring, [ring.from_expr(sp.expand(e)) for e in every], what)
     count = len(quotient.monomials)
     squarefree = []
     for x in ring.gens:
@@ -80,7 +83,7 @@ def solve_polynomials(equations: Sequence[Any], nonzero: Sequence[Any], unknowns
         if part.degree() < minimal.degree():
             squarefree.append(sum((c * x**k for (k,), c in part.as_dict(native=True).items()), ring.zero))
     if squarefree:
-        quotient = _Quotient(ring, [*quotient.basis, *squarefree])
+        quotient = _Quotient(ring, [*quotient.basis, *squarefree], what)
     chosen = ring.gens[len(variables) - len(unknowns) :]
     size = len(quotient.monomials)
     for form in _forms(chosen):
@@ -119,11 +122,11 @@ def _check_size(equations: Sequence[Any], nonzero: Sequence[Any], unknowns: Sequ
         raise ArgumentError("system", must, f"has a product of {degree}, with {terms} terms")
 
 
-def _not_isolated(basis: Sequence[Any]) -> ArgumentError:
+def _not_isolated(basis: Sequence[Any], what: str) -> ArgumentError:
     import sympy as sp
 
     shown = ", ".join(sp.sstr(e).replace("**", "^") for e in basis[:3]) or "0"
-    return ArgumentError("system", "have isolated equilibria", f"has infinitely many, the zeros of {shown}")
+    return ArgumentError("system", f"have isolated {what}", f"has infinitely many, the zeros of {shown}")
 
 
 def _forms(generators: Sequence[Any]) -> Iterator[Any]:
@@ -138,12 +141,12 @@ def _forms(generators: Sequence[Any]) -> Iterator[Any]:
 class _Quotient:
     """The quotient of a ring of polynomials by an ideal of finite dimension, with its monomials as a basis."""
 
-    def __init__(self, ring: Any, generators: Sequence[Any]):
+    def __init__(self, ring: Any, generators: Sequence[Any], what: str):
         import sympy as sp
 
         found = sp.groebner([g.as_expr() for g in generators], *ring.symbols, order=GREVLEX, domain=ring.domain)
         if not found.is_zero_dimensional and list(found.exprs) != [1]:
-            raise _not_isolated(found.exprs)
+            raise _not_isolated(found.exprs, what)
         self.ring = ring
         self.basis = [ring.from_dict(p.as_dict(native=True)) for p in found.polys]
         self.monomials = self._standard([p.leading_expv() for p in self.basis])

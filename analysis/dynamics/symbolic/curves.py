@@ -183,12 +183,12 @@ def _parts(field: SymbolicField, chosen: tuple[Any, Any], critical: Any, squared
     try:
         families = formulas(field).found
     except ArgumentError:
-        found = _along_component(field, chosen, critical)
+        found = [(along, given, None, given) for along, given in _along_component(field, chosen, critical)]
     else:
         found = [one for family in families for one in _of_family(field, chosen, critical, family)]
     kept: dict[str, CurvePart] = {}
-    for along, given, implicit in found:
-        at = {s: e for s, e in given.items() if s in squared.free_symbols} if squared is not None else {}
+    for along, given, implicit, state in found:
+        at = {s: e for s, e in state.items() if s in squared.free_symbols} if squared is not None else {}
         positive = None if squared is None else tidied(simplified(squared.subs(at, simultaneous=True)))
         if positive is not None and positive.free_symbols & ({*field.states} - {along}):
             positive = None
@@ -202,8 +202,11 @@ def _parts(field: SymbolicField, chosen: tuple[Any, Any], critical: Any, squared
 
 def _of_family(
     field: SymbolicField, chosen: tuple[Any, Any], critical: Any, family: EquilibriumFormula
-) -> Iterator[tuple[Any, dict[Any, Any], Any]]:
-    """The curve on one family of equilibria: the symbol along it, expressions of the others, or the implicit curve."""
+) -> Iterator[tuple[Any, dict[Any, Any], Any, dict[Any, Any]]]:
+    """The curve on one family of equilibria: the symbol along it, expressions of the others, or the implicit curve.
+
+    The last part has what is known of the state, and of the parameter that is not along it.
+    """
     import sympy as sp
 
     state = dict(zip(field.states, family.state, strict=True))
@@ -216,17 +219,19 @@ def _of_family(
                 for one in filter(None, solved):
                     moved = {s: tidied(simplified(e.subs(one, simultaneous=True))) for s, e in state.items()}
                     others = {**{p: one[p] for p in chosen if p is not along}, **moved}
-                    yield along, {s: e for s, e in others.items() if s is not along}, None
+                    given = {s: e for s, e in others.items() if s is not along}
+                    yield along, given, None, given
                 return
         equation = _resultant(equation, family.polynomial, family.root)
     for factor in factors_with(equation, set(chosen)):
         solved, p = next(((s, p) for p, q in (chosen, chosen[::-1]) if (s := solved_for(factor, q))), ([], None))
         if not solved:
-            yield None, {}, factor
+            yield None, {}, factor, state if family.polynomial is None else {}
         for q, e in solved:
             moved = {s: tidied(simplified(x.subs(q, e))) for s, x in state.items() if family.root not in x.free_symbols}
             if not any(x.has(sp.zoo, sp.nan) for x in moved.values()):
-                yield p, {q: e, **{s: e for s, e in moved.items() if s is not p}}, None
+                given = {q: e, **{s: e for s, e in moved.items() if s is not p}}
+                yield p, given, None, given
 
 
 def _resultant(one: Any, other: Any, root: Any) -> Any:
@@ -238,9 +243,7 @@ def _resultant(one: Any, other: Any, root: Any) -> Any:
     return sp.fraction(sp.together(sp.Poly(one, root, domain=domain).resultant(sp.Poly(other, root, domain=domain))))[0]
 
 
-def _along_component(
-    field: SymbolicField, chosen: tuple[Any, Any], critical: Any
-) -> list[tuple[Any, dict[Any, Any], Any]]:
+def _along_component(field: SymbolicField, chosen: tuple[Any, Any], critical: Any) -> list[tuple[Any, dict[Any, Any]]]:
     """Solve the equations of a curve, with a component along it.
 
     Raises:
@@ -251,7 +254,7 @@ def _along_component(
         solved = list(_eliminated([*field.residual, critical], along, unknowns, {}, [TRIED]))
         if solved and None not in solved:
             order = [*chosen, *(s for s in field.states if s is not along)]
-            return [(along, {s: one[s] for s in order}, None) for one in solved if one is not None]
+            return [(along, {s: one[s] for s in order}) for one in solved if one is not None]
     names = " and ".join(map(str, chosen))
     must = "be such that their equations can be solved one after the other, or eliminated"
     raise ArgumentError("parameters", must, f"{names} are not, with any component along the curve")

@@ -56,17 +56,20 @@ class ExactEquilibria(NamedTuple):
         found: the real ones, ordered by their components.
         count: number of complex ones, each counted with its multiplicity.
         names: names of the components.
+        is_map: whether they are fixed points of a map.
     """
 
     found: tuple[ExactEquilibrium, ...]
     count: int
     names: tuple[str, ...]
+    is_map: bool = False
 
     __repr__ = one_line
 
     def __str__(self) -> str:
         """List all equilibria."""
-        real = counted(len(self.found), "real equilibrium", "real equilibria")
+        words = ("real fixed point", "real fixed points") if self.is_map else ("real equilibrium", "real equilibria")
+        real = counted(len(self.found), *words)
         head = f"{real} ({', '.join(self.names)}), and no other; {self.count} complex with multiplicity"
         return "\n".join([head, *(f"  {one}" for one in self.found)])
 
@@ -113,8 +116,8 @@ def exact_equilibria(system: AbstractFlow | AbstractMap, *, state: Any = None) -
     """
     package = flint()
     field = symbolic_field(system, state=state).at(kept=())
-    above, below = field.numerators("equilibria")
-    solved = solve_polynomials(above, below, field.states)
+    above, below = field.numerators(_called(field))
+    solved = solve_polynomials(above, below, field.states, _called(field))
     singular = _determinant(above, field.states)
     found = []
     for factor in _factors(solved):
@@ -123,7 +126,11 @@ def exact_equilibria(system: AbstractFlow | AbstractMap, *, state: Any = None) -
             formula = _formula(solved, factor, k) if factor.degree() <= 2 else ()
             found.append(_enclosed(package, field, solved, factor, root, bool(degenerate), formula))
     found.sort(key=lambda one: tuple(one.state.tolist()))
-    return ExactEquilibria(tuple(found), solved.count, field.names)
+    return ExactEquilibria(tuple(found), solved.count, field.names, field.is_map)
+
+
+def _called(field: SymbolicField) -> str:
+    return "fixed points" if field.is_map else "equilibria"
 
 
 def _factors(solved: Solutions) -> list[Any]:
@@ -269,20 +276,24 @@ class EquilibriumFormulas(NamedTuple):
     """All equilibria of a rational system for generic parameters, as formulas.
 
     Attributes:
-        found: formulas; one with a polynomial stands for several equilibria, real or complex.
+        found: formulas that are real at some parameters; one with a polynomial stands for several equilibria, real or
+            complex.
         names: names of the components.
         parameters: symbols of the parameters that are kept.
+        is_map: whether they are fixed points of a map.
     """
 
     found: tuple[EquilibriumFormula, ...]
     names: tuple[str, ...]
     parameters: tuple[Any, ...]
+    is_map: bool = False
 
     __repr__ = one_line
 
     def __str__(self) -> str:
         """List the formulas."""
-        return "\n".join([f"equilibria ({', '.join(self.names)})", *(f"  {one}" for one in self.found)])
+        head = f"{'fixed points' if self.is_map else 'equilibria'} ({', '.join(self.names)})"
+        return "\n".join([head, *(f"  {one}" for one in self.found)] if self.found else [f"{head}: none"])
 
     @property
     def latex(self) -> str:
@@ -340,10 +351,10 @@ def with_parameters(field: SymbolicField, kept: Sequence[str] | None) -> Symboli
 @bounded_effort()
 def formulas(field: SymbolicField) -> EquilibriumFormulas:
     """Solve for the equilibria of a field."""
-    above, below = field.numerators("equilibria")
-    solved = solve_polynomials(above, below, field.states)
+    above, below = field.numerators(_called(field))
+    solved = solve_polynomials(above, below, field.states, _called(field))
     found = tuple(one for factor in _factors(solved) for one in _formulas(field, solved, factor))
-    return EquilibriumFormulas(found, field.names, tuple(sorted(free_parameters(field), key=str)))
+    return EquilibriumFormulas(found, field.names, tuple(sorted(free_parameters(field), key=str)), field.is_map)
 
 
 def free_parameters(field: SymbolicField) -> set[Any]:
@@ -356,8 +367,9 @@ def _formulas(field: SymbolicField, solved: Solutions, factor: Any) -> Iterator[
 
     if factor.degree() <= 2:
         for k in range(factor.degree()):
-            state = _formula(solved, factor, k)
-            yield EquilibriumFormula(tuple(map(tidied, state)))
+            state = tuple(map(tidied, _formula(solved, factor, k)))
+            if not any(e.is_real is False for e in state):
+                yield EquilibriumFormula(state)
         return
     own = solved.form in field.states
     root = solved.form if own else sp.Symbol("u", real=True)

@@ -10,7 +10,17 @@ def factors_with(e: Any, states: set[Any]) -> list[Any]:
     import sympy as sp
 
     above = check_size(sp.fraction(sp.together(e))[0])
-    return [factor for factor, _ in sp.factor_list(above)[1] if factor.free_symbols & states and not factor.is_nonzero]
+    return [factor for factor, _ in sp.factor_list(above)[1] if factor.free_symbols & states and _may_vanish(factor)]
+
+
+def _may_vanish(factor: Any) -> bool:
+    """Whether a factor has real zeros, as far as that is known."""
+    import sympy as sp
+
+    if factor.is_nonzero or len(factor.free_symbols) > 1 or not factor.is_polynomial():
+        return not factor.is_nonzero
+    poly = sp.Poly(factor, *factor.free_symbols)
+    return not (poly.domain.is_QQ or poly.domain.is_ZZ) or bool(poly.count_roots() > 0)
 
 
 def solved_for(e: Any, variable: Any) -> list[tuple[Any, Any]]:

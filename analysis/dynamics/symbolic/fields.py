@@ -25,6 +25,9 @@ EXACT = 2.0**53
 SIMPLE = 1000
 """Largest denominator of the fraction that a number in floating point is taken for, if it is the nearest number."""
 
+COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
+"""Operations that compare numbers, as they are written."""
+
 LARGEST = 2_000
 """Most scalar operations of a right-hand side that is written as expressions."""
 
@@ -188,7 +191,9 @@ def _expressions(program: Program, inputs: Sequence[Any]) -> tuple[Any, ...]:
     for operation in program.operations:
         if operation.name not in functions:
             must = "be smooth, a composition of arithmetic and elementary functions"
-            raise ArgumentError("system", must, f"uses `{operation.name}`")
+            compared = operation.name in COMPARISONS
+            but = f"compares by `{COMPARISONS[operation.name]}`" if compared else f"uses `{operation.name}`"
+            raise ArgumentError("system", must, but)
         given = [found[k] for k in operation.operands]
         if operation.parameter is not None and operation.name != "convert_element_type":
             given.append(operation.parameter)

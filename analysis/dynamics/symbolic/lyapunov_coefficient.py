@@ -10,6 +10,8 @@ from dynsim._core.printing import one_line
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import AbstractFlow
 
+IMAGINARY = "have a Jacobian whose eigenvalues can be imaginary"
+
 
 class LyapunovFormula(NamedTuple):
     """First Lyapunov coefficient of a planar flow, valid where the trace of the Jacobian vanishes.
@@ -110,14 +112,18 @@ def coefficient(field: SymbolicField, at: Sequence[Any] | None = None) -> Lyapun
     whole = sp.Poly(real(scaled), i).coeff_monomial(1)
     entries = {a: here(J[0, 0]), b: here(J[0, 1]), c: here(J[1, 0])}
     if simplified(entries[b] * entries[c]) == 0:
-        raise ArgumentError("flow", "have a Jacobian whose eigenvalues can be imaginary", "has a triangular one")
+        raise ArgumentError("flow", IMAGINARY, "has a triangular one")
     squared = -(a**2) - b * c
     even = sp.Poly(whole, w).rem(sp.Poly(w**2 - squared, w)).as_expr()
     # the factors: 2 omega of the formula, |q|^2, 2 omega (omega^2 + a^2), and 3 omega^2
     value = even / (2 * w * b * (b - c) * 2 * w * (-b * c) * 3 * w**2)
     value = value.subs(entries, simultaneous=True)
     determinant = sp.factor(here(J[0, 0] * J[1, 1] - J[0, 1] * J[1, 0]))
-    return LyapunovFormula(sp.factor(value), w, determinant, sp.factor(here(J.trace())))
+    trace = sp.factor(here(J.trace()))
+    if trace.is_nonzero or determinant.is_positive is False:
+        but = f"has one with the trace {text(trace)} and the determinant {text(determinant)}"
+        raise ArgumentError("flow", IMAGINARY, but)
+    return LyapunovFormula(sp.factor(value), w, determinant, trace)
 
 
 def _times(matrix: Sequence[Sequence[Any]], vector: Sequence[Any]) -> list[Any]:

@@ -20,22 +20,28 @@ class StabilityConditions(NamedTuple):
     Attributes:
         variable: the symbol of the eigenvalue.
         polynomial: the characteristic polynomial.
-        conditions: expressions that must be positive: the equilibrium is stable if and only if all of them are.
+        conditions: expressions that must all be positive; those that always are so are left out.
         state: expressions of the equilibrium, or the symbols of the components.
+        is_map: whether the system is a map.
     """
 
     variable: Any
     polynomial: Any
     conditions: tuple[Any, ...]
     state: tuple[Any, ...]
+    is_map: bool = False
 
     __repr__ = one_line
 
     def __str__(self) -> str:
         """Write the polynomial and the conditions."""
-        rows = [f"  {text(e)} > 0" for e in self.conditions]
         at = ", ".join(map(text, self.state))
-        return "\n".join([f"at ({at}): {text(self.polynomial)} = 0", "stable if and only if", *rows])
+        head = f"at ({at}): {text(self.polynomial)} = 0"
+        where = "are inside the unit circle" if self.is_map else "have negative real parts"
+        if any(e.is_positive is False for e in self.conditions):
+            return f"{head}\nnot all eigenvalues {where}"
+        rows = [f"  {text(e)} > 0" for e in self.conditions]
+        return "\n".join([head, f"all eigenvalues {where}{' if and only if' if rows else ''}", *rows])
 
     @property
     def latex(self) -> str:
@@ -63,7 +69,7 @@ def routh_hurwitz_conditions(
     >>> equilibrium = ad.equilibrium_formulas(flow).found[0]
     >>> print(ad.routh_hurwitz_conditions(flow, equilibrium.state))
     at (a, b/a): a^2 + lambda^2 + lambda*(a^2 - b + 1) = 0
-    stable if and only if
+    all eigenvalues have negative real parts if and only if
       a^2 - b + 1 > 0
       a^2 > 0
     ```
@@ -95,7 +101,7 @@ def routh_hurwitz_conditions(
     listed = list(dict.fromkeys(map(tidied, _conditions(coefficients))))
     conditions = tuple(e for e in listed if not e.is_positive)
     shown = sp.collect(polynomial.as_expr(), variable)
-    return StabilityConditions(variable, shown, conditions, place)
+    return StabilityConditions(variable, shown, conditions, place, field.is_map)
 
 
 def characteristic(field: SymbolicField, place: Sequence[Any]) -> tuple[Any, list[Any]]:

@@ -89,6 +89,17 @@ def test_solutions_that_no_component_separates_are_separated_by_a_linear_form():
     assert len({tuple(np.sign(x)) for x in found.states}) == 4
 
 
+def test_fixed_points_of_a_map_are_called_so():
+    logistic = equations("x[n+1] = r*x*(1 - x)", r=2.5)
+    assert str(ad.exact_equilibria(logistic)).startswith("2 real fixed points (x), and no other")
+    assert str(ad.equilibrium_formulas(logistic)).startswith("fixed points (x)\n")
+
+
+def test_formulas_are_not_complex_for_all_parameters():
+    assert str(ad.equilibrium_formulas(equations("x' = 1 + x^2"))) == "equilibria (x): none"
+    assert len(ad.equilibrium_formulas(equations("x' = a + x^2", a=1.0)).found) == 2
+
+
 def test_formulas_hold_for_other_parameters():
     flow = equations(PREY)
     found = ad.equilibrium_formulas(flow)
@@ -110,6 +121,9 @@ def test_a_polynomial_stands_for_its_roots():
         ("x' = y - x*y; y' = 0*x", "must have isolated equilibria, but has infinitely many, the zeros of -x\\*y \\+ y"),
         ("x' = sin(x) + x", "must have a rational right-hand side for equilibria, but that of `x` has `sin\\(x\\)`"),
         ("x' = abs(x) - 1", "must be smooth, .* but uses `abs`"),
+        ("x' = heaviside(x) - 1", "must be smooth, .* but compares by `>=`"),
+        ("x[n+1] = x; y[n+1] = y/2", "must have isolated fixed points, but has infinitely many, the zeros of -y"),
+        ("x[n+1] = sin(x)", "must have a rational right-hand side for fixed points"),
         ("x' = sin(t) - x", "must be autonomous, but depends on the time"),
         ("x' = x^37 - 1", "degrees have a product of at most 36, with 400 terms, but has a product of 37"),
     ],

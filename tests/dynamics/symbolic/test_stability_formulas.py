@@ -98,7 +98,8 @@ def test_routh_hurwitz_conditions_decide_as_eigenvalues_do():
 def test_conditions_of_a_map_are_those_of_the_unit_circle():
     flow = equations("x[n+1] = r*x*(1 - x)", r=3.0)
     found = ad.routh_hurwitz_conditions(flow, ad.equilibrium_formulas(flow).found[1].state)
-    assert str(found) == "at (1 - 1/r): lambda + r - 2 = 0\nstable if and only if\n  3 - r > 0\n  r - 1 > 0"
+    said = "all eigenvalues are inside the unit circle if and only if"
+    assert str(found) == f"at (1 - 1/r): lambda + r - 2 = 0\n{said}\n  3 - r > 0\n  r - 1 > 0"
     assert r"r - 1 &> 0" in found.latex
     with pytest.raises(ValueError, match="`at` must hold one expression for each of 1 components, but holds 2"):
         ad.routh_hurwitz_conditions(flow, [0, 1])
@@ -186,3 +187,25 @@ def test_the_lyapunov_coefficient_is_the_one_of_the_normal_form():
     assert formula.latex.startswith(r"\ell_1 = ")
     with pytest.raises(ValueError, match="must have a Jacobian whose eigenvalues can be imaginary, but has a triang"):
         ad.first_lyapunov_coefficient(equations("x' = x - x^3; y' = x*y"), [0, 0])
+
+
+def test_stability_is_no_condition_where_the_signs_are_known():
+    sink, source = (str(ad.routh_hurwitz_conditions(equations(text), [0])) for text in ("x' = -x^3 - x", "x' = -x^3"))
+    assert sink.endswith("\nall eigenvalues have negative real parts")
+    assert source.endswith("\nnot all eigenvalues have negative real parts")  # which is stable, by its cubic term
+
+
+def test_hopf_points_are_told_from_neutral_saddles():
+    bogdanov_takens = equations("x' = y; y' = b1 + b2*x + x^2 - x*y", b1=-0.1, b2=0.1)
+    parts = ad.hopf_formulas(bogdanov_takens, ["b1", "b2"]).parts
+    at = lambda e, b2: float(e.subs({symbol("b1"): 0, symbol("b2"): b2}))
+    on_curve = {b2: [one for one in parts if abs(at(one.implicit, b2)) < 1e-12] for b2 in (-1, 1)}
+    assert [[at(one.positive, b2) for one in on_curve[b2]] for b2 in (-1, 1)] == [[1.0], [-1.0]]
+    prey = equations("x' = x*(1 - x/3) - x*y/(1 + x); y' = 0.5*x*y/(1 + x) - 0.2*y")
+    with pytest.raises(ValueError, match="can be imaginary, but has one with the trace 4/45 and the determinant 7/75"):
+        ad.first_lyapunov_coefficient(prey, [sp.Rational(2, 3), sp.Rational(35, 27)])
+
+
+def test_nullclines_are_real():
+    (only,) = ad.nullcline_formulas(equations("x' = x^2 + x + 1; y' = y - x")).parts
+    assert only.of == "y"
