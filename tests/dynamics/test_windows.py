@@ -30,8 +30,10 @@ def test_windows_in_one_program_are_those_of_a_window_at_a_time(monkeypatch, win
     monkeypatch.setattr(time_map, "AT_ONCE", 2)
     starts = np.random.default_rng(0).uniform(-0.5, 0.5, (70, 2))
     made, *_ = set_up(FunctionFlow(forced), starts, Search(period=2 * np.pi))
-    expected = one_by_one(made, starts, begun, windows)
+    expected, calls, moved = one_by_one(made, starts, begun, windows), [], time_map._moved
+    monkeypatch.setattr(time_map, "_moved", lambda *given: calls.append(given[3:]) or moved(*given))
     assert made.later(starts, begun, windows) == pytest.approx(expected, abs=1e-9)
+    assert calls == [(count,) for count in {1: (1,), 3: (2, 1), 5: (2, 2, 1)}[windows]]
 
 
 def test_members_that_escape_or_are_not_finite_are_followed_as_by_single_windows():
