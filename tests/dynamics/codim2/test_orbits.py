@@ -70,11 +70,8 @@ def test_folds_of_a_map_have_a_cusp_and_points_that_are_flips_too():
     """The folds of x + p + q x - x^3 are 27 p^2 = 4 q^3; the other multiplier is -0.9 - q."""
     step = lambda k, x, p, q: jnp.stack([x[0] + p + q * x[0] - x[0] ** 3, -(0.9 + q) * x[1]])
     flow = FunctionMap(step, parameters={"p": 2 * 0.1**1.5, "q": 0.3})
-    found = critical_curve(
-        (Parameter(flow, both("p", "q")[0], -1.0, 1.0), Parameter(flow, both("p", "q")[1], -0.5, 0.3)),
-        at("fold", 2 * 0.1**1.5, [-np.sqrt(0.1), 0.0]),
-        steps=Steps(first=0.1),
-    )
+    plane = Parameter(flow, both("p", "q")[0], -1.0, 1.0), Parameter(flow, both("p", "q")[1], -0.5, 0.3)
+    found = critical_curve(plane, at("fold", 2 * 0.1**1.5, [-np.sqrt(0.1), 0.0]), steps=Steps(first=0.1))
     assert np.allclose(27 * found.first**2, 4 * found.second**3, atol=1e-9)
     kinds = [d.kind for d in found.degeneracies]
     assert kinds == ["fold-flip point", "cusp", "fold-flip point"]
@@ -82,6 +79,11 @@ def test_folds_of_a_map_have_a_cusp_and_points_that_are_flips_too():
     edge = 2 * (0.1 / 3) ** 1.5
     assert np.allclose(places, [(-edge, 0.1), (0, 0), (edge, 0.1)], atol=1e-7)
     assert found.ends == ("bounds", "bounds")
+    for count in (1, 2):  # one point has no direction in which to go on
+        rows = {name: getattr(found, name)[4 : 4 + count] for name in ("first", "second", "states", "frequencies")}
+        part = found._replace(**rows, degeneracies=(), ends=("steps", "steps"))
+        longer = extend(part, plane, steps=Steps(first=0.1, points=3))
+        assert len(longer.first) > 2 if count == 2 else longer.first.tolist() == part.first.tolist()
 
 
 @pytest.fixture(scope="module")
