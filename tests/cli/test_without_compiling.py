@@ -117,7 +117,10 @@ def test_many_trajectories_have_steps_of_their_own_and_end_where_they_explode():
 
 def test_first_steps_are_those_of_scipy_for_each_member():
     """Fields that are slow, fast, zero, tiny, and so steep that the remaining time or the change decides."""
-    rates, starts = np.array([1.0, -400.0, 0.0, 1e-9, 30.0]), np.array([[1.0, 2.0, 3.0, 0.5, 1e-7], [0.3, 1e3, 0, 1, 0]])
+    rates, starts = (
+        np.array([1.0, -400.0, 0.0, 1e-9, 30.0]),
+        np.array([[1.0, 2.0, 3.0, 0.5, 1e-7], [0.3, 1e3, 0, 1, 0]]),
+    )
     left, which = np.array([2.0, 2.0, 3.0, 4.0, 0.01]), np.arange(5)
     field = lambda which, t, y: rates[which] * np.stack([y[1] + np.sin(t), y[0] ** 2])
     found = _first_steps(field, which, np.zeros(5), starts, field(which, np.zeros(5), starts), left, 1e-6, 1e-9)
@@ -129,11 +132,11 @@ def test_first_steps_are_those_of_scipy_for_each_member():
 
 def test_a_step_evaluates_the_stages_that_are_used():
     """The last stage of a step is the first of the next one; three more serve the dense output alone."""
-    for dense, each in ((False, STAGES), (True, EXTENDED - 1)):
+    for options, each in (({}, STAGES), ({"dense": True}, EXTENDED - 1)):
         calls = []
         field = NumbersFunction(lambda entries, calls=calls: calls.append(1) or [entries[1]], [], None, 1)
         with without_compiling():
-            taken = list(steps(field, 0.0, 0.1, np.ones(1), 0.01, rtol=1e-3, atol=1e-3, dense=dense))
+            taken = list(steps(field, 0.0, 0.1, np.ones(1), 0.01, rtol=1e-3, atol=1e-3, **options))
         assert len(calls) == 1 + each * len(taken)
 
 

@@ -59,7 +59,7 @@ def test_parts_of_a_curve_are_joined_once_and_cut_at_the_bounds_of_the_first_par
         part([(-2.0, 1.0), (0.5, 2.0), (0.7, 3.0)], [0.0, 0.5, 1.0]),
         part([(0.7, 3.0), (0.9, 4.0), (0.2, 5.0), (1.5, 6.0)], [0.0, 0.25, 0.5, 1.0]),
     ]
-    marks = [[("a", _at(-1.5, 1.2)), ("b", _at(0.6, 2.5)), ("c", _at(0.7, 3.0))]]
+    marks = [[("a", _at(-1.5, 1.2)), ("a", _at(0.55, 2.2)), ("b", _at(0.6, 2.5)), ("c", _at(0.7, 3.0))]]
     marks += [[("c", _at(0.7, 3.0 + 1e-9)), ("b", _at(0.8, 3.5)), ("b", _at(0.8, 3.6)), ("a", _at(1.2, 5.5))]]
     monkeypatch.setattr(connection_curve, "special_points", lambda curve, points, ends: marks[len(points) - 3])
     flow = FunctionFlow(lambda t, s, mu=0.0, nu=0.0: s, parameters={"mu": 0.0, "nu": 0.0})
@@ -72,7 +72,7 @@ def test_parts_of_a_curve_are_joined_once_and_cut_at_the_bounds_of_the_first_par
     np.testing.assert_allclose(found.states.states[:, 0, 0], found.first)
     assert found.states.x.shape == (4, 4)  # all on a mesh with the most intervals
     assert [(one.kind, one.first, round(one.second, 6)) for one in found.degeneracies] == [
-        ("b", 0.6, 25.0), ("c", 0.7, 30.0), ("b", 0.8, 35.0), ("b", 0.8, 36.0),
+        ("a", 0.55, 22.0), ("b", 0.6, 25.0), ("c", 0.7, 30.0), ("b", 0.8, 35.0), ("b", 0.8, 36.0),
     ]  # fmt: skip
     assert found.ends == ("outside", "outside")
     whole = joined("heteroclinic orbit", -3.0, 3.0)
