@@ -32,6 +32,7 @@ from dynsim.integrators.lanes.method import (
 from dynsim.integrators.lanes.recorded import System, form_of, recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.ensemble_work import alike
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -211,8 +212,8 @@ def test_why_members_are_not_solved_in_lanes():
     mixed = FunctionFlow(lambda t, x: x)
     assert said(mixed, Pair(np.ones(2, np.float32), np.ones(2))) == "the state has the types float32, float64"
     assert said(FunctionFlow(UnHashable())).startswith("the flow has a part that cannot be compared (")
-    kinds = [FunctionFlow(lambda t, x, k=k: -k * x) for k in (1.0, 2.0)]
-    work = ensembles.Work(tuple(kinds), Diffrax(), STARTS[:2], jnp.asarray(TS), state)
+    kinds = tuple(FunctionFlow(lambda t, x, k=k: -k * x) for k in (1.0, 2.0))
+    work = ensembles.Work(kinds, Diffrax(), STARTS[:2], jnp.asarray(TS), state, alike=alike(kinds))
     assert ensembles.way(work) == "the flows differ in more than numbers"
     inside = []
     jax.make_jaxpr(lambda y: inside.append(Diffrax().lanes((VanDerPol(1.0),), y, TS)) or y)(STARTS)
