@@ -1,7 +1,7 @@
 """Strictness: no silent broadcasting or promotion, and a warning is an error (pyproject.toml).
 
 Programs are compiled as users compile them, by one thread, unless `XLA_FLAGS` says otherwise. `make test` sets it for
-all files but those that the Makefile lists as `OPTIMISED`: a file each of spaces, simulations, a symplectic integrator,
+all files but those that the Makefile lists as `OPTIMISED`: a file each of simulations, a symplectic integrator,
 Lyapunov exponents and equilibria. The others compile without optimisation, in half of the time, to slower code, and
 `make test-all` runs them optimised. Programs of tests run for milliseconds, so compiling them takes most of
 the time: in CPU seconds, 14.9 with optimisation and 8.4 without for simulations, 12.8 and 7.9 for a file of claims. All
