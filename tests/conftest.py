@@ -1,7 +1,7 @@
 """Strictness: no silent broadcasting or promotion, and a warning is an error (pyproject.toml).
 
 Programs are compiled as users compile them, by one thread, unless `XLA_FLAGS` says otherwise. `make test` sets it for
-all files but those that the Makefile lists as `OPTIMISED`: a file each of spaces, simulations, a symplectic integrator,
+all files but those that the Makefile lists as `OPTIMISED`: a file each of simulations, a symplectic integrator,
 Lyapunov exponents and equilibria. The others compile without optimisation, in half of the time, to slower code, and
 `make test-all` runs them optimised. Programs of tests run for milliseconds, so compiling them takes most of
 the time: in CPU seconds, 14.9 with optimisation and 8.4 without for simulations, 12.8 and 7.9 for a file of claims. All
@@ -10,7 +10,9 @@ files would take longer than the 900 CPU seconds that `make test` may.
 Random numbers are JAX's own; files that check many claims ask for `short_draws`.
 """
 
+import contextlib
 import gc
+import importlib
 import os
 import re
 from pathlib import Path
@@ -76,6 +78,25 @@ def _replaces_code(path: Path) -> bool:
     """
     text = path.read_text(encoding="utf-8")
     return bool(REPLACING.search(text)) and UNTRACED not in text
+
+
+def _folders_files(config) -> list[Path]:
+    """List the files of tests in the folders that a run is for."""
+    left_out = [Path(one).resolve() for one in config.getoption("ignore") or ()]
+    found = sorted(path.resolve() for name in config.args for path in Path(name).rglob("test_*.py"))
+    return [path for path in found if not any(path.is_relative_to(one) for one in left_out)]
+
+
+def pytest_sessionstart(session):
+    """Let the second of two processes import files from the last one on, so that each is compiled by one of them.
+
+    The other one reads the compiled copy. In a new checkout this saves 6 CPU seconds of 41.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        for path in reversed(_folders_files(session.config)):
+            name = ".".join(path.relative_to(session.config.rootpath).with_suffix("").parts)
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # collection says what is wrong with a file
+                importlib.import_module(name)
 
 
 def pytest_collection_modifyitems(items):

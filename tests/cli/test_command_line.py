@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -11,10 +12,14 @@ import pytest
 
 from dynsim import load
 from dynsim.__main__ import LISTS
+from dynsim.cli import demo
 from dynsim.cli.list import List
+from dynsim.cli.simulate import flows
 from dynsim.cli.simulate.flows import drawn_steps, escape
+from dynsim.simulation import run_files
 from tests.support.commands import answer, refused, run
 
+pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
 SCIPY = ("--integrator", "scipy")  # compiles less
 
 
@@ -46,6 +51,24 @@ def test_a_run_is_written_and_made_again_to_the_bit(capsys, tmp_path):
     assert "identical bit for bit" in said
     out.write_bytes(out.read_bytes()[:-200])
     assert "run.npz" in refused(capsys, "simulate", out)
+
+
+@pytest.mark.parametrize(
+    ("again", "status", "said"),
+    [
+        ([[1.0, 2.0], [3.0]], 0, "identical bit for bit"), ([[1.0, 2.0], [3.5]], 1, "differs by 0.5 "),
+        ([[1.25, 2.0], [3.125]], 1, "differs by 0.25 "), ([[1.0, 2.0, 2.0], [3.0]], 1, "differs by inf "),
+    ],
+)  # fmt: skip
+def test_a_run_is_the_same_if_each_of_its_arrays_is(again, status, said, capsys, monkeypatch):
+    monkeypatch.setattr(run_files, "load", lambda path, trust: [[1.0, 2.0], [3.0]])
+    monkeypatch.setattr(run_files, "rerun", lambda path, trust: again)
+    monkeypatch.setattr(flows, "states", lambda run: [*map(np.array, run)])
+    assert flows.rerun_file(Path("run.npz"), ()) == status
+    assert said in capsys.readouterr().out
+    monkeypatch.setattr(run_files, "load", lambda path, trust: [[1.0, np.nan], [np.nan]])
+    assert flows.rerun_file(Path("run.npz"), ()) == 1
+    assert "because 2 entries of its states are NaN" in capsys.readouterr().out
 
 
 def test_tokens_are_normalised_elsewhere_and_then_no_theorem_applies(capsys, tmp_path):
@@ -267,7 +290,8 @@ def test_the_lists_are_complete(capsys):
     assert run(capsys, "list", "initial-distributions")[1].startswith("initial distributions:\n  uniform ")
 
 
-def test_the_demonstration_leaves_a_run_and_a_figure(capsys, tmp_path):
+def test_the_demonstration_leaves_a_run_and_a_figure(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(demo, "CLAIMS", ("hardmax/claim-semidefinite", demo.CLAIMS[1]))  # the first one takes long
     said = answer(capsys, "demo", "--out", tmp_path)
     assert "supported on 4 instances" in said
     assert "refuted, certified" in said

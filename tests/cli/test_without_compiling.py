@@ -6,11 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.integrate
 
 from analysis.dynamics.equilibria.least_squares import least_squares
 from analysis.dynamics.equilibria.newton import equilibria
-from analysis.dynamics.flow_maps.numpy_solver import follow, sampled
-from analysis.dynamics.flow_maps.python_solver import StuckError, advanced
+from analysis.dynamics.flow_maps.numpy_solver import _first_steps, follow, sampled
+from analysis.dynamics.flow_maps.python_solver import StuckError, advanced, steps
 from analysis.dynamics.flow_maps.rolled_solver import followed_path
 from analysis.dynamics.lyapunov import lyapunov_spectrum
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
@@ -19,6 +20,7 @@ from analysis.dynamics.portraits.plane import phase_plane
 from dynsim.errors import IntegrationError
 from dynsim.integrators.dop853 import EXTENDED, STAGES, A, C
 from dynsim.programs import Programmed, compiles_little, without_compiling
+from dynsim.programs.programmed import NumbersFunction
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.catalogue.oscillators import DoubleWell, VanDerPol
@@ -111,6 +113,31 @@ def test_many_trajectories_have_steps_of_their_own_and_end_where_they_explode():
     assert np.allclose(states[0, before], 1 / (1 - ts[before]), rtol=1e-7)
     assert np.all(np.isnan(states[0, ts > 1.01]))
     assert np.allclose(states[1:], starts[1:] / (1 - starts[1:] * ts), rtol=1e-8)
+
+
+def test_first_steps_are_those_of_scipy_for_each_member():
+    """Fields that are slow, fast, zero, tiny, and so steep that the remaining time or the change decides."""
+    rates, starts = (
+        np.array([1.0, -400.0, 0.0, 1e-9, 30.0]),
+        np.array([[1.0, 2.0, 3.0, 0.5, 1e-7], [0.3, 1e3, 0, 1, 0]]),
+    )
+    left, which = np.array([2.0, 2.0, 3.0, 4.0, 0.01]), np.arange(5)
+    field = lambda which, t, y: rates[which] * np.stack([y[1] + np.sin(t), y[0] ** 2])
+    found = _first_steps(field, which, np.zeros(5), starts, field(which, np.zeros(5), starts), left, 1e-6, 1e-9)
+    for k in which:
+        one = lambda t, y, k=k: field(k, t, y)
+        expected = scipy.integrate.DOP853(one, 0.0, starts[:, k], left[k], rtol=1e-6, atol=1e-9).h_abs
+        assert found[k] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_step_evaluates_the_stages_that_are_used():
+    """The last stage of a step is the first of the next one; three more serve the dense output alone."""
+    for options, each in (({}, STAGES), ({"dense": True}, EXTENDED - 1)):
+        calls = []
+        field = NumbersFunction(lambda entries, calls=calls: calls.append(1) or [entries[1]], [], None, 1)
+        with without_compiling():
+            taken = list(steps(field, 0.0, 0.1, np.ones(1), 0.01, rtol=1e-3, atol=1e-3, **options))
+        assert len(calls) == 1 + each * len(taken)
 
 
 def test_a_path_is_its_polynomials_over_several_calls(monkeypatch):

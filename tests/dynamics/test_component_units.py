@@ -14,6 +14,7 @@ from analysis.dynamics import (
 )
 from analysis.dynamics.attractors.classification import TrajectoryRecord
 from analysis.dynamics.attractors.distances import extent_of, volume_growth
+from analysis.dynamics.flow_maps.component_sizes import trajectory_units
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.orbit_diagrams import OrbitDiagram
 from analysis.dynamics.poincare import Section
@@ -47,6 +48,15 @@ def test_attractors_are_found_in_units_that_are_far_apart():
     usual = find_attractors(in_units(FunctionFlow, duffing, np.ones(2)), starts)
     here, there = (np.array([run.attractors[k].state[0] for k in run.labels]) > 0 for run in (found, usual))
     assert here.tolist() == there.tolist()
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_a_component_whose_effect_is_hidden_is_measured_where_the_others_have_their_sizes(size):
+    """Where x = 0, y changes no rate; x has the given size, and the rate 2 x^2 y is one at y = 1 / x^2."""
+    flow = FunctionFlow(lambda t, s: jnp.stack([s[0] - s[0] ** 3 / size**2, -s[1] + s[0] ** 2 * s[1] ** 2]))
+    x, y = np.asarray(trajectory_units(flow, np.zeros(2)).scale)
+    assert 1 / 64 <= x / size <= 64
+    assert 1 / 64 <= y * size**2 <= 64
 
 
 def test_sizes_of_features_are_those_of_their_own_units():

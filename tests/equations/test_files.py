@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import dynsim as ds
+from dynsim.equations import files
 from dynsim.equations.ode import from_ode
 from dynsim.errors import ArgumentError
+
+pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
 
 ODE = """# a small neuron
 "{v=1} a comment that XPPAUT shows
@@ -204,6 +207,20 @@ def test_errors_name_the_line_of_the_file():
 def test_what_ode_files_have_beyond_equations_is_refused_by_name(line, what):
     with pytest.raises(ArgumentError, match=f"line 2, `.*{what}"):
         from_ode(f"# a comment\n{line}\nx'=-x\ndone")
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".toml", ".ode", ".xml", ".sbml"])
+def test_a_file_is_named_by_a_path_or_a_text(suffix, monkeypatch, tmp_path):
+    """Any other text holds the equations, and any other path is refused."""
+    for name in ("from_toml", "from_ode", "from_sbml"):
+        monkeypatch.setattr(files, name, lambda content: f"read {content}")
+    path = tmp_path / f"model{suffix}"
+    path.write_text("x' = -x")
+    expected = "x' = -x" if suffix == ".txt" else "read x' = -x"
+    assert files.text_of(path) == files.text_of(str(path)) == expected
+    assert files.text_of(f"{path}x") == f"{path}x"
+    with pytest.raises(ArgumentError, match="`path` must end in .txt, "):
+        files.text_of(tmp_path / f"model{suffix}x")
 
 
 def test_toml_and_text_files(tmp_path):

@@ -160,6 +160,18 @@ def test_a_timed_path_has_the_colours_of_its_times_and_repeated_curves_their_mea
         assert line.get_color() == colour("second")
 
 
+def test_a_pair_of_prototypes_is_drawn_with_the_embeddings_on_both_axes_and_equal_pairs():
+    side, z = np.array([-1.0, 0.5, 2.0]), np.array([0.25, 1.5])
+    with settings():
+        _, (ax,) = canvas()
+        panels.pair_portrait(ax, side, np.ones((3, 3, 2)), z, places=np.zeros((1, 2)), kinds=["stable"])
+        drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines[:3]}
+    across, up = [[0.25, -1.0], [1.5, -1.0]], [[-1.0, 0.25], [-1.0, 1.5]]
+    assert [*drawn.values()] == [[[-1.0, -1.0], [2.0, 2.0]], across, up]
+    assert {"$p_1 = p_2$", "embeddings"} < {*drawn}
+    assert (ax.get_xlim(), ax.get_ylim()) == ((-1.0, 2.0), (-1.0, 2.0))
+
+
 def test_bad_shapes_are_refused():
     with settings():
         _, (ax,) = canvas()

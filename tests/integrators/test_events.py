@@ -400,12 +400,14 @@ AT = tuple(Event(lambda t, x, k=k: x[k] - (k == 0) * 2) for k in range(5))
 
 
 def test_only_an_event_that_leaves_its_zero_is_quiet():
+    """The last event is no number beside the state, and one half there."""
     t, v = jnp.asarray(100.0), jnp.array([2.0, 3.0, 0.0, 0.0, 0.0])
     y = jnp.array([1.0, 0.0, 0.0, 1e-3, -1e-3])
-    value, sides, quiet = first_signs(AT, Euclidean(), t, y, v, v)
-    np.testing.assert_array_equal(value, [-1.0, 0.0, 0.0, 1e-3, -1e-3])
-    np.testing.assert_array_equal(sides, [-1.0, 1.0, 0.0, 1.0, -1.0])
-    np.testing.assert_array_equal(quiet, [100.0, 100.0 + 400 * 2.0**-52, 100.0, 100.0, 100.0])
+    events = (*AT, Event(lambda t, x: 0.5 + jnp.sqrt(x[2])))
+    value, sides, quiet = first_signs(events, Euclidean(), t, y, v, v)
+    np.testing.assert_array_equal(value, [-1.0, 0.0, 0.0, 1e-3, -1e-3, 0.5])
+    np.testing.assert_array_equal(sides, [-1.0, 1.0, 0.0, 1.0, -1.0, 1.0])
+    np.testing.assert_array_equal(quiet, [100.0, 100.0 + 400 * 2.0**-52, 100.0, 100.0, 100.0, 100.0])
 
 
 def test_the_events_at_one_time_are_the_located_one_and_those_that_reach_their_zero_in_their_direction():

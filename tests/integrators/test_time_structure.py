@@ -81,7 +81,7 @@ IN_NUMPY = {
     "parameters": (in_place, {"on": 33.3, "width": 0.001}, [33.3, 33.3 + 0.001]),
     "a train": (lambda t, x: [5.0 * (t % 20 < 0.5) - float(x[0])], {}, [0.5, 20, 20.5, 40, 40.5]),
     "whole turns": (lambda t, x: [5.0 * ((t - 3) // 7 % 2 == 0) - float(x[0])], {}, 3 + 7 * np.arange(9)),
-    "a table": (lambda t, x: np.interp(t, [0, 5, 5.01, 5.02], [0, 0, 5, 0]) - np.asarray(x), {}, [5, 5.01, 5.02]),
+    "a table": (lambda t, x: np.interp(t / 5, [0, 1, 1.002, 1.004], [0, 0, 5, 0]) - np.asarray(x), {}, [5, 5.01, 5.02]),
     "the first knot": (lambda t, x: np.interp(t, [3, 3.001, 3.002], [2, 5, 2]) - np.asarray(x), {}, [3, 3.001, 3.002]),
     "an index": (lambda t, x: [(0.0, 3.0, 1.0)[int(t / 30)] - float(x[0])], {}, [30]),
     "many starts": (

@@ -42,7 +42,7 @@ CASES = [name for name in FLOWS if "user" not in name]
 COSTLY = ("growing", "prototypes and free embeddings", "prototypes and an MLP", "two levels")  # to compile
 COSTLY += ("resampled", "windowed", "attracted", "gradient", "layer", "in fast time", "master equation, sparse")
 COSTLY += ("repulsive", "published 7.3", "projected value", "gate", "master equation", "published 7.2", "reduced")
-COSTLY += ("in other units",)
+COSTLY += ("in other units", "fast and slow", "oja", "normalised before and after", "master equation, driven")
 """Flows that only `make test-all` integrates: they are dear, or like others."""
 LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
 SHAPES = ("piecewise",)  # a sphere and jumps
@@ -148,8 +148,7 @@ def test_the_field_is_tangent_and_constant_along_the_fibres_of_the_retraction(na
     np.testing.assert_allclose(_flat(vector_field(flow, 0.3, y)), _flat(on), atol=1e-12)
 
 
-DEAR = (*COSTLY, "published 7.4, small", "a user's own, simplex", "fast and slow", "oja")
-DEAR += ("general heads on an ellipsoid",)
+DEAR = (*COSTLY, "published 7.4, small", "a user's own, simplex", "general heads on an ellipsoid")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in DEAR else []) for n in FLOWS])

@@ -113,7 +113,7 @@ def test_every_search_in_both_arithmetics_finds_the_sets_of_the_definition(cloud
                 assert map.follower_sets(x, search=way).lists() == expected
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=25, deadline=None, derandomize=True, database=None)
 @given(clouds(), st.sampled_from(ALPHAS))
 @unchecked()
 def test_floats_and_fractions_agree_as_far_as_a_run_is_certain(cloud, alpha):

@@ -154,6 +154,31 @@ def test_a_guard_in_one_direction_is_left_by_its_sign():
     assert [Switch(0, 1, g, None, way).leaves(g, 1) for way in (1, -1, 0)] == [False, True, True]
 
 
+@pytest.mark.parametrize(
+    ("switches", "checked"),
+    [
+        ([], ["xy"]), ([(0, FIRST, 0)], ["xy"]), ([(0, FIRST, 1), (0, SECOND, 1)], ["xy"]),
+        ([(0, FIRST, 0), (1, SECOND, 0)], ["y"]), ([(0, SECOND, 0), (1, FIRST, 0)], ["x"]),
+        ([(0, FIRST, 0), (0, SECOND, 0), (1, FIRST, 0), (1, SECOND, 0)], []),
+    ],
+    ids=["none", "one", "one_direction", "x", "y", "both"],
+)  # fmt: skip
+def test_the_boundary_of_a_product_is_crossed_only_by_guards_of_the_mode(switches, checked):
+    """What is left to check: the whole boundary, or that of the factor by which the mode does not end."""
+    surfaces = []
+
+    class Part(RegionPart):
+        def positive_off(self, fn, budget, strictly=True):
+            surfaces.append({6.0: "xy", 2.0: "x", 3.0: "y"}[abs(float(self.on(np.array([2.0, 3.0]))))])
+            return []
+
+    square, module = as_region(SQUARE), importlib.import_module("analysis.theorems.switching.multiple_lyapunov")
+    mode = module._Mode(lambda s: s, ROUND, (lambda s: -s[0] * s[1],), 0.0, 0.0)
+    named = [Switch(source, 1 - source, guard, None, way) for source, guard, way in switches]
+    module._left_in_time(0, mode, named, Part(square, np.zeros(2), square), 1)
+    assert surfaces == checked
+
+
 @pytest.mark.slow
 def test_modes_that_are_stable_only_where_they_are_active():
     """Opposite quadrants: the boundary of a domain is a product of guards, and its quadratic form helps V to fall."""

@@ -199,13 +199,16 @@ def _left_in_time(k: int, mode: _Mode, switches: Sequence[Switch], whole: Region
     for g in mode.inside:
         if any(one.leaves(g, n) for one in leaving):
             continue
-        open_: list[Condition] = [g]
-        for one, other in itertools.product(leaving, switches):
-            product = lambda x, h=one.guard, i=other.guard: jnp.reshape(h(x), ()) * jnp.reshape(i(x), ())
-            if one.direction == other.direction == 0 and any(is_same(g, product, sign, n) for sign in (1, -1)):
-                open_ = [] if other.source == k else [other.guard]
+        others = [
+            other
+            for one, other in itertools.product(leaving, switches)
+            if one.direction == other.direction == 0 and _is_product(g, one.guard, other.guard, n)
+        ]
+        unguarded = [other.guard for other in others[:1]] or [g]
+        if any(other.source == k for other in others):
+            unguarded = []
         across = lambda x, g=g: jnp.dot(jax.grad(lambda y: jnp.reshape(g(y), ()))(x), mode.field(x))
-        for surface in open_:
+        for surface in unguarded:
             rest = tuple(h for h in mode.inside if h is not g)
             parts += dataclasses.replace(whole, inside=rest, on=surface).positive_off(across, budget, strictly=False)
     words, sense = (
@@ -215,6 +218,11 @@ def _left_in_time(k: int, mode: _Mode, switches: Sequence[Switch], whole: Region
     if not mode.inside:
         return []
     return [together(words, sense, parts) if parts else known(words, sense, True)]
+
+
+def _is_product(g: Condition, one: Condition, other: Condition, dimension: int) -> bool:
+    product = lambda x: jnp.reshape(one(x), ()) * jnp.reshape(other(x), ())
+    return any(is_same(g, product, sign, dimension) for sign in (1, -1))
 
 
 def _across(one: Switch, modes: Sequence[_Mode], part: RegionPart, budget: int) -> list[Hypothesis]:

@@ -5,14 +5,18 @@ import numpy as np
 import pytest
 import scipy.integrate
 
+from analysis.dynamics.boundary_values import connecting
 from analysis.dynamics.boundary_values.connecting import connecting_orbit, homoclinic_orbit
 from analysis.dynamics.boundary_values.connection_curve import continue_connection
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from dynsim.errors import ArgumentError
+from dynsim.spaces import Cylinder
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.parameter import Parameter
+
+pytestmark = pytest.mark.untraced  # the function that is replaced is none of JAX
 
 
 def front(z, s, c=-0.3, a=0.25):
@@ -49,6 +53,35 @@ def test_a_long_periodic_orbit_leads_to_the_homoclinic_one():
     x, y = found.states.T
     assert np.allclose(y**2 / 2 - x**2 / 2 + x**3 / 3, 0.0, atol=1e-6)
     assert np.max(x) > 1.49  # the top, 1.5, may lie between two places of the mesh
+
+
+def test_a_rotation_is_cut_where_it_is_slowest_and_leads_one_turn_on(monkeypatch):
+    """A rotor with torque, 1000 times as fast; its saddle is where sin x = torque and cos x < 0."""
+    field = lambda t, s, torque=0.2: 1e3 * jnp.stack([s[1], torque - jnp.sin(s[0]) - 0.1 * s[1]])
+    rotor = FunctionFlow(field, parameters={"torque": 0.2}, space=Cylinder({0: 2 * np.pi}))
+    saddle = np.pi - np.arcsin(0.2)
+    angles, times = np.linspace(0.02, 2 * np.pi - 0.05, 40), np.linspace(0.0, 1.0, 40, endpoint=False) ** 1.2
+    nodes = np.column_stack([saddle + angles, 2 * np.sin(angles / 2)])
+    cut, period = 13, 0.03
+    rolled = np.roll(np.column_stack([(nodes[:, 0] + np.pi) % (2 * np.pi) - np.pi, nodes[:, 1]]), cut, axis=0)
+    shares = (np.roll(times, cut) - times[-cut]) % 1
+    orbit = PeriodicOrbit(rolled[0], period, rolled, np.zeros(1, complex), 0.0, 0.0, "saddle", shares)
+    given = []
+
+    def solve(*arguments):
+        given.extend(arguments)
+        raise LookupError
+
+    monkeypatch.setattr(connecting, "_solved", solve)
+    with pytest.raises(LookupError):
+        homoclinic_orbit(Parameter(rotor, "torque", -1.0, 1.0), orbit)
+    units, _, (later, rows), rests, *_ = given
+    turn, rows, (begin, end) = np.array([2 * np.pi, 0.0]), rows * units.scale, rests * units.scale
+    np.testing.assert_allclose(rows - rows[0], np.vstack([nodes, nodes[0] + turn]) - nodes[0], atol=1e-12)
+    np.testing.assert_allclose(later * units.time, period * np.append(times, 1.0), atol=1e-12)
+    np.testing.assert_allclose(end - begin, turn, atol=1e-12)
+    np.testing.assert_allclose(np.exp(1j * begin[0]), np.exp(1j * saddle), atol=1e-9)
+    np.testing.assert_allclose(rows[0] - begin, nodes[0] - [saddle, 0.0], atol=1e-9)
 
 
 @pytest.mark.slow

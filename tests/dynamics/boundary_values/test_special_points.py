@@ -12,7 +12,9 @@ import pytest
 from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.boundary_values.connecting import connecting_orbit
 from analysis.dynamics.boundary_values.connection_curve import ConnectionCurve, continue_connection
+from analysis.dynamics.boundary_values.curve import Profile
 from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.meshes import Part
 from analysis.dynamics.continuation.steps import Steps
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.parameter import Parameter
@@ -48,6 +50,49 @@ def test_directions_are_those_at_the_first_and_the_last_state_and_the_one_farthe
     np.testing.assert_array_equal(found.orbit, [[1.0, 0.0], [0.0, 1.0]])
     np.testing.assert_allclose(found.adjoint, [[1.0, 0.0], [0.0, -1.0], [0.6, 0.8]])
     assert (found.stable.tolist(), found.unstable.tolist()) == ([-1.0], [2.0])
+
+
+def test_parts_of_a_curve_are_joined_once_and_cut_at_the_bounds_of_the_first_parameter(monkeypatch):
+    """The parts share a point, at which one special point is found in both; the second unit is 10."""
+    part = lambda values, mesh: Part(_Part(np.array(mesh)), [_at(*one) for one in values])
+    parts = [
+        part([(-2.0, 1.0), (0.5, 2.0), (0.7, 3.0)], [0.0, 0.5, 1.0]),
+        part([(0.7, 3.0), (0.9, 4.0), (0.2, 5.0), (1.5, 6.0)], [0.0, 0.25, 0.5, 1.0]),
+    ]
+    marks = [[("a", _at(-1.5, 1.2)), ("a", _at(0.55, 2.2)), ("b", _at(0.6, 2.5)), ("c", _at(0.7, 3.0))]]
+    marks += [[("c", _at(0.7, 3.0 + 1e-9)), ("b", _at(0.8, 3.5)), ("b", _at(0.8, 3.6)), ("a", _at(1.2, 5.5))]]
+    monkeypatch.setattr(connection_curve, "special_points", lambda curve, points, ends: marks[len(points) - 3])
+    flow = FunctionFlow(lambda t, s, mu=0.0, nu=0.0: s, parameters={"mu": 0.0, "nu": 0.0})
+    joined = lambda kind, low, high: connection_curve._collected(
+        parts, ("bounds", "points"), (kind, Parameter(flow, "mu", low, high), Parameter(flow, "nu", 0.0, 100.0))
+    )
+    found = joined("homoclinic orbit", 0.0, 1.0)
+    np.testing.assert_allclose(found.first, [0.5, 0.7, 0.9, 0.2])
+    np.testing.assert_allclose(found.second, [20.0, 30.0, 40.0, 50.0])
+    np.testing.assert_allclose(found.states.states[:, 0, 0], found.first)
+    assert found.states.x.shape == (4, 4)  # all on a mesh with the most intervals
+    assert [(one.kind, one.first, round(one.second, 6)) for one in found.degeneracies] == [
+        ("a", 0.55, 22.0), ("b", 0.6, 25.0), ("c", 0.7, 30.0), ("b", 0.8, 35.0), ("b", 0.8, 36.0),
+    ]  # fmt: skip
+    assert found.ends == ("outside", "outside")
+    whole = joined("heteroclinic orbit", -3.0, 3.0)
+    assert (whole.ends, len(whole.first), whole.degeneracies) == (("bounds", "points"), 6, ())
+
+
+def _at(first, second):
+    return SimpleNamespace(state=np.array([[first]]), parameter=second)
+
+
+class _Part(ConnectionCurve):
+    """A curve on a mesh, whose solutions are constant."""
+
+    unit = 10.0
+
+    def __init__(self, mesh):
+        self.mesh, self.segments = mesh, len(mesh) - 1
+
+    def profile(self, point, mesh):
+        return Profile(np.full((len(mesh), 1), point.state[0, 0]), point.state[0], mesh)
 
 
 def test_a_pair_of_leading_eigenvalues_is_judged_where_it_says():

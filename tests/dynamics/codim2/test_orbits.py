@@ -1,17 +1,21 @@
 """Folds, period doublings and Neimark-Sacker points of maps and of periodic orbits in two parameters: closed forms."""
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.codim2 import curves
 from analysis.dynamics.codim2.curves import Returning, critical_curve, equations_of
 from analysis.dynamics.codim2.equilibria import Critical
-from analysis.dynamics.codim2.orbits import doubled, passed
+from analysis.dynamics.codim2.orbits import CriticalReturns, doubled, passed
 from analysis.dynamics.codim2.planes import critical_curves
 from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.extending import extend
-from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
@@ -25,6 +29,7 @@ from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.named import where
 from dynsim.systems.parameter import Parameter
 
+pytestmark = pytest.mark.untraced  # the function that is replaced is none of JAX
 TURN = 2 * np.pi
 
 
@@ -65,11 +70,8 @@ def test_folds_of_a_map_have_a_cusp_and_points_that_are_flips_too():
     """The folds of x + p + q x - x^3 are 27 p^2 = 4 q^3; the other multiplier is -0.9 - q."""
     step = lambda k, x, p, q: jnp.stack([x[0] + p + q * x[0] - x[0] ** 3, -(0.9 + q) * x[1]])
     flow = FunctionMap(step, parameters={"p": 2 * 0.1**1.5, "q": 0.3})
-    found = critical_curve(
-        (Parameter(flow, both("p", "q")[0], -1.0, 1.0), Parameter(flow, both("p", "q")[1], -0.5, 0.3)),
-        at("fold", 2 * 0.1**1.5, [-np.sqrt(0.1), 0.0]),
-        steps=Steps(first=0.1),
-    )
+    plane = Parameter(flow, both("p", "q")[0], -1.0, 1.0), Parameter(flow, both("p", "q")[1], -0.5, 0.3)
+    found = critical_curve(plane, at("fold", 2 * 0.1**1.5, [-np.sqrt(0.1), 0.0]), steps=Steps(first=0.1))
     assert np.allclose(27 * found.first**2, 4 * found.second**3, atol=1e-9)
     kinds = [d.kind for d in found.degeneracies]
     assert kinds == ["fold-flip point", "cusp", "fold-flip point"]
@@ -77,6 +79,11 @@ def test_folds_of_a_map_have_a_cusp_and_points_that_are_flips_too():
     edge = 2 * (0.1 / 3) ** 1.5
     assert np.allclose(places, [(-edge, 0.1), (0, 0), (edge, 0.1)], atol=1e-7)
     assert found.ends == ("bounds", "bounds")
+    for count in (1, 2):  # one point has no direction in which to go on
+        rows = {name: getattr(found, name)[4 : 4 + count] for name in ("first", "second", "states", "frequencies")}
+        part = found._replace(**rows, degeneracies=(), ends=("steps", "steps"))
+        longer = extend(part, plane, steps=Steps(first=0.1, points=3))
+        assert len(longer.first) > 2 if count == 2 else longer.first.tolist() == part.first.tolist()
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +163,46 @@ class Turned(AbstractMap):
         del k
         y = jnp.stack([(1 + self.p + self.q**2) * x[0] + x[2] * x[0], 0.3 * x[1], x[2] + 0.4 * x[0] ** 2])
         return self.space.project(y)
+
+
+@pytest.mark.parametrize("kind", ["fold", "period doubling", "Neimark-Sacker point"])
+@pytest.mark.parametrize("forced", [False, True])
+def test_only_folds_of_autonomous_orbits_have_a_vector_with_a_change_of_the_period(kind, forced):
+    """What is integrated: the nodes, the vectors at the nodes, the change of the period, and both parameters."""
+    inner = object.__new__(type("Inner", (OrbitCurve,), {"forced": forced, "nodes": lambda _, cycle: cycle.nodes}))
+    curve = object.__new__(CriticalReturns)
+    curve.kind, curve.inner, curve._rtol, curve._period = kind, inner, jnp.asarray(1e-6), None
+    curve.turning = kind.startswith("Neimark")
+    curve._returns = SimpleNamespace(images=lambda rows, period, rtol: (rows, period, float(rtol)))
+    nodes = np.arange(6.0).reshape(3, 2)
+    real, imaginary = np.arange(10.0, 17.0), np.arange(20.0, 27.0)
+    shot = curve._shot(Critical(Cycle(nodes, 4.0), real, imaginary, 0.3, 0.7), 0.9, 0.1)
+    vectors = [real, imaginary] if curve.turning else [real]
+    change = 16.0 / 4.0 if kind == "fold" and not forced else 0.0
+    expected = [nodes, *(v[:6].reshape(3, 2) for v in vectors), np.tile([change, 0.7, 0.9], (3, 1))]
+    np.testing.assert_array_equal(shot.rows, np.hstack(expected))
+    assert shot.images[1:] == (4.0, pytest.approx(1e-7))
+    np.testing.assert_array_equal(shot.parts, [[*nodes.ravel(), 4.0], *vectors])
+
+
+def _on_circle(angle):
+    place, way = np.array([np.cos(angle), np.sin(angle)]), np.array([-np.sin(angle), np.cos(angle)])
+    none = lambda: np.zeros(1)
+    return CurvePoint(place[:1], float(place[1]), np.eye(1), None, np.zeros(1), way, none, np.zeros((1, 0)))
+
+
+def test_points_are_inserted_in_the_middle_until_chords_do_not_deviate(monkeypatch):
+    """Chords over an angle a deviate from the unit circle by a^2 / 8."""
+    angle = lambda point: float(np.arctan2(point.parameter, point.state[0]))
+    middle = lambda curve, begin, end, share: _on_circle(angle(begin) + share * (angle(end) - angle(begin)))
+    monkeypatch.setattr(curves, "between", middle)
+    circle, coarse = object.__new__(CriticalReturns), [_on_circle(a) for a in (0.0, 0.4, 0.41)]
+    found = lambda width: [round(angle(one), 9) for one in curves.refined(circle, coarse, np.full(2, width))]
+    assert found(2.0) == [0.0, 0.1, 0.2, 0.3, 0.4, 0.41]  # 0.0025 of the width at 0.2, and 0.0006 at 0.1
+    assert found(40.0) == [0.0, 0.4, 0.41]
+    assert len(found(1e-6)) == 1 + 2 * 2**curves.HALVINGS
+    monkeypatch.setattr(curves, "between", lambda *_: None)
+    assert found(2.0) == [0.0, 0.4, 0.41]
 
 
 @pytest.mark.slow

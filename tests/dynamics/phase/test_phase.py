@@ -48,9 +48,10 @@ def clock():
     return flow, PeriodicOrbit(circle[0], period, circle, np.array([np.exp(-2 * period)]), 0.0, 0.0, "stable")
 
 
-def test_the_response_of_a_sheared_clock_is_exact(clock):
-    found = phase_response(*clock, points=101)
-    angle = 2 * np.pi * found.phases
+def test_the_response_of_a_sheared_clock_is_exact_and_begins_at_the_state_of_its_orbit(clock):
+    flow, orbit = clock
+    found = phase_response(flow, orbit._replace(state=orbit.nodes[5]), points=101)
+    angle = 2 * np.pi * (found.phases + 5 / 24)
     out, on = np.stack([np.cos(angle), np.sin(angle)]), np.stack([-np.sin(angle), np.cos(angle)])
     assert np.allclose(found.values.T, (on - SHEAR * out) / SPEED, atol=1e-6)
     assert np.allclose(found.states.T, out, atol=1e-8)

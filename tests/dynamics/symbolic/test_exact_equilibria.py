@@ -70,6 +70,8 @@ def test_multiple_and_complex_solutions_are_told_apart():
     multiple = ad.exact_equilibria(equations("x' = x^2*(x - 2)*y; y' = y - x"))
     assert [(one.kind, *one.state.tolist()) for one in multiple.found] == [("degenerate", 0, 0), ("unstable", 2, 2)]
     assert multiple.count == 4
+    away = ad.exact_equilibria(equations("x' = (x - 3)^2*(x + 2) + y; y' = y + (x - 3)^3"))  # parts of det cancel at 3
+    assert [one.kind for one in away.found if np.array_equal(one.state, [3.0, 0.0])] == ["degenerate"]
     none = ad.exact_equilibria(equations("x' = x^2 + 1"))
     assert (none.found, none.count, none.states.shape) == ((), 2, (0, 1))
     centre = ad.exact_equilibria(equations("x' = y; y' = -x - x^3"))

@@ -11,7 +11,10 @@ import dynsim as ds
 from analysis import dynamics as ad
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.normal_forms.flows import lyapunov_coefficient
+from analysis.dynamics.symbolic import invariants
 from analysis.dynamics.symbolic.stability import _conditions
+
+pytestmark = pytest.mark.untraced  # the function that is replaced is none of JAX
 
 MORRIS_LECAR = (
     "V' = (I - gL*(V - VL) - gK*w*(V - VK) - gCa*m*(V - VCa))/C; w' = phi*(k - w)*cosh((V - 2)/60);"
@@ -70,6 +73,14 @@ def test_conserved_polynomials_are_constant_and_independent():
     assert rest.found == (symbol("I") + symbol("R") + symbol("S"),)
     with pytest.raises(ValueError, match="`degree` must be such that 3 components .* is 12, which gives 454"):
         ad.conserved_polynomials(top, 12)
+
+
+def test_as_many_monomials_as_are_said_are_allowed(monkeypatch):
+    monkeypatch.setattr(invariants, "_conserved", lambda *_: [])
+    decay = equations("x' = -x")
+    assert ad.conserved_polynomials(decay, 300).found == ()
+    with pytest.raises(ValueError, match="1 components have at most 300 monomials, but is 301, which gives 301"):
+        ad.conserved_polynomials(decay, 301)
 
 
 def test_conditions_are_the_coefficients_and_every_second_determinant():
