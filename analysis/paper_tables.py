@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from analysis.fast_slow.critical_manifold import ManifoldBranch
     from analysis.theorems.conditions import Conditions
     from analysis.tokens.densities import TokenDensity
+    from dynsim.systems.parameter import Parameter
 
 
 def density_table(found: "TokenDensity") -> Table:
@@ -60,18 +61,24 @@ def torus_table(found: "InvariantTorus") -> Table:
     return Table(columns, dict(zip(found.names, found.units, strict=True)))
 
 
-def tori_table(found: "TorusBranch") -> Table:
-    """List the tori of a branch: parameter, rotation number, period, largest multiplier, error, kind and ranges."""
+def tori_table(found: "TorusBranch", of: "Parameter | None" = None) -> Table:
+    """List the tori of a branch: parameter, rotation number, period, multiplier, error, stability and extremes.
+
+    The extremes are those of the whole torus if the parameter with its system is given, and otherwise of the section.
+    """
+    from analysis.dynamics.tori.branches import torus_ranges
+
     first = found.tori[0]
     columns: dict[str, Any] = {found.name: found.parameters, "rotation": found.rotations}
     columns |= {name: np.array([getattr(one, name) for one in found.tori]) for name in ("period", "error")}
     columns["multiplier"] = np.array([one.multipliers[0] if len(one.multipliers) else np.nan for one in found.tori])
-    columns["kind"] = [one.kind for one in found.tori]
-    lows, highs = (np.stack([end(one.circle(), axis=0) for one in found.tori]) for end in (np.min, np.max))
+    columns["stability"] = [one.kind for one in found.tori]
     for k, name in enumerate(first.names):
-        columns |= {f"{name}_least": lows[:, k], f"{name}_largest": highs[:, k]}
+        rows = np.stack([one.circle()[:, k] for one in found.tori]) if of is None else torus_ranges(of, found, k)
+        low, high = np.min(rows, axis=1), np.max(rows, axis=1)
+        columns |= {f"{name}_min": low, f"{name}_max": high, f"{name}_amplitude": (high - low) / 2}
     units = zip(first.names, first.units, strict=True)
-    return Table(columns, {f"{name}_{end}": unit for name, unit in units for end in ("least", "largest")})
+    return Table(columns, {f"{name}_{end}": unit for name, unit in units for end in ("min", "max", "amplitude")})
 
 
 BY_KIND = {

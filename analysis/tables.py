@@ -43,7 +43,7 @@ from analysis.dynamics.series.chaos_test import ZeroOneTest
 from analysis.dynamics.series.power_spectra import PowerSpectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot
 from analysis.dynamics.series.return_maps import ReturnMap
-from analysis.paper_tables import BY_KIND
+from analysis.paper_tables import BY_KIND, tori_table
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.io.tables import Table, numbered
@@ -291,17 +291,18 @@ def _branches(found: BranchEnsemble) -> Table:
 
 @_table.register
 def _diagram(found: Diagram) -> Table:
-    """List the points and bifurcations of all branches: equilibria or fixed points, then periodic orbits."""
+    """List the points and bifurcations of all branches: equilibria or fixed points, then periodic orbits, then tori."""
     parts = [
         (one, "equilibrium" if k == 1 else f"cycle of {k} steps")
         for one, k in zip(found.branches, found.iterates, strict=True)
     ]
     parts += [(one, "periodic orbit") for one in found.orbits]
     tables = [branch_table(one, found.of, found.names, found.units) for one, _ in parts]
+    tables += [tori_table(one, found.of) for one in found.tori]
     if not tables:
         return Table({found.parameter: []})
     stacked = _stacked(tables, "branch")
-    words = np.repeat(np.array([word for _, word in parts]), [len(one) for one in tables])
+    words = np.repeat([*(word for _, word in parts), *("torus" for _ in found.tori)], [len(one) for one in tables])
     units = stacked.units | {found.parameter: dict(found.parameter_units).get(found.parameter, "")}
     return Table({"branch": stacked["branch"], "solution": words} | stacked.columns, units)
 

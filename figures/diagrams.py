@@ -15,6 +15,7 @@ from analysis.dynamics.continuation.ensembles import BranchEnsemble
 from analysis.dynamics.continuation.orbits import orbit_ranges
 from analysis.dynamics.diagrams import Diagram, branch_line, component_of
 from analysis.dynamics.periodic_orbits.maps import phases
+from analysis.dynamics.tori.branches import torus_ranges
 from dynsim._core.validation import choice
 from dynsim.errors import ArgumentError
 from dynsim.systems.named import Components, components, listed
@@ -37,20 +38,21 @@ from figures.style import COLOURS
 
 
 def measured(diagram: Diagram, component: int = 0, parameter: Parameter | None = None) -> Drawn:
-    """Compute a component on all branches: at all phases of the cycles of a map, and the extremes of periodic orbits.
+    """Compute a component on all branches: at all phases of cycles of a map, and extremes of periodic orbits and tori.
 
     Args:
         diagram: the diagram.
         component: the index of the component.
         parameter: the parameter with its system; by default the diagram's own. Without one, as in a diagram from a
-            file, only the stored states of cycles are drawn, and no periodic orbits.
+            file, only the stored states of cycles are drawn, and no periodic orbits and tori.
     """
     of = diagram.of if parameter is None else parameter
     values = [_phase_values(of, one, component, k) for one, k in zip(diagram.branches, diagram.iterates, strict=True)]
     orbits = diagram.orbits if of is not None else ()
     values += [_extremes(of, one, component) for one in orbits if of is not None]
-    return Drawn(diagram, tuple([(one, False) for one in diagram.branches] + [(one, True) for one in orbits]),
-                 tuple(values))  # fmt: skip
+    tori = tuple((one, torus_ranges(of, one, component)) for one in diagram.tori if of is not None)
+    every = tuple([(one, False) for one in diagram.branches] + [(one, True) for one in orbits])
+    return Drawn(diagram, every, tuple(values), tori=tori)
 
 
 def limits_of(drawn: Drawn) -> tuple[tuple[float, float] | None, tuple[float, float]]:
@@ -60,6 +62,7 @@ def limits_of(drawn: Drawn) -> tuple[tuple[float, float] | None, tuple[float, fl
         half = np.abs(np.diff(one.parameters)) / 2
         stretches = np.append(half, 0.0) + np.append(0.0, half)
         curves += [(column, stretches) for column in np.asarray(on_branch).T]
+    curves += [(column, np.zeros(len(column))) for _, values in drawn.tori for column in values.T]
     every = np.concatenate([column for column, _ in curves]) + 0.0  # without a sign of zero
     usual = usual_limits(curves, np.concatenate([np.ravel(at) for _, at in drawn.values]))
     return usual, (float(np.nanmin(every)), float(np.nanmax(every)))
@@ -74,6 +77,7 @@ def diagram(
     parameter: Parameter | None = None,
     branches: Part = True,
     orbits: Part = True,
+    tori: Part = True,
     bifurcations: Part = True,
     colour: Any = None,
     window: tuple[float, float] | None = None,
@@ -91,7 +95,7 @@ def diagram(
     time_unit = "" if of is None else str(getattr(of.system, "time_unit", ""))
     label = quantities.label(quantity, names[which], units[which], time_unit)
     wanted = (branches, orbits, bifurcations)
-    how = {"colour": colour, "window": window, "bounds": bounds, "until": until}
+    how = {"colour": colour, "window": window, "bounds": bounds, "until": until, "tori": tori}
     known = measures or quantities.shown(measured(found, which, parameter), quantity)
     return _drawn(known, label, ax, wanted, how, frame)
 
@@ -165,8 +169,8 @@ def _drawn(
     unclear = any("undecided" in one.beside for one, _ in found.branches)
     with sheet(ax, place="above", columns=2 if has_orbits else 3, **frame) as drawn:
         if drawn.own:
-            cycle = [COLOURS["first"], COLOURS["second"]]
-        tints = cycle[0] if how["colour"] is None else how["colour"], cycle[1 % len(cycle)]
+            cycle = [COLOURS["first"], COLOURS["second"], COLOURS["third"]]
+        tints = cycle[0] if how["colour"] is None else how["colour"], cycle[1 % len(cycle)], cycle[2 % len(cycle)]
         lines, marks = [], []
         drawn.draw("branches", False, branch_lines)
         drawn.draw("orbits", False, branch_lines)
@@ -189,6 +193,8 @@ def _drawn(
                 for (panel, n), b, row in zip(kinds, one.places, at, strict=True) for v in np.unique(row)
                 if part is not False
             ]  # fmt: skip
+        if found.tori:
+            lines += _tori(drawn, found, how.get("tori", True), tints[2])
         target = drawn.axes[0]
         for panel, *mark in marks or ():
             drawn.draw("bifurcations", bifurcations, panel, *([part] for part in mark))
@@ -200,12 +206,26 @@ def _drawn(
         if usual is not None and lines and frame.get("limits", True):
             drawn.draw("leaving", True, leaving_marks, usual, lines)
         both = has_orbits and not all(of_orbits for _, of_orbits in found.branches)
-        names = {"equilibria": tints[0], found.orbits: tints[1]} if both else None
+        names = {"equilibria": tints[0], found.orbits: tints[1]} if both else {}
+        if found.tori:
+            of_map = {"fixed points": tints[0]} if not has_orbits else {found.orbits: tints[1]}
+            names = (names or of_map) | {"tori" if has_orbits else "invariant circles": tints[2]}
         dashed = "unstable or undecided" if unclear else "unstable"
         drawn.draw("branches", bool(lines), stability_entries, kinds=names, dashed=dashed,
                    colour="black" if drawn.own or has_orbits else tints[0])  # fmt: skip
         shown_up_to(target, how["until"])
     return drawn
+
+
+def _tori(drawn: Artists, found: Drawn, part: Part, colour: Any) -> list[Any]:
+    """Draw the branches of tori, solid where they attract."""
+    lines: list[Any] = []
+    for one, values in found.tori:
+        stable = np.array([torus.kind == "attracting" for torus in one.tori])
+        made = drawn.draw("tori", part, branch_lines, one.parameters, values, stable[:-1] & stable[1:],
+                          np.arange(len(stable)), colour=colour)  # fmt: skip
+        lines += made or []
+    return lines
 
 
 def _index(component: str | int, names: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.diagrams import Diagram
+from analysis.dynamics.tori.branches import TorusBranch
 from dynsim.errors import ArgumentError
 from figures.panels.labels import axis_label, rate_label
 
@@ -20,13 +21,14 @@ Values = tuple[np.ndarray, np.ndarray]
 class Drawn(NamedTuple):
     """A diagram with the values of a component on its branches, and whether they are branches of periodic orbits.
 
-    `orbits` is what a legend calls the periodic orbits.
+    `orbits` is what a legend calls the periodic orbits, and `tori` are branches of tori with their values.
     """
 
     diagram: Diagram
     branches: tuple[tuple[Branch, bool], ...]
     values: tuple[Values, ...]
     orbits: str = "periodic orbits, max. and min."
+    tori: tuple[tuple[TorusBranch, np.ndarray], ...] = ()
 
 
 def shown(drawn: Drawn, quantity: str) -> Drawn:
@@ -46,14 +48,16 @@ def shown(drawn: Drawn, quantity: str) -> Drawn:
                 f"is `{quantity}`",
             )  # fmt: skip
         values = tuple(_times(one, quantity) for one in orbits)
-        return Drawn(drawn.diagram, tuple((one, True) for one in orbits), values, "periodic orbits")
+        tori = tuple((one, _turns(one, quantity)) for one, _ in drawn.tori)
+        return Drawn(drawn.diagram, tuple((one, True) for one in orbits), values, "periodic orbits", tori)
     measure = {
         "minimum": lambda rows: rows.min(axis=1, keepdims=True),
         "maximum": lambda rows: rows.max(axis=1, keepdims=True),
         "amplitude": lambda rows: np.ptp(rows, axis=1, keepdims=True) / 2,
     }[quantity]
     measured = tuple((measure(on_branch), measure(at)) for _, (on_branch, at) in pairs)
-    return drawn._replace(values=measured, orbits="periodic orbits")
+    tori = tuple((one, measure(values)) for one, values in drawn.tori)
+    return drawn._replace(values=measured, orbits="periodic orbits", tori=tori)
 
 
 def _times(one: Branch, quantity: str) -> Values:
@@ -61,6 +65,12 @@ def _times(one: Branch, quantity: str) -> Values:
     states, power = one.states, 1 if quantity == "period" else -1
     at = np.array([float(mark.state.period) for mark in one.places]).reshape(-1, 1)
     return np.asarray(states.period, float).reshape(-1, 1) ** power, at**power
+
+
+def _turns(tori: TorusBranch, quantity: str) -> np.ndarray:
+    """Collect the times of a turn on each torus of a branch, or both of its frequencies."""
+    pairs = [(one.period,) if quantity == "period" else one.frequencies for one in tori.tori]
+    return np.array(pairs)
 
 
 def label(quantity: str, name: str, unit: str, time_unit: str) -> str:

@@ -55,10 +55,9 @@ from .convergence import reference_solution as reference_solution
 from .convergence import worst_increase as worst_increase
 from .diagrams import Diagram as Diagram
 from .diagrams import bifurcation_diagram as bifurcation_diagram
-from .diagrams import load_diagram as load_diagram
-from .diagrams import save_diagram as save_diagram
 from .diagrams import with_curves as with_curves
 from .diagrams import with_orbits as with_orbits
+from .diagrams import with_tori as with_tori
 from .equilibria.families import Family as Family
 from .equilibria.families import equilibrium_families as equilibrium_families
 from .equilibria.newton import Equilibrium as Equilibrium
@@ -118,6 +117,8 @@ from .series.recurrence import RecurrencePlot as RecurrencePlot
 from .series.recurrence import recurrence_plot as recurrence_plot
 from .series.return_maps import ReturnMap as ReturnMap
 from .series.return_maps import return_map as return_map
+from .stored_diagrams import load_diagram as load_diagram
+from .stored_diagrams import save_diagram as save_diagram
 from .symbolic.curves import CriticalFormulas as CriticalFormulas
 from .symbolic.curves import fold_formulas as fold_formulas
 from .symbolic.curves import hopf_formulas as hopf_formulas

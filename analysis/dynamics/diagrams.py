@@ -1,8 +1,6 @@
-"""Compute bifurcation diagrams: branches through given equilibria, switched at branch points; save and load them."""
+"""Compute bifurcation diagrams: branches through given equilibria, switched at branch points."""
 
-import json
-from collections.abc import Collection, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -11,26 +9,23 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.curves import CriticalCurve, plane_of
-from analysis.dynamics.codim2.degeneracies import Degeneracy
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch, cut_at
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.extending import extend
-from analysis.dynamics.continuation.marks import Mark
 from analysis.dynamics.continuation.orbits import RTOL, SEGMENTS, families_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.flat import chord_bends, chord_distances, flat_states
 from analysis.dynamics.scaling.units import Units
+from analysis.dynamics.tori.branches import TorusBranch, tori_from_neimark_sacker
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
-from dynsim._core.printing import one_line
+from dynsim._core.printing import one_line, printed
 from dynsim._core.types import State, SymmetryGenerator
-from dynsim._core.validation import instance, integer
-from dynsim.errors import ArgumentError, counted, reason
-from dynsim.io.npz import read_arrays, write_arrays
-from dynsim.io.serialisation import describe, rebuild
+from dynsim._core.validation import integer
+from dynsim.errors import ArgumentError, counted
 from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import double_state
 from dynsim.systems.base import AbstractMap
@@ -40,7 +35,6 @@ from dynsim.systems.parameter import Parameter
 if TYPE_CHECKING:
     from figures.artists import Artists
 
-FORMAT = "dynsim diagram"
 # Distance, relative to the size of a point, at which a branch counts as passing through it at its parameter.
 SAME = 1e-3
 # Distance, relative to the size of a point, at which an image of a cycle counts as equal to it, and relative to the
@@ -59,7 +53,8 @@ class Diagram(NamedTuple):
     branch of an iterate is one of cycles, of which its states are one phase; `phases` returns all.
     `curves` are those of bifurcations in the plane of this and a `second` parameter. `names` and `units` are those of
     the components of a flat state, and `parameter_units` those of parameters, as (name, unit). `of` is the parameter
-    with its system, by which cycles and orbits are drawn; a file holds none.
+    with its system, by which cycles and orbits are drawn; a file holds none. `tori` are branches of tori, and `notes`
+    say at which Neimark-Sacker points none begins.
     """
 
     parameter: str
@@ -72,6 +67,8 @@ class Diagram(NamedTuple):
     units: tuple[str, ...] = ()
     of: Parameter | None = None
     parameter_units: tuple[tuple[str, str], ...] = ()
+    tori: tuple[TorusBranch, ...] = ()
+    notes: tuple[str, ...] = ()
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -84,8 +81,8 @@ class Diagram(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `branches`, `orbits` (minimum and maximum of periodic orbits) and `bifurcations`. A
-                part is left out by False, and styled by properties of matplotlib, `bifurcations={"markersize": 8}`.
+            options: the parts `branches`, `orbits` and `tori` (their minimum and maximum) and `bifurcations`. A part
+                is left out by False, and styled by properties of matplotlib, `bifurcations={"markersize": 8}`.
                 Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be switched off;
                 `quantity`, of orbits also `amplitude`, `period` or `frequency`; `component`, a
                 name or an index; `parameter`, with its system, for a diagram from a file; `window`, limits of the
@@ -126,7 +123,7 @@ class Diagram(NamedTuple):
         found = ", ".join(counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)) or "no bifurcation"
         numbers = [len(part) for part in (self.branches, self.orbits) if part] or [0]
         parts = [counted(numbers[0], "branch", "branches"), *map(str, numbers[1:])]
-        of = " of periodic orbits" if self.orbits else ""
+        of = (" of periodic orbits" if self.orbits else "") + (f", {len(self.tori)} of tori" if self.tori else "")
         curves = f"; {counted(len(self.curves), 'curve')} in {self.parameter} and {self.second}" if self.curves else ""
         return f"{' and '.join(parts)}{of} in {self.parameter}: {found}{curves}"
 
@@ -400,6 +397,56 @@ def _shrinks_to(orbits: Branch, hopf: Bifurcation) -> bool:
     return bool(around and near and abs(float(states.period[-1]) - turn) <= CLOSE * turn)
 
 
+@checked
+@on_host_by_default
+def with_tori(diagram: Diagram, parameter: Parameter, *, steps: Steps = Steps()) -> Diagram:
+    """Add the branches of tori that begin at the Neimark-Sacker points of a diagram; see `tori_from_neimark_sacker`.
+
+    Tori that the diagram has already stay. Points at which none is found, as at strong resonances, are named in its
+    `notes`.
+
+    Args:
+        diagram: the result of `bifurcation_diagram` for a map, or of `with_orbits`.
+        parameter: its parameter.
+        steps: the steps along each branch of tori.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import dynsim as ds
+        >>> from analysis.dynamics import Steps, bifurcation_diagram, with_tori
+        >>> delayed = lambda k, x, r=1.9: jnp.stack([r * x[0] * (1 - x[1]), x[0]])
+        >>> r = ds.Parameter(ds.FunctionMap(delayed, parameters={"r": 1.9}), "r", 1.5, 2.05)
+        >>> diagram = with_tori(bifurcation_diagram(r, [[0.47, 0.47]]), r, steps=Steps(points=3))
+        >>> [(branch.ends, len(branch.tori)) for branch in diagram.tori]
+        [(('Neimark-Sacker point', 'steps'), 3)]
+    """
+    of_all = [*zip(diagram.branches, diagram.iterates, strict=True), *((one, 1) for one in diagram.orbits)]
+    points = [(at, k) for one, k in of_all for at in one.bifurcations if at.kind == "Neimark-Sacker point"]
+    found, notes = [*diagram.tori], [*diagram.notes]
+    for at, iterate in points:
+        if any(_tori_begin_at(one, at, iterate) for one in found):
+            continue
+        try:
+            found.append(tori_from_neimark_sacker(parameter, at, iterate=iterate, steps=steps))
+        except ArgumentError as error:
+            if error.names != ("at",):
+                raise
+            value = printed(at.parameter, float(np.ptp(parameter.bounds)))
+            where = f"the Neimark-Sacker point at {diagram.parameter} = {value}"
+            notes.append(f"no torus is continued from {where}, which must {error.must}, but {error.but}")
+    return diagram._replace(tori=tuple(found), notes=tuple(dict.fromkeys(notes)), of=parameter)
+
+
+def _tori_begin_at(tori: TorusBranch, at: Bifurcation, iterate: int) -> bool:
+    """Test whether a branch of tori begins at a Neimark-Sacker point, by its rotation number, period and parameter."""
+    first, of_orbit = tori.tori[0], hasattr(at.state, "period")
+    period = float(at.state.period) if of_orbit else float(iterate)
+    turns = at.frequency / (2 * np.pi)
+    apart = abs(first.parameter - at.parameter) / max(float(np.ptp(tori.parameters)), np.finfo(float).tiny)
+    same = min(abs(first.rotation - turn) for turn in (turns, 1 - turns)) <= CLOSE * turns
+    return tori.ends[0] == at.kind and same and apart <= 1 and abs(first.period - period) <= CLOSE * period
+
+
 @on_host_by_default
 def with_curves(
     diagram: Diagram,
@@ -459,8 +506,8 @@ def _extend_diagram(
 ) -> Diagram:
     """Extend the branches of a diagram, and its branches of periodic orbits, at their open ends.
 
-    Its curves in a second parameter stay as they are; see `with_curves`. Branches of a map that are phases of the same
-    cycles become one.
+    Its curves in a second parameter and its tori stay as they are; see `with_curves` and `with_tori`. Branches of a map
+    that are phases of the same cycles become one.
 
     Raises:
         ValueError: for bad input, or a diagram of another system.
@@ -477,77 +524,3 @@ def _extend_diagram(
     return known._replace(
         branches=branches, iterates=iterates, orbits=orbits, of=parameter, parameter_units=parameter.units
     )
-
-
-def save_diagram(path: str | Path, diagram: Diagram) -> None:
-    """Write a diagram to an npz file with a JSON header, without pickle.
-
-    Args:
-        path: the file to write.
-        diagram: the result of `bifurcation_diagram`, `with_orbits` or `with_curves`.
-
-    Raises:
-        ValueError: if the argument is no diagram, or the file cannot be written.
-
-    Example:
-        >>> import tempfile
-        >>> import dynsim as ds
-        >>> from analysis.dynamics import bifurcation_diagram, load_diagram, save_diagram
-        >>> flow = ds.FunctionFlow(lambda t, x, a=1.0: a - x**2, parameters={"a": 1.0})
-        >>> diagram = bifurcation_diagram(ds.Parameter(flow, "a", -1.0, 1.0), [[1.0]])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save_diagram(f"{folder}/fold.npz", diagram)
-        ...     again = load_diagram(f"{folder}/fold.npz")
-        >>> again.parameter, [one.kind for one in again.branches[0].bifurcations]
-        ('a', ['fold'])
-    """
-    arrays: dict[str, np.ndarray] = {}
-    alone = instance("diagram", diagram, Diagram, "a diagram")._replace(of=None)
-    content = describe("diagram", alone, arrays)
-    header = json.dumps({"format": FORMAT, "format_version": 2, "diagram": content}, allow_nan=False)
-    write_arrays(path, {"header": np.array(header), **arrays})
-
-
-@checked
-def load_diagram(path: str | Path, *, trust: Collection[str] = ()) -> Diagram:
-    """Read a diagram from a file.
-
-    Args:
-        path: a file that `save_diagram` wrote.
-        trust: import paths of your own named tuples that occur as states.
-
-    Raises:
-        ValueError: for a file that holds no diagram, or is damaged.
-
-    Example:
-        >>> import tempfile
-        >>> import dynsim as ds
-        >>> from analysis.dynamics import bifurcation_diagram, load_diagram, save_diagram
-        >>> flow = ds.FunctionFlow(lambda t, x, a=1.0: a - x**2, parameters={"a": 1.0})
-        >>> diagram = bifurcation_diagram(ds.Parameter(flow, "a", -1.0, 1.0), [[1.0]])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save_diagram(f"{folder}/fold.npz", diagram)
-        ...     again = load_diagram(f"{folder}/fold.npz")
-        >>> again.parameter, [one.kind for one in again.branches[0].bifurcations]
-        ('a', ['fold'])
-    """
-    arrays = read_arrays(path)
-    must = "be a file that `save_diagram` wrote"
-    try:
-        header = json.loads(str(arrays["header"]))
-        known = header["format"] == FORMAT and header["format_version"] == 2
-        found = rebuild(header["diagram"], arrays, trust) if known else None
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ArgumentError("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
-    whole = isinstance(found, Diagram) and all(isinstance(b, Branch) for b in (*found.branches, *found.orbits))
-    if not isinstance(found, Diagram) or not whole or len(found.iterates) != len(found.branches):
-        raise ArgumentError("path", must, f"`{path}` is not")
-    every = (*found.branches, *found.orbits)
-    known = [isinstance(b, Bifurcation) for one in every for b in one.bifurcations]
-    known += [isinstance(mark, Mark) for one in every for mark in one.marks]
-    known += [
-        isinstance(p, Degeneracy) for one in found.curves if isinstance(one, CriticalCurve) for p in one.degeneracies
-    ]
-    if not all(known) or not all(isinstance(one, CriticalCurve) for one in found.curves):
-        raise ArgumentError("path", must, f"`{path}` is not")
-    return found

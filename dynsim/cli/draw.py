@@ -191,7 +191,7 @@ def with_drawing(file: Path, trust: Sequence[str]) -> tuple[Any, dict[str, Any]]
 
         return load(file, trust=trust), {}
     if kind == "dynsim diagram":
-        from analysis.dynamics.diagrams import load_diagram
+        from analysis.dynamics.stored_diagrams import load_diagram
 
         return load_diagram(file, trust=trust), {}
     if kind == "dynsim basins":

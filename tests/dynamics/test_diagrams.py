@@ -14,12 +14,11 @@ from analysis.dynamics.diagrams import (
     bifurcation_diagram,
     branch_line,
     component_of,
-    load_diagram,
-    save_diagram,
     with_orbits,
 )
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.flat import chord_bends, chord_distances, flat_states
+from analysis.dynamics.stored_diagrams import load_diagram, save_diagram
 from dynsim.systems.catalogue.maps import Logistic
 from dynsim.systems.catalogue.oscillators import DoubleWell
 from dynsim.systems.catalogue.populations import Brusselator

@@ -11,7 +11,8 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.orbit_curve import Cycle, moved_states
 from analysis.dynamics.continuation.scaling import curve_units, orbit_units
 from analysis.dynamics.continuation.steps import LEAST, Limits, Steps
-from analysis.dynamics.scaling.flat import flat_state, flat_states
+from analysis.dynamics.periodic_orbits.maps import phases
+from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
 from analysis.dynamics.tori.circles import resampled
 from analysis.dynamics.tori.section_map import SectionMap, check_section
 from analysis.dynamics.tori.solver import (
@@ -48,6 +49,8 @@ GROW, SHRINK = 1.5, 0.5
 SMALLEST = 1 / 32
 # Steps, relative to the first one, that are tried beyond a locked torus.
 BEYOND = (0.25, 1.0, 4.0)
+# Times in a turn, and angles, at which the extremes of a torus are looked for.
+TURNS, ANGLES = 33, 129
 # Extent of a circle, relative to the one before, below which it is a point.
 POINT = 1e-3
 
@@ -80,6 +83,11 @@ class TorusBranch(NamedTuple):
     def rotations(self) -> Float[np.ndarray, " tori"]:
         """Rotation numbers."""
         return np.array([one.rotation for one in self.tori])
+
+    @property
+    def without_system(self) -> "TorusBranch":
+        """The branch without the system, of which files hold none."""
+        return self._replace(tori=tuple(one._replace(section=None) for one in self.tori))
 
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the rotation number, or the range of a component on the circle, against the parameter into axes.
@@ -241,6 +249,32 @@ def continue_tori(
         ends.append(end)
         locked += passed
     return _branch(section, parameter, [*sides[0][:0:-1], *sides[1]], (ends[0], ends[1]), locked)
+
+
+def torus_ranges(parameter: Parameter, found: TorusBranch, component: int) -> Float[np.ndarray, "tori curves"]:
+    """Find the least and the largest value of a component on each torus of a branch.
+
+    On tori of an iterate of a map these are two columns for each of its circles. Time and angle are sampled, so that
+    errors are of second order in the distances of the samples.
+
+    Args:
+        parameter: the parameter in which the branch was continued, of a map or of an autonomous flow.
+        found: the branch.
+        component: index of the component.
+    """
+    rows = []
+    for one in found.tori:
+        iterate = 1 if isinstance(parameter.system, AbstractFlow) else round(one.period)
+        if not isinstance(parameter.system, AbstractFlow):
+            like = jax.tree.map(lambda part: np.asarray(part)[0], one.states)
+            states = states_like(like, one.circle(ANGLES))
+            circles = phases(parameter, states, np.full(ANGLES, one.parameter), iterate)
+            values = [flat_states(circle)[:, component] for circle in circles]
+        else:
+            section = one.section or section_at(parameter, one.states, one.period, 1, None, SHARE * TOLERANCE)
+            values = [one._replace(section=section).surface(TURNS, ANGLES)[..., component]]
+        rows.append([end(value) for value in values for end in (np.min, np.max)])
+    return np.array(rows)
 
 
 def _branch(

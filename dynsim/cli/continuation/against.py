@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 VALUES = 11  # default number of values, as in `dynsim sweep` and `dynsim basins --against`
 ROUNDED = 1e-9  # values of a parameter below this share of its range are rounding errors of zero
 UNUSED = (
-    "y", "levels", "cycles", "cycle", "from_", "point", "method", "segments", "max_period", "rtol", "atol", "second",
-    "switch_curves", "counts", "max_orbit_points", "mark", "stop", "resume", "movie",
+    "y", "levels", "cycles", "tori", "max_tori", "torus_figure", "cycle", "from_", "point", "method", "segments",
+    "max_period", "rtol", "atol", "second", "switch_curves", "counts", "max_orbit_points", "mark", "stop", "resume",
+    "movie",
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from dynsim.cli.continuation.ends import say_ends
 from dynsim.cli.continuation.options import Continue, check_numbers, steps_of, steps_of_orbits
 from dynsim.cli.continuation.plane import check_plane, draw_plane, second_parameter, with_plane
 from dynsim.cli.continuation.stored import at_point, diagram_of_point, stored_point
+from dynsim.cli.continuation.tori import check_tori, draw_tori, with_tori_of
 from dynsim.cli.continuation.watched import check_watched, watched
 from dynsim.cli.parsing.options import check_outputs, say, typed_as
 from dynsim.cli.parsing.outputs import write_out
@@ -42,13 +43,16 @@ def main(words: Sequence[str]) -> int:
     if o.resume is not None and not o.resume.is_file():
         raise ArgumentError("resume", "be a file", f"`{o.resume}` is not one")
     check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie)
+    with typed_as(figure="torus_figure"):
+        check_outputs(o.force, figure=o.torus_figure)
     check_plane(o)
-    from analysis.dynamics.diagrams import save_diagram
+    from analysis.dynamics.stored_diagrams import save_diagram
     from dynsim.programs import without_compiling
     from dynsim.systems.named import components
 
     point = None if o.from_ is None else stored_point(o)
     made, parameter, symmetries = _studied(o, point)
+    check_tori(o, made.system)
     if o.resume is None:
         _drawn_component(o, components(made.system, made.begun(len(o.box) // 2 or None)))
     second = second_parameter(o, made.system) if o.second else None
@@ -66,6 +70,8 @@ def main(words: Sequence[str]) -> int:
     for one in diagram.orbits:
         say(f"  periodic orbits: {one}")
     say_ends(varied.name, diagram)
+    if o.tori:
+        diagram = with_tori_of(o, parameter, diagram)
     if second is not None:
         diagram = with_plane(o, (parameter, second), diagram)
     write_out(o.out, diagram, lambda out: save_diagram(out, diagram), "diagram file")
@@ -73,6 +79,7 @@ def main(words: Sequence[str]) -> int:
         draw_plane(o, (parameter, second), diagram)
     elif o.figure is not None or o.movie is not None:
         _draw(o, made, parameter, diagram)
+    draw_tori(o, diagram)
     return 0
 
 
@@ -150,7 +157,8 @@ def _diagram(o: Continue, made: "Found", parameter: "Parameter", symmetries: tup
     """Compute the bifurcation diagram from the equilibria found, or extend a diagram read from a file."""
     from analysis.dynamics.continuation.equilibria import check_autonomous
     from analysis.dynamics.continuation.extending import extend
-    from analysis.dynamics.diagrams import bifurcation_diagram, load_diagram, with_orbits
+    from analysis.dynamics.diagrams import bifurcation_diagram, with_orbits
+    from analysis.dynamics.stored_diagrams import load_diagram
     from dynsim.systems.base import AbstractFlow
 
     known = None

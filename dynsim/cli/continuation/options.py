@@ -43,6 +43,8 @@ class Continue(SystemOptions):
     """how often to switch branches at branch points, or at period doublings of a map"""
     cycles: bool = False
     """continue the periodic orbits that emerge at Hopf points, too"""
+    tori: bool = False
+    """continue the tori that begin at Neimark-Sacker points of maps, or with `--cycles` of periodic orbits, too"""
     cycle: bool = False
     """continue the stable periodic orbit to which the trajectory from `--start` leads, instead of equilibria"""
     from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
@@ -82,6 +84,8 @@ class Continue(SystemOptions):
     """largest number of points of a branch in each direction; branches that reach it are reported"""
     max_orbit_points: int = 1000
     """largest number of points of a branch of periodic orbits"""
+    max_tori: int = 100
+    """largest number of tori of a branch"""
     mark: tuple[str, ...] = ()
     """formulas of components and parameters, such as "x - 1", "x = 1" or "rho = 13.9": branches are marked where they
     vanish or hold; along periodic orbits formulas of `period` and parameters"""
@@ -100,6 +104,9 @@ class Continue(SystemOptions):
     .parquet) of the branches with minimum, maximum, amplitude, period and frequency"""
     figure: Path | None = None
     """the figure (.pdf, .svg or .png) to write"""
+    torus_figure: Path | None = None
+    """the figure (.pdf, .svg or .png) of the last torus of each branch of `--tori`: of a flow a surface, of a map the
+    closed curve; further branches get a number, `torus-2.png`"""
     movie: Path | None = None
     """a movie (.gif) to write, in which the diagram grows with the parameter"""
     force: Force = False
@@ -123,7 +130,8 @@ class Continue(SystemOptions):
 def check_numbers(o: Continue) -> None:
     """Raise `ValueError` for step sizes, counts and limits that no continuation can use."""
     check_positive(step=o.step, max_step=o.max_step, max_period=o.max_period, rtol=o.rtol)
-    for least, name in ((2, "max_points"), (2, "max_orbit_points"), (3, "segments"), (0, "levels"), (1, "num_starts")):
+    counts = ("max_points", "max_orbit_points", "max_tori")
+    for least, name in (*((2, one) for one in counts), (3, "segments"), (0, "levels"), (1, "num_starts")):
         check_at_least(least, **{name: getattr(o, name)})
     check_memory(lambda num_starts: STARTS * num_starts, num_starts=o.num_starts)
     if o.window and (len(o.window) != 2 or not -math.inf < o.window[0] < o.window[1] < math.inf):
@@ -135,6 +143,8 @@ def check_numbers(o: Continue) -> None:
         raise ArgumentError("y", "be left out with `--second`", f"is `{o.y}`")
     if o.y in ("period", "frequency") and not (o.cycles or o.of_cycle or o.resume):
         raise ArgumentError("y", "be given with `--cycles`, `--cycle` or `--from` if it is a time", f"is `{o.y}`")
+    if o.torus_figure is not None and not o.tori:
+        raise ArgumentError("tori", "be given with `--torus-figure`", "is not")
     if o.window and o.second:
         raise ArgumentError("window", "be left out with `--second`", "is given")
 

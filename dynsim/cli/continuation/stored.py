@@ -31,7 +31,7 @@ def stored_point(o: Continue) -> StoredPoint | None:
     import jax
     import numpy as np
 
-    from analysis.dynamics.diagrams import load_diagram
+    from analysis.dynamics.stored_diagrams import load_diagram
 
     try:
         diagram = load_diagram(Path(str(o.from_)))

@@ -10,8 +10,9 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
+from analysis.dynamics.diagrams import Diagram, with_curves
 from analysis.dynamics.normal_forms.flows import crossing_pair, cusp_coefficient, fold_hopf_coefficients, turns
+from analysis.dynamics.stored_diagrams import load_diagram, save_diagram
 from analysis.tables import table
 from dynsim.equations.system import system
 from dynsim.programs import without_compiling

@@ -18,9 +18,10 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.diagrams import Diagram, load_diagram, save_diagram, with_curves
+from analysis.dynamics.diagrams import Diagram, with_curves
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from analysis.dynamics.scaling.units import made_units
+from analysis.dynamics.stored_diagrams import load_diagram, save_diagram
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.catalogue.maps import Henon

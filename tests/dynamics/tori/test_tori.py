@@ -119,7 +119,7 @@ def test_a_motion_leads_to_its_torus_which_ends_at_its_bifurcation():
     found = continue_tori(mu, one)
     assert found.ends == ("Neimark-Sacker point", "bounds")
     assert "attracting tori, mu from" in str(found)
-    assert {"mu", "rotation", "x_1_least", "multiplier"} <= {*table(found).names}
+    assert {"mu", "rotation", "x_1_min", "multiplier"} <= {*table(found).names}
     assert {*table(one).names} == {"angle", "x_1", "x_2"}
     assert len(plot(found).lines) == 1
     assert len(plot(found, component=0).lines) == 2
