@@ -15,7 +15,7 @@ from dynsim.errors import ArgumentError
 from dynsim.integrators.base import AbstractIntegrator, step_limit, taken_apart
 from dynsim.integrators.flat_fields import field_on_host
 from dynsim.integrators.numpy_switches import numpy_switches
-from dynsim.programs import ProgramError, scalar_program
+from dynsim.programs import program_or_none
 from dynsim.programs.switches import MOST, Switches
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 
@@ -139,9 +139,8 @@ def _recorded(
         return jax.tree.leaves(flow.vector_field(t, jax.tree.unflatten(structure, given[:count])))
 
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shaped]
-    try:
-        program = scalar_program(field, (), *inputs, limit=LIMIT, lookups=True)
-    except (ProgramError, jax.errors.JAXTypeError, TypeError, ValueError, AttributeError):
+    program = program_or_none(field, (), *inputs, limit=LIMIT, lookups=True)
+    if program is None:
         return None
     moved = [np.full(int(np.prod(shape)), k < count or traced[k - count]) for k, (shape, _) in enumerate(shaped)]
     return Switches(program, np.concatenate([[False], *moved]))
