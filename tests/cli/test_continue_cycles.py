@@ -1,11 +1,16 @@
 """`dynsim continue --from RUN` and `--cycle`: the periodic orbit that a simulation has reached is continued."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.orbit_curve import Cycle
 from dynsim.cli.building.systems import found
 from dynsim.cli.continuation.cycles import as_in_run
+from dynsim.cli.continuation.ends import say_ends
 from dynsim.cli.continuation.options import Continue
 from tests.support.commands import answer, refused
 
@@ -104,3 +109,22 @@ def test_the_equilibrium_of_a_run_is_continued(capsys, folder):
     said = answer(capsys, "continue", "mine.py:halved", "--from", "run.npz", "--parameter", "mu=0.5:2.5")
     assert said.startswith("stable equilibrium at")
     assert "parameter 0.5 to 2.5: no bifurcation; ends: bounds" in said
+
+
+@pytest.mark.parametrize(
+    ("law", "kind"),
+    [
+        (lambda d: -2 * np.log(d), "homoclinic or heteroclinic orbit"),
+        (lambda d: 2 / np.sqrt(d), "saddle-node on a cycle"),
+        (lambda d: 5 - d, ""),
+    ],
+)
+def test_the_longest_periods_of_a_branch_tell_their_limit(capsys, law, kind):
+    d, none = np.geomspace(1e-7, 1.0, 40), np.empty(0)
+    periods = law(d)
+    orbits = Branch(Cycle(np.zeros((40, 1, 2)), periods), 0.25 - d, d, none, ("",) * 40, (), ("period", "bounds"))
+    say_ends("mu", SimpleNamespace(branches=(), orbits=(orbits,)))
+    said = capsys.readouterr().out
+    assert said.startswith("a branch ends at the longest period")
+    grows = f"the longest periods of a branch grow as towards a {kind}, at about mu = 0.25\n"
+    assert said.endswith(grows) if kind else "grow" not in said

@@ -13,8 +13,8 @@ from dynsim.errors import ArgumentError
 
 # Number of orbits towards the end of a branch to which periods are fitted, and the fewest.
 ORBITS, FEWEST = 10, 5
-# Distance of the parameter from its last value, relative to one or to its size, below which its errors matter.
-RESOLVED = 1e-4
+# Distance of the parameter from its last value, relative to its range and to its size, below which its errors matter.
+RESOLVED, ROUNDED = 1e-4, 1e-8
 # Ratio of the residuals of both fits from which one of them counts as better.
 CLEARLY = 3.0
 # Distances of the limit beyond the last parameter that are tried, relative to the range of the fitted ones.
@@ -27,7 +27,7 @@ class PeriodLimit(NamedTuple):
     Attributes:
         kind: `homoclinic` if the period grows as - scale log |p - p0|, `saddle-node on a cycle` if it grows as
             scale / sqrt |p - p0|, `undecided` if neither fit is clearly better.
-        parameter: the limit p0 of the parameter p.
+        parameter: the limit p0 of the parameter p, as far beyond the last one as the fit says for the last period.
         scale: at a homoclinic orbit to a saddle 1 / u, where u is the leading eigenvalue of the saddle.
         residuals: root mean square errors of both fits, relative to the range of the fitted periods.
     """
@@ -87,17 +87,23 @@ def fitted_limit(parameters: np.ndarray, periods: np.ndarray) -> PeriodLimit:
     apart = np.abs(parameters - last)
     turns = np.flatnonzero(np.diff(np.sign(np.diff(periods))) != 0)
     since = int(turns[-1]) + 1 if len(turns) else 0  # the period grows from there on
-    near = np.flatnonzero((apart > RESOLVED * max(1.0, abs(last))) & (np.arange(len(apart)) >= since))[-ORBITS:]
+    least = max(RESOLVED * float(np.max(apart[since:])), ROUNDED * abs(last))
+    near = np.flatnonzero((apart > least) & (np.arange(len(apart)) >= since))[-ORBITS:]
     if len(near) < FEWEST or periods[-1] <= periods[near[0]]:
         raise ArgumentError("branch", "have a period that grows towards its end", "has another one, or too few orbits")
     p, T = parameters[near], periods[near]
     side = float(np.sign(last - p[0]))
     spread = float(np.max(np.abs(p - last)))
     fits = []
-    for law in (lambda d: -np.log(d), lambda d: 1 / np.sqrt(d)):
+    for law, inverse in (
+        (lambda d: -np.log(d), lambda x: np.exp(-x)),
+        (lambda d: 1 / np.sqrt(d), lambda x: 1 / x**2 if x > 0 else np.inf),
+    ):
         tried = [_fit(law, np.abs(p - last) + share * spread, T) for share in DISTANCES]
         best = int(np.argmin([one[0] for one in tried]))
-        fits.append((*tried[best], last + side * DISTANCES[best] * spread))
+        rest, base, scale = tried[best]
+        beyond = inverse((periods[-1] - base) / scale) if scale > 0 else np.inf
+        fits.append((rest, scale, last + side * min(beyond, DISTANCES[best] * spread)))
     residuals = (float(fits[0][0]), float(fits[1][0]))
     which = int(np.argmin(residuals))
     clear = residuals[which] * CLEARLY < residuals[1 - which]
@@ -105,9 +111,11 @@ def fitted_limit(parameters: np.ndarray, periods: np.ndarray) -> PeriodLimit:
     return PeriodLimit(kind, float(fits[which][2]), float(fits[which][1]), residuals)
 
 
-def _fit(law: Callable[[np.ndarray], np.ndarray], distances: np.ndarray, periods: np.ndarray) -> tuple[float, float]:
-    """Fit periods by a + b law(distance); give the relative residual and b."""
+def _fit(
+    law: Callable[[np.ndarray], np.ndarray], distances: np.ndarray, periods: np.ndarray
+) -> tuple[float, float, float]:
+    """Fit periods by a + b law(distance); give the relative residual, a and b."""
     columns = np.column_stack([np.ones(len(periods)), law(distances)])
     found = np.linalg.lstsq(columns, periods, rcond=None)[0]
     rest = float(np.sqrt(np.mean((columns @ found - periods) ** 2)))
-    return rest / float(np.ptp(periods)), float(found[1])
+    return rest / float(np.ptp(periods)), float(found[0]), float(found[1])

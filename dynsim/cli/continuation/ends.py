@@ -6,6 +6,7 @@ import numpy as np
 
 from dynsim._core.printing import ROUNDING, printed
 from dynsim.cli.parsing.options import say
+from dynsim.errors import ArgumentError
 
 if TYPE_CHECKING:
     from analysis.dynamics.continuation.branches import Branch
@@ -41,11 +42,28 @@ def say_ends(parameter: str, diagram: "Diagram") -> None:
         for side, last in ((0, 0), (1, -1)):
             if one.ends[side] == "homoclinic":
                 say(_homoclinic(parameter, one, last))
+            elif one.ends[side] == "period" and (limit := _limit(one, last)) is not None:
+                say(
+                    f"the longest periods of a branch grow as towards a {limit.kind}, at about "
+                    f"{parameter} = {limit.parameter:.6g}"
+                )
     for one in branches:
         if one.vertical:
             error = float(np.ptp(one.parameters))
             value = printed(float(np.median(one.parameters)), max(1.0, error / ROUNDING))
             say(f"a branch is vertical: it is a family of solutions at the single value {parameter} = {value}")
+
+
+def _limit(orbits: "Branch", last: int) -> Any:
+    """The limit towards which the periods grow, or None where no law fits clearly."""
+    from analysis.dynamics.continuation.period_limits import period_limit
+
+    try:
+        found = period_limit(orbits, end=last)
+    except ArgumentError:
+        return None
+    kind = "homoclinic or heteroclinic orbit" if found.kind == "homoclinic" else found.kind
+    return None if found.kind == "undecided" else found._replace(kind=kind)
 
 
 def _homoclinic(parameter: str, orbits: "Branch", last: int) -> str:

@@ -173,6 +173,12 @@ def test_limits_of_periods_are_told_apart():
     log, root = fitted_limit(p, 3 - 2 * np.log(p - 1)), fitted_limit(p, 3 + 2 / np.sqrt(p - 1))
     assert (log.kind, root.kind) == ("homoclinic", "saddle-node on a cycle")
     assert np.allclose([log.parameter, root.parameter, log.scale / 2, root.scale / 2], 1.0, atol=0.02)
+    for law in (lambda d: 3 - 2 * np.log(d) + d, lambda d: 3 + 2 / np.sqrt(d) + d):  # laws of small distances only
+        d = np.geomspace(1.0, 1e-9, 60)
+        for unit, shift in ((1.0, 0.0), (1e-7, 0.0), (1e6, -1e6)):
+            near = fitted_limit(shift + unit * (1 + d), law(d))
+            assert near.kind == fitted_limit(1 + d, law(d)).kind
+            assert abs(near.parameter - (shift + unit)) < 3e-9 * unit + 1e-15 * abs(shift)
     with pytest.raises(ArgumentError, match="grows"):
         fitted_limit(p, np.log(p - 1))
 
