@@ -70,13 +70,6 @@ def test_a_run_is_the_same_if_each_of_its_arrays_is(again, status, said, capsys,
     assert "because 2 entries of its states are NaN" in capsys.readouterr().out
 
 
-def test_an_angle_has_the_given_period_or_a_whole_turn(capsys, tmp_path):
-    out, turns = tmp_path / "run.npz", ("--angle", "x", "z=3")
-    words = ("x' = 1; y' = 0; z' = 1", "--start", 0, 0, 0, "--end", 1, "--frames", 2)
-    answer(capsys, "simulate", *words, *SCIPY, *turns, "--out", out)
-    np.testing.assert_array_equal(load(out).system.space.periods(np.zeros(3)), [2 * np.pi, np.inf, 3.0])
-
-
 def test_tokens_are_normalised_elsewhere_and_then_no_theorem_applies(capsys, tmp_path):
     out, words = tmp_path / "run.npz", ("--tokens", 2, "--theorems", "--end", 0.1, "--frames", 2, *SCIPY)
     said = answer(capsys, "simulate", "token-flow", "--norm", "peri", *words, "--out", out)
