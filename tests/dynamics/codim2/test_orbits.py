@@ -261,7 +261,7 @@ def _images(rows, period):
 
 @pytest.mark.parametrize("kind", ["period doubling", "Neimark-Sacker point"])
 def test_equations_of_several_nodes_have_the_derivatives_of_differences(kind):
-    """Three nodes whose images have closed forms; the equations are in coordinates of the tangent space."""
+    """Three nodes whose images have closed forms; with p = 0 vectors turn by q T, and the curve begins there."""
     field = lambda t, x, p, q: jnp.stack([p * x[0] - q * x[1], q * x[0] + p * x[1]])
     flow, random = FunctionFlow(field, parameters={"p": 0.02, "q": 0.1}), np.random.default_rng(0)
     state = Cycle(random.normal(size=(3, 2)), np.asarray(6.2))
@@ -278,6 +278,9 @@ def test_equations_of_several_nodes_have_the_derivatives_of_differences(kind):
     kept = np.arange(len(found.values)) != 6  # but the condition of phase of the orbit, which has no value
     np.testing.assert_allclose(np.array(change).T[kept], found.J[kept], atol=1e-8)
     np.testing.assert_allclose((values(zero, 0.1 + h) - values(zero, 0.1 - h)) / (2 * h), found.slope, atol=1e-8)
+    angle = np.pi if kind == "period doubling" else 0.62
+    first = curve.begin(state._replace(period=np.asarray(angle / 0.1)), 0.0, angle)
+    np.testing.assert_allclose(curve.equations(first, 0.1, basis).values[7:], 0.0, atol=1e-12)
 
 
 @pytest.mark.slow
