@@ -39,7 +39,11 @@ def test_python_imports_what_is_there(name):
 DEAR = tuple(
     f"docs/pages/{name}.md"
     for name in (
-        "start/first-trajectory", "start/own-system", "start/precision", "workbench/theorems", "workbench/equations",
+        "start/first-trajectory",
+        "start/own-system",
+        "start/precision",
+        "workbench/theorems",
+        "workbench/equations",
         "workbench/hybrid-systems",
     )  # fmt: skip
 ) + tuple(name for name in PAGES if "workbench/theorems/" in name)

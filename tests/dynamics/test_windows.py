@@ -1,5 +1,6 @@
 """Many windows of a time map in one program are those of a window at a time."""
 
+import diffrax as dfx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -53,3 +54,15 @@ def test_windows_of_a_field_that_jumps_on_a_surface_have_its_closed_form():
     ts, way = begun + np.arange(1.0, WINDOW + 1), np.sign(starts[:, 0])
     free = starts[:, 0] + (np.sin(ts) - np.sin(begun))[:, None] / 2 - way * (ts - begun)[:, None]
     np.testing.assert_allclose(made.window(starts, begun)[:, :, 0], way * np.maximum(way * free, 0), atol=1e-6)
+
+
+def test_windows_of_a_field_that_jumps_in_time_have_its_closed_form_in_all_units():
+    """Each component is a triangle wave of its own size, arccos(cos t) for the size 1."""
+    sizes, begun = np.array([1e-6, 1e6]), 2
+    starts = sizes * np.array([[0.0, 1.0], [3.0, -2.0]])
+    flow = FunctionFlow(lambda t, x: jnp.asarray(sizes) * jnp.where(jnp.sin(t) > 0, 1.0, -1.0))
+    made = TimeMap(flow, jnp.zeros(2), state_itself, 1.0, 1e-9, np.inf, sizes, solver=dfx.Tsit5())
+    ts = begun + np.arange(1.0, WINDOW + 1)
+    moved = np.arccos(np.cos(ts)) - np.arccos(np.cos(begun))
+    expected = starts / sizes + moved[:, None, None]
+    np.testing.assert_allclose(made.window(starts, begun) / sizes, expected, atol=1e-7)

@@ -8,7 +8,7 @@ from figures import panels
 from figures.gallery import find_figures
 from figures.multirate.chains import ATTENTION, CHAINS, DECAYS
 from figures.multirate.network import BLOCK
-from figures.panels.simplices import CORNERS, in_triangle
+from figures.panels.simplices import CORNERS, _head, in_triangle
 from figures.style import canvas, settings
 from tests import data_or_skip
 from tests.support.figure_layout import check_layout
@@ -22,6 +22,14 @@ def folder(tmp_path_factory):
 def shown(name, folder):
     (found,) = find_figures(f"multirate/{name}")
     return found, found.data(folder)
+
+
+@pytest.mark.parametrize(("size", "heads"), [(1.0, [0.33, 0.36]), (0.01, [])])
+def test_a_trajectory_has_an_arrow_head_at_a_third_of_its_length_unless_it_rests(size, heads):
+    with settings():
+        _, (ax,) = canvas()
+        _head(ax, size * np.array([[0.0, 0.0], [0.1, 0.0], [0.5, 0.0], [0.5, 0.5]]), "k")
+    assert [float(x) for arrow in ax.texts for x in (arrow.xyann[0], arrow.xy[0])] == pytest.approx(heads)
 
 
 @pytest.mark.slow

@@ -204,7 +204,7 @@ DRAWN_FROM_RECORDS = {
 DRAWN_ELSEWHERE = ("hardmax/figure-9", "prototypes/figure-2", "prototypes/figure-3", "growing/figure-3")
 LONG = (  # over a second each
     "consensus/density", "consensus/trained-attention", "growing/figure-1", "growing/figure-2", "multirate/training",
-    "prototypes/figure-4", "prototypes/figure-5", "prototypes/figure-6",
+    "prototypes/figure-4", "prototypes/figure-5", "prototypes/figure-6", "consensus/trained-spectra", "consensus/noise",
 )  # fmt: skip
 
 

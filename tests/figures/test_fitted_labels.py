@@ -97,17 +97,19 @@ def test_a_portrait_of_a_line_in_small_units_has_its_powers_of_ten_in_both_label
 
 def test_the_outline_of_basins_runs_along_the_cells_of_the_image():
     labels = np.zeros((20, 20), int)
-    labels[1, 2] = 1
+    labels[1, 2] = labels[0, 0] = 1
     with settings():
         _, (ax,) = canvas()
-        boundary(ax, labels, [np.arange(20.0)] * 2)
+        boundary(ax, labels, [np.arange(20.0), 2 * np.arange(20.0)])
         (sides,) = ax.collections
     found = {tuple(sorted(map(tuple, part.vertices.tolist()))) for part in sides.get_paths()}
     assert found == {
-        ((0.5, 1.5), (0.5, 2.5)),
-        ((1.5, 1.5), (1.5, 2.5)),
-        ((0.5, 1.5), (1.5, 1.5)),
-        ((0.5, 2.5), (1.5, 2.5)),
+        ((0.5, 3.0), (0.5, 5.0)),
+        ((1.5, 3.0), (1.5, 5.0)),
+        ((0.5, 3.0), (1.5, 3.0)),
+        ((0.5, 5.0), (1.5, 5.0)),
+        ((0.5, -1.0), (0.5, 1.0)),
+        ((-0.5, 1.0), (0.5, 1.0)),
     }
 
 

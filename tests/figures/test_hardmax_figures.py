@@ -6,7 +6,7 @@ from PIL import Image
 
 from dynsim.__main__ import main
 from figures.gallery import find_figures
-from figures.panels.hulls import NO_SECOND, followed_tokens
+from figures.panels.hulls import NO_SECOND, followed_tokens, plane_axes
 from figures.style import canvas, settings
 from tests import data_or_skip
 from tests.support.figure_layout import check_layout
@@ -124,3 +124,21 @@ def test_the_movie_shows_the_layers(folder, capsys):
     assert main(["figure", "hardmax/layers", "--formats", "gif", "--out", str(folder)]) == 0
     with Image.open(folder / "hardmax" / "layers.gif") as movie:
         assert movie.n_frames > 12
+
+
+@pytest.mark.parametrize(
+    ("points", "margin", "cross"),
+    [
+        ([[-1.0, -1.0], [0.0, 0.0]], 0.0, True), ([[0.0, 0.0], [1.0, 2.0]], 0.0, True),
+        ([[0.1, 0.1], [2.1, 1.1]], 0.1, True), ([[0.5, -1.0], [1.0, 1.0]], 0.1, False),
+        ([[-2.0, -1.0], [-1.0, 1.0]], 0.1, False),
+    ],
+)  # fmt: skip
+def test_the_origin_has_a_cross_where_it_is_shown(points, margin, cross):
+    with settings():
+        _, (ax,) = canvas()
+        plane_axes(ax, points, margin=margin)
+    assert [line.get_xydata().tolist() for line in ax.lines] == [[[0.0, 0.0]]] * cross
+    width, height = np.ptp(points, axis=0)
+    padding = margin * max(width, height)
+    assert (np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())) == pytest.approx((width + 2 * padding, height + 2 * padding))

@@ -150,6 +150,8 @@ def test_equal_eigenvalues_are_one_mark_with_their_number_and_growing_ones_are_f
     assert [text.get_text() for text in ax.texts] == [r"$\times3$"]
     assert "Re" in ax.get_xlabel()
     assert "Im" in ax.get_ylabel()
+    panels.eigenvalues(ax, values - 1, role="second")  # both share the axes of the plane and its right half
+    assert (len(ax.lines), len(ax.patches)) == (2, 1)
 
 
 def test_equilibria_are_marked_by_kind(ax):

@@ -28,7 +28,7 @@ from figures import files
 from figures.fitted import fitted
 from figures.measures import exponents_along
 from figures.panels.bifurcations import branch_lines
-from figures.panels.labels import in_lines, of_many, rate_label, slice_label, symbol
+from figures.panels.labels import GREEK, in_lines, of_many, rate_label, slice_label, symbol
 from figures.panels.limit_marks import LimitMark, draw_mark
 from figures.panels.phase import circle_portrait, sphere_portrait, streamlines
 from figures.panels.tokens import HIDDEN, View
@@ -79,6 +79,13 @@ def _shares(o: Any) -> None:
     options = BasinsOptions("lake", figure=o.figure)
     found = FractionCurves(ENDS, np.array([0]), table, table, table, ({}, {}), name=PARAMETER)
     draw_shares(options, MADE, PARAMETER, found)
+
+
+def test_every_greek_name_is_its_letter():
+    assert all(symbol(name) == rf"$\{name}$" for name in GREEK)
+    assert [symbol(name) for name in ("mu2", "a_m'", "b''", "rate_in", "m")] == [
+        r"$\mu_{2}$", "$a'_{m}$", "$b''$", "rate in", "$m$",
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

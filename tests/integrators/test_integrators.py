@@ -337,7 +337,7 @@ def test_a_jacobian_is_that_of_the_field_also_where_jax_has_none():
     np.testing.assert_allclose(found.toarray(), expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("integrator", BOTH, ids=_names)
+@pytest.mark.parametrize("integrator", [pytest.param(Diffrax(), marks=pytest.mark.slow), Scipy()], ids=_names)
 def test_a_jump_of_the_field_is_landed_on(integrator):
     flow = FunctionFlow(lambda t, x: jnp.where(t < 1.0, 1.0, -2.0) * jnp.ones_like(x), breaks=(1.0,))
     path = simulate(flow, jnp.zeros(1), [0.0, 1.0, 2.0], integrator=integrator)

@@ -36,9 +36,7 @@ MORE |= {"ImplicitEuler": Diffrax(dfx.ImplicitEuler(), rtol=1e-3, atol=1e-5), "i
 METHODS = {name: Scipy(name, **LOOSE) for name in ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")}
 
 
-FEW = [
-    pytest.param(one, marks=[pytest.mark.slow] if name in ("Dopri8", "Bosh3") else []) for name, one in SOLVERS.items()
-]
+FEW = [pytest.param(one, marks=[pytest.mark.slow] if name != "Tsit5" else []) for name, one in SOLVERS.items()]
 
 
 @pytest.mark.parametrize("integrator", [*FEW, Diffrax(RKC2(), **LOOSE)], ids=[*SOLVERS, "RKC2"])

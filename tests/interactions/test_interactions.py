@@ -59,6 +59,7 @@ SPECIAL = (
     "published 7.3",
     "published 7.4, small",
     "resampled",
+    "repulsive",
 )  # of what the others have in general
 
 

@@ -107,7 +107,7 @@ def test_states_in_between_are_in_float32():
     assert types_of((path(0.2), path([0.1, 0.9]), path.at([0.1, 0.9]).ts)) == {"float32"}
 
 
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "growing, in steps")) for n in MAPS])
 def test_a_map_iterates_in_float32(name):
     map, x = map_and_start(name)
     if map.on_host:

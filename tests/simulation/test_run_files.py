@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -238,7 +239,8 @@ def test_a_function_of_a_script_is_found_by_its_file(tmp_path, monkeypatch):
         "    save(sys.argv[1], simulate(FunctionFlow(spin), jnp.array([1.0, 0.0]), [0.0, 1.0], integrator=Scipy()))\n"
     )
     run = tmp_path / "run.npz"
-    subprocess.run([sys.executable, script, run], check=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    monkeypatch.setattr(sys, "argv", [str(script), str(run)])
+    runpy.run_path(str(script), run_name="__main__")
     name = header(run)["run"]["fields"]["system"]["fields"]["rhs"]["name"]
     assert name.endswith("mine.py:spin")
     with pytest.raises(ValueError, match=r"mine.py:spin` before the file may import it"):

@@ -77,7 +77,6 @@ def test_of_few_starts_those_that_come_back_or_go_on_and_on_set_no_extent():
     assert with_wild(spike, 1.1 * spike, 1.2 * spike) > 1e5  # half of them
 
 
-@pytest.mark.slow
 def test_perturbations_that_land_on_a_neighbour_have_not_come_back():
     """Of two superstable fixed points 0.005 apart every perturbation of 0.1 ends at one or the other."""
     gap = 0.005

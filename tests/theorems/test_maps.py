@@ -9,7 +9,7 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.algebra import is_zero
-from analysis.theorems.maps.horseshoe import _union, spectral_radius
+from analysis.theorems.maps.horseshoe import _disjoint, _union, spectral_radius
 from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.maps.sharkovskii import implied_periods
 
@@ -133,6 +133,14 @@ def test_a_near_miss_names_the_one_condition(name):
     bad = {one.words: one.status for one in found.hypotheses if one.status != "holds"}
     assert bad == {words: status}
     assert not found.applies
+
+
+@pytest.mark.parametrize(("gap", "apart"), [(2.0**-50, True), (0.0, False), (-0.5, False)])
+def test_parallelograms_that_touch_are_not_disjoint(gap, apart):
+    """Two parallelograms with a side along x + y = 0, the third one far away; in any order."""
+    one = np.array([[0.0, 0.0], [1.0, -1.0], [0.5, 0.5]])
+    other, far = one + np.array([[1.0 + gap, 1.0], [0, 0], [0, 0]]), one + np.array([[9.0, 0.0], [0, 0], [0, 0]])
+    assert [_disjoint(np.array(order)) for order in ([one, other, far], [far, other, one])] == [apart] * 2
 
 
 @pytest.mark.slow

@@ -96,6 +96,17 @@ def test_the_size_of_a_solution_may_follow_from_a_condition_alone(size):
     assert found.states[-1, 0] == pytest.approx(1 / ((1 / size - 2.0**-60) * np.e + 2.0**-60), rel=1e-8)
 
 
+@pytest.mark.parametrize("length", [1e-6, 1e6])
+def test_places_have_their_unit_where_the_interval_begins_far_from_zero(length):
+    """The solutions of u' = x - u in units of x are x - 1 + c exp(-x), here from x = 3 on."""
+    flow = FunctionFlow(lambda x, s: (x / length - s) / length)
+    interval = 3 * length, 5 * length
+    found = BoundaryValueProblem(flow, lambda first, last, flow: first - 7.0, interval).solve(jnp.ones(1))
+    x = np.asarray(found.x) / length
+    assert (x[0], x[-1]) == pytest.approx((3.0, 5.0))
+    np.testing.assert_allclose(found.states[:, 0], x - 1 + 5 * np.exp(3 - x), rtol=1e-7)
+
+
 @pytest.mark.parametrize("units", UNITS[1:2])
 def test_a_front_has_its_speed_in_all_units(units):
     """Nagumo's front from 0 to 1, whose speed is p = -(1 - 2 a) / sqrt 2."""

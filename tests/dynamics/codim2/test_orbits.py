@@ -2,12 +2,14 @@
 
 from types import SimpleNamespace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from analysis.dynamics.codim2 import curves
 from analysis.dynamics.codim2.curves import Returning, critical_curve, equations_of
+from analysis.dynamics.codim2.derivatives import Images
 from analysis.dynamics.codim2.equilibria import Critical
 from analysis.dynamics.codim2.orbits import CriticalReturns, doubled, passed
 from analysis.dynamics.codim2.planes import critical_curves
@@ -240,6 +242,46 @@ def test_derivatives_of_the_equations_of_a_neimark_sacker_point_are_those_of_dif
     kept = np.arange(len(found.values)) != 8  # but the condition of phase of the orbit, which has no value
     assert np.allclose(np.array(change).T[kept], found.J[kept], atol=1e-5)
     assert np.allclose((values(zero, 0.1 + h) - values(zero, 0.1 - h)) / (2 * h), found.slope, atol=1e-5)
+
+
+def _spirals(row, begin, end):
+    """The states and vectors in the columns of a row, along x' = p x - q y, y' = q x + p y from one time to another."""
+    length, rate = jnp.exp(row[-2] * (end - begin)), row[-1] * (end - begin)
+    turn = jnp.stack([jnp.stack([jnp.cos(rate), -jnp.sin(rate)]), jnp.stack([jnp.sin(rate), jnp.cos(rate)])])
+    return jnp.append(jnp.ravel(row[:-3].reshape(-1, 2) @ (length * turn).T), row[-3:])
+
+
+@jax.jit
+def _images(rows, period):
+    """What `VariedReturns.images` computes, in closed form."""
+    times = period * jnp.arange(len(rows) + 1.0) / len(rows)
+    each = lambda fn: jax.vmap(fn)(rows, times[:-1], times[1:])
+    ends, maps, speeds = each(_spirals), each(jax.jacfwd(_spirals)), each(jax.jacfwd(_spirals, argnums=2))
+    return Images(ends, maps, speeds, jax.vmap(jax.jacfwd(_spirals, argnums=2))(rows, times[:-1], times[:-1]))
+
+
+@pytest.mark.parametrize("kind", ["period doubling", "Neimark-Sacker point"])
+def test_equations_of_several_nodes_have_the_derivatives_of_differences(kind):
+    """Three nodes whose images have closed forms; with p = 0 vectors turn by q T, and the curve begins there."""
+    field = lambda t, x, p, q: jnp.stack([p * x[0] - q * x[1], q * x[0] + p * x[1]])
+    flow, random = FunctionFlow(field, parameters={"p": 0.02, "q": 0.1}), np.random.default_rng(0)
+    state = Cycle(random.normal(size=(3, 2)), np.asarray(6.2))
+    units = made_units(flow, [Parameter(flow, name, -1.0, 1.0) for name in ("p", "q")], parameters=(1.0, 1.0))
+    curve = equations_of(units, kind, state, Returning())
+    curve._returns = SimpleNamespace(images=lambda rows, period, rtol: Images(*map(np.asarray, _images(rows, period))))
+    real, imaginary = (np.append(v, 0.0) for v in random.normal(size=(2, 6)))
+    curve.reference = np.stack([imaginary, real])
+    given = Critical(state, real, imaginary, np.asarray(2.0), np.asarray(0.02))
+    basis, h = curve.basis(given), 1e-5
+    values = lambda step, second: curve.equations(curve.displaced(given, step), second, basis).values
+    found, zero = curve.equations(given, 0.1, basis), np.zeros(len(basis))
+    change = [(values(h * row, 0.1) - values(-h * row, 0.1)) / (2 * h) for row in basis.T]
+    kept = np.arange(len(found.values)) != 6  # but the condition of phase of the orbit, which has no value
+    np.testing.assert_allclose(np.array(change).T[kept], found.J[kept], atol=1e-8)
+    np.testing.assert_allclose((values(zero, 0.1 + h) - values(zero, 0.1 - h)) / (2 * h), found.slope, atol=1e-8)
+    angle = np.pi if kind == "period doubling" else 0.62
+    first = curve.begin(state._replace(period=np.asarray(angle / 0.1)), 0.0, angle)
+    np.testing.assert_allclose(curve.equations(first, 0.1, basis).values[7:], 0.0, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -126,7 +126,7 @@ def two_sides(t, x, rate, size):
     ("size", "rate", "start", "max_time", "verdict"),
     [
         (1.0, 1e-9, 0.3, 1e4, "moving"), (1.0, 1e-9, 0.0, 1e4, "metastable"), (1e6, 1e-7, 0.3, 1e9, "stationary"),
-        (1.0, 1.0, 1e-3, 1e4, "stationary"),
+        pytest.param(1.0, 1.0, 1e-3, 1e4, "stationary", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_verdicts_do_not_depend_on_the_units(size, rate, start, max_time, verdict):
