@@ -21,6 +21,7 @@ from analysis.dynamics.continuation.locating import (
 )
 from analysis.dynamics.continuation.switching import departures, ways_out
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, unknown
+from dynsim._core.printing import one_line
 
 # Extrapolated minimum of a test function, relative to its neighbours, below which it may touch zero.
 TOUCHED = 0.05
@@ -40,6 +41,8 @@ class Meeting(NamedTuple):
     at: Bifurcation
     point: CurvePoint
     is_odd: bool
+
+    __repr__ = one_line
 
 
 def meetings(curve: AbstractCurve, points: list[CurvePoint], lengths: np.ndarray, least: list[float]) -> list[Meeting]:
