@@ -8,6 +8,7 @@ import pytest
 
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.diagrams import Diagram
 from dynsim.cli.building.systems import found
 from dynsim.cli.continuation.cycles import as_in_run
 from dynsim.cli.continuation.ends import say_ends
@@ -85,6 +86,18 @@ def test_what_leads_to_no_cycle_is_one_sentence(capsys, folder, words, sentence)
     if "many" in words:
         answer(capsys, "simulate", "mine.py:turning", "--dimension", 2, "--members", 2, *SHORT, "--out", "many.npz")
     assert sentence in refused(capsys, "continue", *words.split())
+
+
+@pytest.mark.parametrize(("times", "words"), [(None, "try more `--segments`"), (np.zeros((2, 3)), "by `--cycle` with")])
+def test_the_end_of_orbits_that_are_not_resolved_says_how_to_go_on(capsys, times, words):
+    """By shooting with other options; by collocation from the other side of a canard explosion."""
+    states = Cycle(np.zeros((2, 3, 2)), np.ones(2), times)
+    orbits = Branch(states, np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.zeros((2, 1)), ("stable",) * 2, (),
+                    ("Hopf point", "accuracy"))  # fmt: skip
+    say_ends("a", Diagram("a", (), (), (orbits,)))
+    said = capsys.readouterr().out
+    assert said.startswith("a branch ends where")
+    assert words in said
 
 
 @pytest.mark.slow

@@ -25,6 +25,8 @@ ACCURATE = 1e3
 STAGES = 4
 # Most operations of a field, with its derivatives, that is evaluated in NumPy instead of being compiled.
 LIMIT = 4000
+# The same for derivatives along vectors, which are evaluated a few times for an orbit.
+DIRECTIONAL = 40_000
 # Most Newton steps for the stages of an interval; they start from a prediction.
 ITERATIONS = 10
 # Change of the stages, relative to their size, in the last Newton step; the next one would leave rounding errors.
@@ -85,6 +87,7 @@ class CycleField:
         both = lambda t, z: _with_derivatives(*self._given, t, z)
         made = program_or_none(both, (), (self.size + 1,), drop_zeros=True, limit=LIMIT)
         self._program = None if made is None else NumpyEvaluator(made)
+        self._directional: dict[int, NumpyEvaluator | None] = {}
 
     def at(
         self, t: np.ndarray, x: Float[np.ndarray, "*batch n"], parameter: np.ndarray
@@ -104,6 +107,44 @@ class CycleField:
             found = _compiled_derivatives(*self._given, filled(times.astype(float), room), filled(rows, room))
             f, J = (np.asarray(part)[: len(rows)] for part in found)
         return f.reshape(*shape, n), J.reshape(*shape, n, n + 1)
+
+    def directional(
+        self, t: np.ndarray, x: Float[np.ndarray, "*batch n"], parameter: np.ndarray, *vectors: np.ndarray
+    ) -> Float[np.ndarray, "*batch n"]:
+        """Apply the derivative of the field of order k by the state to k vectors at every state."""
+        shape, n, k = x.shape[:-1], self.size, len(vectors)
+        values = np.broadcast_to(parameter, shape)[..., None]
+        rows = np.concatenate([x, values, *vectors], axis=-1).reshape(-1, (k + 1) * n + 1)
+        times = np.broadcast_to(t, shape).ravel()
+        if k not in self._directional:
+            along = lambda t, z: _along_vectors(*self._given, k, t, z)
+            made = program_or_none(along, (), (rows.shape[1],), drop_zeros=True, limit=DIRECTIONAL)
+            self._directional[k] = None if made is None else NumpyEvaluator(made)
+        program = self._directional[k]
+        if program is not None:
+            return np.asarray(program(times, rows)).reshape(*shape, n)
+        room = -(-len(rows) // ROWS) * ROWS
+        found = _compiled_along(*self._given, k, filled(times.astype(float), room), filled(rows, room))
+        return np.asarray(found)[: len(rows)].reshape(*shape, n)
+
+
+def _along_vectors(flow: Any, take: Any, restored: Any, order: int, t: Any, z: Any) -> Any:
+    """Differentiate a field along vectors, which follow the state and the parameter in z."""
+    n = (len(z) - 1) // (order + 1)
+    moved = flow if take is None else with_parameter(take, flow, z[n])
+    along: Any = lambda x: ravel_pytree(moved.vector_field(t, restored(x)))[0]
+    for k in range(order):
+        along = _derived(along, z[n + 1 + k * n : n + 1 + (k + 1) * n])
+    return along(z[:n])
+
+
+def _derived(f: Any, v: Any) -> Any:
+    return lambda x: jax.jvp(f, (x,), (v,))[1]
+
+
+@compiled
+def _compiled_along(flow: Any, take: Any, restored: Any, order: int, t: Array, z: Array) -> Array:
+    return jax.vmap(lambda t, z: _along_vectors(flow, take, restored, order, t, z))(t, z)
 
 
 def _with_derivatives(flow: Any, take: Any, restored: Any, t: Any, z: Any) -> tuple[Any, Any]:

@@ -7,8 +7,9 @@ import jax
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.continuation.bifurcations import Bifurcation, find_bifurcations, moved_bifurcation
+from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.curve import CROSSING, SINGULAR, AbstractCurve, CurvePoint, turned
+from analysis.dynamics.continuation.finding import find_bifurcations
 from analysis.dynamics.continuation.marks import Mark, Watched, marks_between
 from analysis.dynamics.continuation.orbit_curve import moved_states, unit_of_eigenvalues
 from analysis.dynamics.scaling.flat import flat_state

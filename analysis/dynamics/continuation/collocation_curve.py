@@ -18,7 +18,8 @@ from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.on_mesh import CurveOnMesh
 from analysis.dynamics.continuation.orbit_curve import LEAST_ERROR, NEAR, OF_RETURNS, Cycle, OrbitCurve
 from analysis.dynamics.continuation.steps import Limits
-from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.dynamics.normal_forms.collocated_cycles import OrbitOnMesh, cycle_coefficient
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, unknown
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
@@ -31,7 +32,7 @@ NODES = 12
 NEWTON = 4
 # Shift of an orbit, relative to the period, below which its phase counts as found.
 SAME = 1e-10
-# Numbers of segments of an orbit that are tried in turn for normal forms, and the largest derivative of a segment.
+# Numbers of segments of an orbit that are tried in turn for shooting, and the largest derivative of a segment.
 SEGMENTS, STRETCHED = (6, 12, 24, 48), 1e3
 # Number of times that the errors of multipliers exceed that of the one along the orbit.
 SAFETY = 10
@@ -212,8 +213,17 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         return curve, curve.cycle(rows, float(state.period))
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Compute a normal form coefficient from the maps between equidistant states; see `OrbitCurve.coefficient`."""
-        if name not in ("cusp", *OF_RETURNS) or self.unknown(name, point):
+        """Compute a normal form coefficient from linear problems on the mesh; see `OrbitCurve.coefficient`."""
+        if name not in ("cusp", *OF_RETURNS):
             return UNKNOWN
-        curve, state = self.by_shooting(point.state, point.parameter)
-        return curve.coefficient(name, curve.measured(state, point.parameter), frequency)
+        if why := self.doubt_of_critical(name, point):
+            return unknown(why)
+        shot = self._shot(point.state, point.parameter)
+        stages = self.solution(shot.nodes, shot.period, point.parameter).stages
+        sizes = np.ones(shot.nodes.shape[1]) if self.units is None else self.units.flat(self._like)
+        found = cycle_coefficient(name, OrbitOnMesh(
+            self.field, shot.period * self.mesh[:-1], shot.period * self.shares, stages, point.parameter, shot.slopes,
+            not self.forced, sizes, point.values,
+        ), frequency)  # fmt: skip
+        share = self.unit if name == "fold" else 1.0 if self.units is None else 1 / self.units.time
+        return found._replace(value=share * found.value, size=abs(share) * found.size)

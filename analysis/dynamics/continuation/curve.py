@@ -285,7 +285,7 @@ class AbstractCurve(abc.ABC):
         return True
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
-        """Compute the normal form coefficient of a bifurcation at a point; NaN if there is none."""
+        """Compute the normal form coefficient of a bifurcation at a point; NaN if there is none, with the reason."""
         del name, point, frequency
         return UNKNOWN
 
@@ -293,11 +293,6 @@ class AbstractCurve(abc.ABC):
         """Compute the normal form of a simple branch point; its kind is "" if none is computed."""
         del point
         return BranchForm("")
-
-    def unknown(self, name: str, point: CurvePoint) -> str:
-        """Explain why a normal form coefficient at a point is unknown; "" if it is known or does not exist."""
-        del name, point
-        return ""
 
     def in_given_units(
         self, found: Coefficient, vector: np.ndarray, sizes: np.ndarray, share: float = 1.0
@@ -313,7 +308,7 @@ class AbstractCurve(abc.ABC):
         if self.units is None:
             return found
         share /= float(np.linalg.norm(sizes * vector)) ** 2
-        return Coefficient(share * found.value, share * found.size)
+        return found._replace(value=share * found.value, size=share * found.size)
 
     def stable_kind(self, point: CurvePoint) -> str:
         """Classify the stability by the eigenvalues: `stable`, `saddle`, `unstable` or `undecided`."""
@@ -332,13 +327,18 @@ class AbstractCurve(abc.ABC):
         del point
         return ""
 
+    def counts(self, values: np.ndarray, neutral: np.ndarray | float) -> tuple[int, int]:
+        """Count the neutral and the growing ones of some eigenvalues, given the growth up to which they are neutral."""
+        growth = self.growth(values)
+        return int(np.sum(np.abs(growth) <= neutral)), int(np.sum(growth > neutral))
+
     def zeros(self, point: CurvePoint) -> int:
         """Count the neutral eigenvalues."""
-        return int(np.sum(np.abs(self.growth(point.values)) <= self.neutral(point)))
+        return self.counts(point.values, self.neutral(point))[0]
 
     def growing(self, point: CurvePoint) -> int:
         """Count the growing eigenvalues, without the neutral ones."""
-        return int(np.sum(self.growth(point.values) > self.neutral(point)))
+        return self.counts(point.values, self.neutral(point))[1]
 
     def meets(self, point: CurvePoint) -> bool:
         """Test whether an eigenvalue lies near the one at which solutions meet, as at each branch point.

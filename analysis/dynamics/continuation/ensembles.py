@@ -17,7 +17,7 @@ from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, F
 from analysis.dynamics.continuation.parameter_flow import FlatSystem, inside
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.scaling.flat import flat_states, states_like
+from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
 from analysis.dynamics.scaling.units import Units, made_units, within
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
@@ -204,7 +204,7 @@ def _in_step(
     if not is_flat(system.space) or rows.shape[1] > MOST or not parameter.low <= parameter.value <= parameter.high:
         return {}
     n = rows.shape[1]
-    field = CycleField(FlatSystem(system, takes, first, iterate), inside(parameter.take), np.zeros(n + len(takes)))
+    field = _field(parameter, takes, first, iterate)
     J = field.at(np.zeros(()), np.column_stack([rows, values]), np.asarray(parameter.value))[1][:, :n, :n]
     left, made = np.arange(len(rows)), {}
     while left.size:
@@ -240,6 +240,12 @@ def _member(parameter: Parameter, takes: tuple[Callable, ...], values: Float[np.
     return parameter.of(system)
 
 
+def _field(parameter: Parameter, takes: tuple[Callable, ...], like: State, iterate: int) -> CycleField:
+    """Set up the field, or the displacement by the iterate, with the values of other parameters behind the state."""
+    size = len(flat_state(like)) + len(takes)
+    return CycleField(FlatSystem(parameter.system, takes, like, iterate), inside(parameter.take), np.zeros(size))
+
+
 def _followed(
     parameter: Parameter,
     states: State,
@@ -254,9 +260,7 @@ def _followed(
     units = made_units(system, (parameter,), sizes.scale, sizes.time, sizes.parameters)
     varied, is_map = units.varied[0], isinstance(system, AbstractMap)
     own = takes if varied.system is system else tuple(map(within, takes))
-    field = CycleField(
-        FlatSystem(varied.system, own, first, iterate), inside(varied.take), np.zeros(rows.shape[1] + len(takes))
-    )
+    field = _field(varied, own, first, iterate)
     limits = steps.limits(varied, POINTS, units.parameters[0])
     batch = CurveBatch(field, values, limits, is_map=is_map)
     scale = np.append(units.flat(first), units.parameters[0])
@@ -322,5 +326,5 @@ def _bifurcation(
         made = made._replace(form=form.kind, coefficient=c.value, natural_size=c.size, unknown=form.why)
     else:
         c = curve.coefficient(kind, point, frequency)
-        made = made._replace(coefficient=c.value, natural_size=c.size, unknown=curve.unknown(kind, point))
+        made = made._replace(coefficient=c.value, natural_size=c.size, unknown=c.why)
     return made if curve.units is None else moved_bifurcation(units, made, 1)

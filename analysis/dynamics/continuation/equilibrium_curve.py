@@ -27,7 +27,13 @@ from analysis.dynamics.linearisation import (
 )
 from analysis.dynamics.normal_forms.branch_points import BranchForm, branch_form
 from analysis.dynamics.normal_forms.charts import Chart, FlowChart, MapChart
-from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, hopf_coefficient
+from analysis.dynamics.normal_forms.flows import (
+    UNKNOWN,
+    Coefficient,
+    fold_coefficient,
+    hopf_coefficient,
+    unknown,
+)
 from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
@@ -57,6 +63,10 @@ def _transverse(J: Any, typical: np.ndarray | float, orbit: np.ndarray) -> tuple
         return J, sizes
     across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :]
     return across.T @ J @ across, np.abs(across).T @ sizes
+
+
+# Reason for unknown coefficients where symmetries move the solutions.
+SYMMETRIC = "symmetries move the solutions"
 
 
 class EquilibriumCurve(AbstractCurve):
@@ -183,8 +193,10 @@ class EquilibriumCurve(AbstractCurve):
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Compute the normal form coefficient of a fold or a Hopf point, unless symmetries move the state."""
-        if name not in ("fold", "Hopf point") or point.orbit.size:
+        if name not in ("fold", "Hopf point"):
             return UNKNOWN
+        if point.orbit.size:
+            return unknown(SYMMETRIC)
         flow = self.parameter.at(point.parameter)
         if name == "Hopf point":
             return self._given(hopf_coefficient(self._chart(flow, point), point.J, frequency), point, 1j * frequency)
@@ -213,8 +225,8 @@ class EquilibriumCurve(AbstractCurve):
             return found
         length = float(np.linalg.norm(self.units.flat(point.state) * (point.basis @ null_vectors(point.J)[0])))
         share = 1 / (length ** (2 if found.kind == "pitchfork" else 1) * self.units.time)
-        value, size = found.coefficient
-        return found._replace(coefficient=Coefficient(share * value, share * size))
+        c = found.coefficient
+        return found._replace(coefficient=c._replace(value=share * c.value, size=share * c.size))
 
     def _given(self, found: Coefficient, point: CurvePoint, critical: complex | None = None) -> Coefficient:
         """Convert the coefficient of a fold, or of an eigenvalue of J, to the units of the given system."""
@@ -266,7 +278,7 @@ class FixedPointCurve(EquilibriumCurve):
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Compute the normal form coefficient of a fold, period doubling or Neimark-Sacker point without symmetries."""
         if point.orbit.size:
-            return UNKNOWN
+            return unknown(SYMMETRIC)
         chart, A = self.chart(point)
         if name == "period doubling":
             return self._given(flip_coefficient(chart, A), point, -2.0)

@@ -9,6 +9,7 @@ import numpy as np
 from analysis.dynamics.collocation.intervals import refined_mesh
 from analysis.dynamics.collocation.solver import MOST
 from analysis.dynamics.continuation.branches import Branch, branch, is_vertical, joined
+from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.marks import Watched
 from analysis.dynamics.continuation.method_change import CHANGES, on_intervals_of, without_change
@@ -19,6 +20,7 @@ from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.scaling.flat import states_like
 from dynsim._runtime.blas import in_one_thread
 from dynsim.errors import ArgumentError
+from dynsim.systems.rescaled import is_flat
 
 OnMesh = TypeVar("OnMesh", bound=CurveOnMesh)
 
@@ -100,10 +102,15 @@ def follow_on_meshes(
         direction = here.tangent
 
 
+def on_resolved_mesh(curve: OrbitCurve, point: CurvePoint) -> tuple[CollocationCurve, CurvePoint] | None:
+    """Find an orbit by shooting again on a mesh that resolves it; None on curved spaces, or if there is none."""
+    found = on_intervals_of(curve, point) if is_flat(curve.flow.space) else None
+    return None if found is None else remeshed(*found, found[1].tangent)
+
+
 def _changed(curve: OrbitCurve, last: CurvePoint, home: CurvePoint) -> tuple[OrbitCurve, CurvePoint, CurvePoint]:
     """Find the last orbit by shooting again by collocation, or leave the method; `home` is where the curve began."""
-    found = on_intervals_of(curve, last)
-    found = None if found is None else remeshed(*found, found[1].tangent)
+    found = on_resolved_mesh(curve, last)
     if found is None:
         return without_change(curve), last, home
     other, here = found

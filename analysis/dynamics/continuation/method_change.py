@@ -30,6 +30,7 @@ def on_intervals_of(curve: OrbitCurve, point: CurvePoint) -> tuple[CollocationCu
     total = np.append(0.0, np.cumsum(density))
     places = np.linspace(0.0, total[-1], max(FEWEST, len(shares) // 2), endpoint=False)
     picked = np.unique(np.searchsorted(total[:-1], places))
+    picked = picked[picked < len(shares)]  # a place in the last interval belongs to the first node
     shares, rows = shares[picked], rows[picked]
     step = BESIDE * np.append(point.basis @ point.tangent[:-1], point.tangent[-1])
     beside = curve.displaced(point.state, step[:-1])
@@ -70,6 +71,9 @@ def _samples(curve: OrbitCurve, point: CurvePoint) -> tuple[Float[np.ndarray, " 
 
 
 def _chords(curve: OrbitCurve, rows: np.ndarray) -> np.ndarray:
-    """Compute the distances between successive states of an orbit, relative to the ranges of the components."""
-    ranges = np.maximum(np.ptp(rows, axis=0), np.finfo(float).eps * (1 + np.max(np.abs(rows), axis=0)))
+    """Compute the distances between successive states of an orbit, relative to the ranges of the components.
+
+    Ranges below the errors of the solver, as those of a component that is constant, do not count.
+    """
+    ranges = np.maximum(np.ptp(rows, axis=0), float(curve._rtol) * (1 + np.max(np.abs(rows), axis=0)))
     return np.linalg.norm(curve._short(np.roll(rows, -1, axis=0) - rows) / ranges, axis=1)

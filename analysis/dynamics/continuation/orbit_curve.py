@@ -20,16 +20,14 @@ from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.parameter_flow import ParameterFlow, WithParameter
 from analysis.dynamics.continuation.phases import Rows, beside
+from analysis.dynamics.continuation.section_coefficients import MULTIPLIERS, section_coefficient
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.branch_points import BranchForm, branch_form
-from analysis.dynamics.normal_forms.cycles import Sections, cycle_cusp, cycle_flip, cycle_fold, cycle_neimark_sacker
-from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
-from analysis.dynamics.normal_forms.return_maps import ReturnChart
-from analysis.dynamics.periodic_orbits.floquet_vectors import along_orbit, mean_square
-from analysis.dynamics.periodic_orbits.multipliers import across, product_eigenvalues, return_factors
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, unknown
+from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.periodic_orbits.shooting import NOISE, shoot, shots, stops_at
 from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
 from analysis.dynamics.scaling.units import Units
@@ -64,8 +62,6 @@ STEEPEST = 1e-6
 LEAST_ERROR = 1e-6
 # Bifurcations whose normal form coefficient is that of the return map.
 OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
-# Critical multiplier, where it is real.
-MULTIPLIERS = {"fold": 1.0, "cusp": 1.0, "period doubling": -1.0}
 # Largest relative change of the parameter over a doubling of the period, by its slope, near a homoclinic orbit, and
 # the smallest size of the parameter in that change, relative to its range.
 SETTLED, LEAST = 0.1, 1e-3
@@ -115,6 +111,7 @@ class OrbitCurve(AbstractCurve):
     most_added: ClassVar[int] = 6
     differentiated: ClassVar[bool] = False  # multipliers would need another integration for each point
     meeting: ClassVar[float] = 1.0
+    on_mesh: Callable[..., Any] | None = None  # finds an orbit again by collocation, for its normal form
     slowest: ClassVar[float] = 1e-12  # length of the velocities below which the phase condition is not normalised
 
     def __init__(
@@ -339,27 +336,14 @@ class OrbitCurve(AbstractCurve):
         bifurcations of limit cycles, SIAM J. Numer. Anal. 43 (2005). Vectors are scaled as in MatCont, whose
         coefficient at a fold is another one, for a vector that is scaled by the change of the period.
         """
-        if name not in ("cusp", *OF_RETURNS) or self.unknown(name, point):
+        if name not in ("cusp", *OF_RETURNS):
             return UNKNOWN
-        shot, bases = self._shot(point.state, point.parameter), np.stack(self._bases(point.state))
-        if not self.forced:
-            velocities = np.roll(shot.speeds, 1, axis=0)  # segments end at the next nodes
-            bases = bases @ across(np.einsum("kij,ki->kj", bases, velocities))
-        after = np.roll(bases, -1, axis=0)
-        at = Sections(self._maps(shot, bases, point.parameter), np.einsum("kji,kjl,klm->kim", after, shot.maps, bases))
-        if name == "fold":
-            found = cycle_fold(at, np.einsum("kji,kj->ki", after, shot.slopes))
-        elif name == "cusp":
-            found = cycle_cusp(at)
-        else:
-            found = cycle_flip(at) if name == "period doubling" else cycle_neimark_sacker(at, frequency)
+        if why := self.doubt_of_critical(name, point):
+            return unknown(why)
+        found = None if self.on_mesh is None else self.on_mesh(self, point)
         if found is None:
-            return UNKNOWN
-        critical = np.exp(1j * frequency) if name == "Neimark-Sacker point" else MULTIPLIERS[name]
-        square = self._mean_square(shot, point.parameter, np.einsum("kij,kj->ki", bases, found.vectors), critical)
-        time = shot.period * (1.0 if self.units is None else self.units.time)
-        share = (self.unit if name == "fold" else (-1 if name == "period doubling" else 1) / time) / square
-        return Coefficient(share * found.coefficient.value, abs(share) * found.coefficient.size)
+            return section_coefficient(self, name, point, frequency)
+        return found[0].coefficient(name, found[1], frequency)
 
     def branch_form(self, point: CurvePoint) -> BranchForm:
         """Tell pitchforks, at which cycles lose a symmetry, from transcritical bifurcations.
@@ -383,35 +367,8 @@ class OrbitCurve(AbstractCurve):
         c = self.coefficient("cusp", point, 0.0) if found.kind == "pitchfork" else UNKNOWN
         return found._replace(coefficient=c)
 
-    def _maps(self, shot: OrbitSegments, bases: np.ndarray, parameter: float) -> list[ReturnChart]:
-        """Build the maps between surfaces with given bases at successive nodes."""
-        flow, m = self.parameter.at(parameter), len(bases)
-        places = [(self._restored(jnp.asarray(node)), basis) for node, basis in zip(shot.nodes, bases, strict=True)]
-        time = shot.period / m
-        return [
-            ReturnChart(
-                flow, *places[k], time, self._rtol, forced=self.forced, onto=places[(k + 1) % m], begin=k * time
-            )
-            for k in range(m)
-        ]
-
-    def _mean_square(self, shot: OrbitSegments, parameter: float, vectors: np.ndarray, multiplier: complex) -> float:
-        """Compute the mean square of Floquet vectors over the period, in the units of the given system."""
-        (m, n), drift = shot.nodes.shape, 0.0
-        if not self.forced:
-            velocities = np.roll(shot.speeds, 1, axis=0)
-            vectors, drift = along_orbit(vectors, shot.maps, velocities, multiplier, shot.period)
-        sizes = np.ones(n) if self.units is None else self.units.flat(self._like)
-        rows, time = np.column_stack([shot.nodes, np.full(m, parameter)]), shot.period / m
-
-        def passed(share: float) -> tuple[np.ndarray, np.ndarray]:
-            _, maps, speeds, _ = shots(self._pair, rows, time * np.arange(m), np.full(m, share * time), self._rtol)
-            return maps[:, :n, :n], speeds[:, :n]
-
-        return mean_square(passed, vectors, drift, time, sizes, phase=bool(multiplier == 1) and not self.forced)
-
-    def unknown(self, name: str, point: CurvePoint) -> str:
-        """Explain that a coefficient is unknown because the critical or the trivial multiplier is off.
+    def doubt_of_critical(self, name: str, point: CurvePoint) -> str:
+        """Explain why the critical multiplier at a point is not known well; "" if it is.
 
         Beside a homoclinic orbit all multipliers change from step to step by more than their errors.
         """
@@ -421,9 +378,9 @@ class OrbitCurve(AbstractCurve):
         off = np.abs(np.abs(point.values) - 1) if critical is None else np.abs(point.values - critical)
         least = float(np.min(off, initial=np.inf))
         if least > CRITICAL:
-            return f"coefficient unknown: the critical multiplier is {least:.2g} off"
+            return f"the critical multiplier is {least:.2g} off"
         error = self.trivial_error(point)
-        return "" if error <= CRITICAL else f"coefficient unknown: the multiplier 1 along the orbit is {error:.2g} off"
+        return "" if error <= CRITICAL else f"the multiplier 1 along the orbit is {error:.2g} off"
 
     def trivial_error(self, point: CurvePoint) -> float:
         """Compute by how much the multiplier along the orbit differs from 1; 0 for a forced flow."""

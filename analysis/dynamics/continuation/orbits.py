@@ -20,6 +20,7 @@ from analysis.dynamics.continuation.meshes import (
     branch_of_parts,
     follow_on_meshes,
     on_intervals,
+    on_resolved_mesh,
 )
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve, moved_states
 from analysis.dynamics.continuation.scaling import hopf_units, orbit_units
@@ -95,9 +96,9 @@ def continue_orbits(
         method: `shooting`, or `collocation` for stiff flows, long periods and large multipliers, from an orbit by
             either method. Collocation replaces its mesh where the error of an orbit, relative to the ranges of its
             states, exceeds a thousand times `rtol`. States then have the `times` of their nodes; branches end with
-            `accuracy` where 400 intervals do not suffice, and bifurcations have no normal form coefficients. `auto`
-            begins with the method of the orbit, and goes on by collocation where shooting ends or a multiplier exceeds
-            1e6, which the `notes` of the branch say.
+            `accuracy` where 400 intervals do not suffice. `auto` begins with the method of the orbit, and goes on by
+            collocation where shooting ends or a multiplier exceeds 1e6, which the `notes` of the branch say. Normal
+            forms are computed on a mesh by all methods, except on curved spaces.
 
     Raises:
         ValueError: for bad input, or if no orbit is found near the first one.
@@ -252,6 +253,7 @@ def curve_of_orbits(
         absolute = None if atol is None else number("atol", atol) / float(np.max(units.flat(begin)))
         found = OrbitCurve(units.varied[0], begin, count, *given, absolute)
         found.changes = changes and is_flat(found.flow.space)
+        found.on_mesh = on_resolved_mesh
         return found
     if atol is not None:
         raise ArgumentError("atol", "be left out with collocation, which has no solver", f"is {shown(atol)}")

@@ -23,7 +23,7 @@ SINGULAR = 1e-10
 
 
 class Coefficient(NamedTuple):
-    """Normal form coefficient and the sum of the absolute values of its terms, in the same unit.
+    """Normal form coefficient, the sum of the absolute values of its terms in the same unit, and why it is unknown.
 
     Both scale by the same factor when the units of the state or of time change, so that their ratio measures
     cancellation.
@@ -31,6 +31,7 @@ class Coefficient(NamedTuple):
 
     value: float
     size: float
+    why: str = ""
 
     __repr__ = one_line
     __str__ = report
@@ -42,6 +43,15 @@ class Coefficient(NamedTuple):
 
 
 UNKNOWN = Coefficient(math.nan, math.nan)
+
+
+# Reason for the unknown coefficient of a fold.
+NO_SLOPE = "the parameter does not move the solutions across the branch, as at a branch point"
+
+
+def unknown(why: str) -> Coefficient:
+    """Build a coefficient that is unknown, with the reason."""
+    return Coefficient(math.nan, math.nan, f"coefficient unknown: {why}")
 
 
 def weighed(p: Inexact[np.ndarray, " d"], *terms: tuple[complex, Form]) -> tuple[complex, float]:
@@ -78,7 +88,7 @@ def hopf_coefficient(chart: Chart, A: Float[np.ndarray, "d d"] | SparseMatrix, f
     q, p, critical = eigenvectors_near(A, 1j * frequency)
     w = critical.imag
     if w <= 0 or conditioning(A) <= SINGULAR:
-        return UNKNOWN
+        return unknown("another eigenvalue is 0")
     p = p / np.conj(np.vdot(p, q))
     B = lambda u, v: second_derivative(chart, u, v)
     steady = solved_beside(A, 0.0, B(q, q.conj()).value)
@@ -104,7 +114,7 @@ def fold_coefficient(
     v, w = null_vectors(J)
     across = float(w @ slope)
     if abs(across) <= SINGULAR * float(np.linalg.norm(slope)):
-        return UNKNOWN
+        return unknown(NO_SLOPE)
     value, size = weighed(w, (-1, second_derivative(chart, v, v)))
     return Coefficient(value.real / (2 * across), size / (2 * abs(across)))
 

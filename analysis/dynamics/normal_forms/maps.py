@@ -12,7 +12,7 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.linearisation import eigenvectors_near
 from analysis.dynamics.normal_forms.charts import Chart, MapChart, chart_series, second_derivative, third_derivative
-from analysis.dynamics.normal_forms.flows import SINGULAR, UNKNOWN, Coefficient, weighed
+from analysis.dynamics.normal_forms.flows import SINGULAR, Coefficient, unknown, weighed
 
 
 def flip_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> Coefficient:
@@ -34,7 +34,7 @@ def flip_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> Coefficient:
     """
     q, p = (np.real(v) for v in eigenvectors_near(A, -1.0)[:2])
     if _singular(A - np.eye(len(A))) or abs(np.vdot(p, q)) <= SINGULAR:
-        return UNKNOWN
+        return unknown("another multiplier is 1, or the critical one is not simple")
     p = p / np.vdot(p, q)
     cubic, square = third_derivative(chart, q, q, q), second_derivative(chart, q, q)
     fixed = np.linalg.solve(A - np.eye(len(A)), np.real(square.value))
@@ -66,7 +66,7 @@ def neimark_sacker_coefficient(chart: Chart, A: Float[np.ndarray, "d d"], angle:
     turn, one = np.exp(1j * angle), np.eye(len(A))
     q, p, _ = eigenvectors_near(A, turn)
     if _singular(one - A) or _singular(turn**2 * one - A) or abs(np.vdot(p, q)) <= SINGULAR:
-        return UNKNOWN
+        return unknown("another multiplier is critical, too, or these are not simple")
     p = p / np.conj(np.vdot(p, q))
     B = lambda u, v: second_derivative(chart, u, v)
     steady = np.linalg.solve(one - A, B(q, q.conj()).value)

@@ -24,14 +24,22 @@ ENDS = {
     "or a smaller `--atol` for components that come close to zero)",
 }
 """Explanations of the values of `Branch.ends`."""
+ON_MESH = (
+    "where no mesh of up to 400 intervals resolves the orbits and their multipliers, as inside a canard explosion in a "
+    "range of the parameter below rounding errors (orbits beyond it are continued from one of them, by `--cycle` with "
+    "a `--start` and a value of the parameter there)"
+)
+"""Explanation of the end `accuracy` of orbits by collocation."""
 
 
 def say_ends(parameter: str, diagram: "Diagram") -> None:
     """Print why branches end away from bounds and bifurcations, and which branches are vertical."""
     branches = (*diagram.branches, *diagram.orbits)
     for end, where in ENDS.items():
-        if any(end in one.ends for one in branches):
-            say(f"a branch ends {where}")
+        ended = [one for one in branches if end in one.ends]
+        words = [ON_MESH if end == "accuracy" and _on_mesh(one) else where for one in ended]
+        for why in dict.fromkeys(words):
+            say(f"a branch ends {why}")
     for end in dict.fromkeys(end for one in branches for end in one.ends if end.startswith("undefined")):
         say(
             f"a branch ends where the field or its derivative is {end}: x / (1 - exp(-x)), which is 0 / 0 at x = 0, is "
@@ -64,6 +72,11 @@ def _limit(orbits: "Branch", last: int) -> Any:
         return None
     kind = "homoclinic or heteroclinic orbit" if found.kind == "homoclinic" else found.kind
     return None if found.kind == "undecided" else found._replace(kind=kind)
+
+
+def _on_mesh(orbits: "Branch") -> bool:
+    """Test whether the orbits of a branch were computed by collocation, at least at its end."""
+    return getattr(orbits.states, "times", None) is not None
 
 
 def _homoclinic(parameter: str, orbits: "Branch", last: int) -> str:

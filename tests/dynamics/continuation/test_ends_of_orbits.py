@@ -161,20 +161,23 @@ def test_a_coefficient_that_is_not_computed_has_its_reason(monkeypatch):
     state, values = Cycle(np.zeros((4, 3)), np.asarray(1.0)), np.array([2e7, -1.001], complex)
     curve = OrbitCurve(Parameter(Lorenz(), RHO, 0.0, 14.6), jnp.ones(3), 4, None, 1e3, 1e-9)
     point = CurvePoint(state, 2.0, *[np.empty(0)] * 4, lambda: values, np.empty(0))
-    why = curve.unknown("period doubling", point)
+    why = curve.coefficient("period doubling", point, 0.0).why
     doubling = Bifurcation("period doubling", state, 2.0, values, 0.0, 1.0, np.zeros(13), unknown=why)
     assert str(doubling) == "period doubling at 2 (coefficient unknown: the critical multiplier is 0.001 off)"
     errors = iter([1e-5, 3e-4])
     monkeypatch.setattr(curve, "trivial_error", lambda point: next(errors))
     critical = point._replace(spectrum=lambda: np.array([2e7, -1.00001]))
-    assert curve.unknown("period doubling", critical) == ""
-    told = "coefficient unknown: the multiplier 1 along the orbit is 0.0003 off"
-    assert curve.unknown("period doubling", critical) == told
-    off = curve.unknown("fold", point._replace(spectrum=lambda: np.array([50.0, 0.64 + 0.39j, 0.64 - 0.39j])))
-    assert off == "coefficient unknown: the critical multiplier is 0.53 off"
-    off = curve.unknown("Neimark-Sacker point", point._replace(spectrum=lambda: 1.5 * np.exp(np.array([1j, -1j]))))
-    assert off == "coefficient unknown: the critical multiplier is 0.5 off"
-    assert curve.unknown("branch point", point) == ""
+    assert curve.doubt_of_critical("period doubling", critical) == ""
+    told = "the multiplier 1 along the orbit is 0.0003 off"
+    assert curve.doubt_of_critical("period doubling", critical) == told
+    pair = np.array([50.0, 0.64 + 0.39j, 0.64 - 0.39j])
+    off = curve.doubt_of_critical("fold", point._replace(spectrum=lambda: pair))
+    assert off == "the critical multiplier is 0.53 off"
+    off = curve.doubt_of_critical(
+        "Neimark-Sacker point", point._replace(spectrum=lambda: 1.5 * np.exp(np.array([1j, -1j])))
+    )
+    assert off == "the critical multiplier is 0.5 off"
+    assert curve.doubt_of_critical("branch point", point) == ""
 
 
 def test_the_multiplier_along_the_orbit_is_that_of_the_velocities():

@@ -9,7 +9,7 @@ import pytest
 from jaxtyping import Array, Float
 
 from analysis.dynamics.codim2.curves import critical_curve
-from analysis.dynamics.continuation import bifurcations, branches
+from analysis.dynamics.continuation import branches, finding
 from analysis.dynamics.continuation import locating as between
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
@@ -226,7 +226,7 @@ def wave(height, rate):
 
 def test_a_slope_below_rounding_has_no_sign():
     curve, points = wave(1e-14, 1.0)  # turns back by less than the error of a parameter
-    assert bifurcations.find_bifurcations(curve, points, np.arange(4.0), [1.0] * 4)[0] == []
+    assert finding.find_bifurcations(curve, points, np.arange(4.0), [1.0] * 4)[0] == []
 
 
 @pytest.mark.slow
@@ -250,9 +250,9 @@ def test_the_error_of_a_complex_pair_is_computed_once(monkeypatch):
 def test_points_beside_a_bifurcation_are_not_searched_for_one_that_touches(monkeypatch):
     """The fold at x = 2.62 is in the second one of the steps about x = 2."""
     seen = []
-    monkeypatch.setattr(bifurcations, "_touching", lambda _, points, *__: seen.append(float(points[1].state[0])) or [])
+    monkeypatch.setattr(finding, "touching_points", lambda _, points, *__: seen.append(float(points[1].state[0])) or [])
     curve, points = wave(0.02, 0.6)
-    (fold,) = bifurcations.find_bifurcations(curve, points, 10 + np.arange(4.0), [1.0] * 4)[0]
+    (fold,) = finding.find_bifurcations(curve, points, 10 + np.arange(4.0), [1.0] * 4)[0]
     assert (fold.kind, round(float(fold.arclength), 1)) == ("fold", 12.6)
     assert seen == [1.0]
 
@@ -390,7 +390,7 @@ def test_a_multiplier_that_leaves_one_and_passes_minus_one_in_the_same_step_is_f
     points = [p if p.tangent[0] > 0 else p._replace(tangent=-p.tangent) for p in points]
     for path in (points, [p._replace(tangent=-p.tangent) for p in points[::-1]]):
         lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in path], axis=0), axis=1)))
-        found, _ = bifurcations.find_bifurcations(curve, path, lengths, [curve.least_singular(p) for p in path])
+        found, _ = finding.find_bifurcations(curve, path, lengths, [curve.least_singular(p) for p in path])
         at = {b.kind: b.parameter for b in found}
         assert at == {"fold": pytest.approx(0.0, abs=1e-7), "period doubling": pytest.approx(1.0)}
         assert len(found) == 2

@@ -36,6 +36,8 @@ def test_orbits_have_the_published_bifurcations_and_no_other_one(row):
             [Point("period", float(b.state.period), 0.0) for b in marks],
             [point(f"period: {text}") for text in row["periods"]],
         )
+    if "coefficients" in row:
+        assert [b.coefficient for b in marks] == pytest.approx(row["coefficients"], rel=1e-5)
 
 
 @pytest.mark.slow
