@@ -57,6 +57,33 @@ class Linear(eqx.Module):
         return (self.M + y * self.N) @ x + y * self.b
 
 
+class InUnits(eqx.Module):
+    """The field y - x^3 / 3 + x with units of x, y and fast time, and with x and y measured from other origins."""
+
+    units: jax.Array = eqx.field(converter=jnp.asarray)
+
+    def __call__(self, x, y):
+        sx, x0, sy, y0, time = self.units
+        u, v = (x - x0) / sx, (y - y0) / sy
+        return sx / time * (v - u**3 / 3 + u)
+
+
+@pytest.mark.parametrize(
+    "units", [(1e-6, 0.0, 1.0, 0.0, 1.0), (1e-3, 10.0, 1e6, 0.0, 1.0), (1.0, 1e5, 1.0, 1e5, 1.0), (1.0, 0, 1, 0, 1e12)]
+)
+def test_folds_are_found_in_any_unit_and_far_from_zero(units):
+    sx, x0, sy, y0, _ = units
+    path = y0 + sy * np.linspace(1.5, -1.5, 7)
+    flow = FastSlowFlow(InUnits(np.array(units, float)), still, 1.0)
+    found = connected_branches(flow, FastSlow(np.array(x0 + 2.1 * sx), path[0]), path)
+    assert [(one.end, {*one.kinds} - {"undecided"}) for one in found] == [
+        ("fold", {"attracting"}), ("fold", {"repelling"}), ("path", {"attracting"}),
+    ]  # fmt: skip
+    folds = [((one.bifurcations[-1].fast - x0) / sx, (one.bifurcations[-1].slow - y0) / sy) for one in found[:2]]
+    np.testing.assert_allclose(folds, [[1, -2 / 3], [-1, 2 / 3]], atol=1e-8)
+    assert np.isin(found[0].slow[:-1], path).all()
+
+
 def test_van_der_pol_has_three_branches_between_two_folds():
     left, middle, right = connected_branches(CUBIC, state(-2.0, -1.0), np.linspace(-1.0, 1.0, 41))
     assert [part.kind for part in (left, middle, right)] == ["attracting", "repelling", "attracting"]
