@@ -307,6 +307,7 @@ def test_the_reduced_flow_has_order_one_and_its_correction_order_two(linear):
         assert fit.error < 0.01
     assert abs(linear.order(linear.corrected_distances).rate - 2) < 0.02
     assert "The error of y has order 1.00" in str(linear)
+    assert linear.sizes == pytest.approx([1.0, 1.0], abs=0.05)
 
 
 @pytest.mark.parametrize("name", ["michaelis-menten", "switching"])
@@ -338,6 +339,9 @@ def test_errors_of_the_solver_and_too_few_epsilons_are_not_fitted():
     many, few = np.array([1e-2, 1e-3, 1e-4]), np.array([1e-2])
     small = ReductionErrors(many, many, 1e-14 * many, many, many, many, 1.0)
     assert "No order of y is fitted: its error falls to 1e-18" in str(small)
+    tiny = ReductionErrors(many, *[1e-7 * many] * 4, many, 1.0, (1e-6, 1e-6))
+    assert "The error of y has order 1.000" in str(tiny)
+    assert str(tiny._replace(sizes=(1e6, 1e6))).count("the error of the solver") == 3
     assert "fewer than three" in str(ReductionErrors(few, few, few, few, few, few, 1.0))
 
 
