@@ -166,3 +166,10 @@ def test_bad_input_is_named():
         th.flip(ds.Parameter(ds.system(MAP + "a*x", a=1.0), "a", -2, 2), -1.0, [0.0], period=0)
     with pytest.raises(ValueError, match="complex pair of multipliers"):
         check(th.neimark_sacker, MAP + "a*x; y[n+1] = y/2", [0.0, 0.0])
+
+
+def test_a_zero_that_rounding_hides_has_the_size_of_the_distance_from_its_guess():
+    """A fold at the origin, of states of 1e-6, where rounding of 1e-6 keeps the equations from being exact."""
+    text = "x' = 1e-6*(a - (x/1e-6)^2); y' = 1e-6*((x - y)/1e-6)"
+    system = ds.system(text, a=0.01)
+    assert th.fold(ds.Parameter(system, "a", -1.0, 1.0), 0.01, [5e-8, 5e-8]).applies
