@@ -6,6 +6,7 @@ from itertools import islice, product, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -14,10 +15,12 @@ from analysis.dynamics.continuation.branches import branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
 from analysis.dynamics.continuation.locating import located
+from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.stepping import follow
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient
+from analysis.dynamics.scaling.units import power_near
 from analysis.fast_slow.folds import LossOfHyperbolicity, Values, fast_eigenvalues, fold_near, root_near
 from analysis.fast_slow.quasi_steady_states import quasi_steady_state
 from dynsim._core.checked import checked
@@ -26,7 +29,7 @@ from dynsim._core.types import ArrayLike, State, Time
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
 from dynsim.notebook import picture, plot
-from dynsim.spaces import AbstractSpace
+from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.fast_slow.flow import FastSlow, FastSlowFlow
 from dynsim.systems.fast_slow.reduced import RightHandSide
@@ -37,6 +40,10 @@ if TYPE_CHECKING:
 
 # Length of a stretch of the path in the continuation parameter.
 LENGTH = 0.5
+
+
+# Distance from zero, in units of x or ranges of y, beyond which a variable is measured from the start.
+FAR = 16.0
 
 
 # Step along the curve; like `LENGTH`, it is in units of 1 + max |x|.
@@ -74,8 +81,81 @@ class Curve(NamedTuple):
     end: str
 
 
-def curves(flow: FastSlowFlow, x: Values, path: np.ndarray) -> Iterator[Curve]:
+class _Measured(eqx.Module):
+    """A function of x and y whose arguments and values are in other units, and measured from other origins."""
+
+    rest: RightHandSide
+    fast: FastSlow
+    slow: FastSlow
+    unit: Array
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """Compute the value in these units."""
+        (x0, sx), (y0, sy) = self.fast, self.slow
+        return self.rest(x0 + sx * x, y0 + sy * y) * self.unit
+
+
+class _Units(NamedTuple):
+    """Origins and units of x and of y, and the unit of fast time."""
+
+    fast: tuple[np.ndarray, np.ndarray]
+    slow: tuple[np.ndarray, np.ndarray]
+    time: float
+
+    @property
+    def are_given(self) -> bool:
+        """Whether nothing is rescaled."""
+        units = (*self.fast, *self.slow)
+        return self.time == 1 and all(np.all(one == k % 2) for k, one in enumerate(units))
+
+    def measured(self, flow: FastSlowFlow) -> FastSlowFlow:
+        """The system in these units; g, which no branch depends on, is left as it is."""
+        pair = lambda part: FastSlow(*(jnp.asarray(one) for one in part))
+        fast = _Measured(flow.fast, pair(self.fast), pair(self.slow), jnp.asarray(self.time / self.fast[1]))
+        return FastSlowFlow(fast, flow.slow, flow.epsilon)
+
+
+def units_of(flow: FastSlowFlow, x: Values, slow: np.ndarray) -> _Units:
+    """Choose units near the sizes that matter on a branch through x over the first one of some slow variables.
+
+    Variables whose ranges are far from zero are measured from there. Well-scaled systems are left as they are.
+    """
+    if not isinstance(flow.space.parts.fast, Euclidean):
+        one, zero = np.ones(()), np.zeros(())
+        return _Units((zero, one), (zero, one), 1.0)
+    begin, ranges = slow[0], np.ptp(slow, axis=0)
+    sy = power_near(ranges)
+    far = slow[int(np.argmax(np.max(np.abs((slow - begin) / sy).reshape(len(slow), -1), axis=1)))]
+    start, rate, zero = (jnp.asarray(value, float) for value in (begin, far - begin, 0.0))
+    line = _Line(fast=flow.fast, space=flow.space.parts.fast, begin=start, rate=rate, distance=zero)
+    found = curve_units((Parameter(line, _distance, 0.0, 1.0),), jnp.asarray(x, float))
+    sx = np.broadcast_to(np.asarray(found.scale, float), np.shape(x))
+    origin = lambda at, unit: np.where(np.max(np.abs(at / unit), initial=0.0) > FAR, at, 0.0)
+    return _Units((origin(x, sx), sx), (origin(begin, np.where(ranges > 0, ranges, 1.0)), sy), found.time)
+
+
+def curves(flow: FastSlowFlow, x: Values, path: np.ndarray, units: _Units | None = None) -> Iterator[Curve]:
     """Yield successive branches, joined by folds, from a quasi-steady state over the first point of a path."""
+    units = units_of(flow, x, path) if units is None else units
+    if units.are_given:
+        yield from _curves(flow, x, path)
+        return
+    (x0, sx), (y0, sy) = units.fast, units.slow
+    nodes = (path - y0) / sy
+
+    def slow(y: Values) -> Values:
+        """The slow variable in given units, with those of the path as they are."""
+        same = np.flatnonzero(np.all((nodes == y).reshape(len(nodes), -1), axis=1))
+        return path[same[0]] if same.size else y0 + sy * y
+
+    for part in _curves(units.measured(flow), np.asarray((x - x0) / sx), nodes):
+        points = [FastSlow(x0 + sx * point.fast, slow(point.slow)) for point in part.points]
+        lost = [one._replace(fast=x0 + sx * one.fast, slow=slow(one.slow)) for one in part.bifurcations]
+        yield Curve(points, lost, part.end)
+
+
+def _curves(flow: FastSlowFlow, x: Values, path: np.ndarray) -> Iterator[Curve]:
+    """Do the same in units in which x is of order one."""
     steps = np.diff(path.reshape(len(path), -1), axis=0)
     units = steps / np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), np.finfo(float).tiny)
     corners = np.flatnonzero(np.max(np.abs(np.diff(units, axis=0)), axis=1) > 1e-9) + 1
@@ -358,9 +438,9 @@ def connected_branches(
     x = np.asarray(quasi_steady_state(flow, path[0], start.fast).fast)
     found: list[ManifoldBranch] = []
     for curve in islice(curves(flow, x, path), max_branches):
-        spectra, kinds = zip(*(_kind(flow, *point) for point in curve.points), strict=True)
+        spectra = np.array([fast_eigenvalues(flow, *point) for point in curve.points])
         fast, slow = (np.array(part) for part in zip(*curve.points, strict=True))
-        found.append(ManifoldBranch(fast, slow, np.array(spectra), kinds, tuple(curve.bifurcations), curve.end))
+        found.append(ManifoldBranch(fast, slow, spectra, _kinds(spectra), tuple(curve.bifurcations), curve.end))
     return tuple(found)
 
 
@@ -398,29 +478,37 @@ def sheet(flow: FastSlowFlow, start: FastSlow, *axes: ArrayLike) -> tuple[np.nda
         raise ArgumentError("axes", f"be one for each entry of y, {np.shape(start.slow)}", f"are {len(axes)}")
     first = np.unravel_index(int(np.argmin(np.sum((grid - np.asarray(start.slow)) ** 2, axis=-1))), shape)
     x = np.asarray(quasi_steady_state(flow, grid[first], start.fast).fast)
-    values, kinds = np.full((*shape, *x.shape), np.nan), np.full(shape, "", dtype="U10")
-    values[first], kinds[first] = x, _kind(flow, x, grid[first])[1]
+    values, spectra = np.full((*shape, *x.shape), np.nan), {}
+    units = units_of(flow, x, np.stack([grid[first], *grid.reshape(-1, len(axes))]))
+    values[first], spectra[tuple(map(int, first))] = x, fast_eigenvalues(flow, x, grid[first])
     waiting = deque([tuple(int(k) for k in first)])
     while waiting:
         here = waiting.popleft()
         for axis, way in product(range(len(shape)), (-1, 1)):
             ahead = range(here[axis] + way, shape[axis] if way > 0 else -1, way)
             line = ((*here[:axis], k, *here[axis + 1 :]) for k in ahead)
-            empty = list(takewhile(lambda there: not kinds[there], line))
+            empty = list(takewhile(lambda there: there not in spectra, line))
             path = np.stack([grid[there] for there in (here, *empty)])
-            reached = next(curves(flow, values[here], path)).points[1:] if empty else []
+            reached = next(curves(flow, values[here], path, units)).points[1:] if empty else []
             for there, point in zip(empty, reached, strict=False):
                 if not np.array_equal(point.slow, grid[there]):
                     break
-                values[there], kinds[there] = point.fast, _kind(flow, *point)[1]
+                values[there], spectra[there] = point.fast, fast_eigenvalues(flow, *point)
                 waiting.append(there)
+    kinds = np.full(shape, "", dtype="U10")
+    kinds[tuple(np.transpose(list(spectra)))] = _kinds(np.array(list(spectra.values())))
     return values, kinds
 
 
-def _kind(flow: FastSlowFlow, x: Values, slow: Values) -> tuple[np.ndarray, str]:
-    """Compute the fast eigenvalues at a point of the critical manifold, and classify it."""
-    values = fast_eigenvalues(flow, x, slow)
-    return values, KINDS[kind(values, NEAR_ZERO * max(1.0, float(np.max(np.abs(values), initial=0.0))))]
+def _kinds(spectra: np.ndarray) -> tuple[str, ...]:
+    """Classify points of the critical manifold by their fast eigenvalues, (points, modes).
+
+    Real parts are zero up to rounding beside the eigenvalues at the point, and beside the typical ones of all points:
+    at a fold of a scalar x there is no other.
+    """
+    sizes = np.max(np.abs(spectra), axis=1, initial=0.0)
+    zero = NEAR_ZERO * np.fmax(sizes, np.median(sizes))
+    return tuple(KINDS[kind(values, float(size))] for values, size in zip(spectra, zero, strict=True))
 
 
 def _path(path: ArrayLike) -> np.ndarray:

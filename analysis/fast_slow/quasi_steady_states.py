@@ -124,7 +124,7 @@ def _left_null(basis: np.ndarray, jacobian: Array) -> np.ndarray:
     J = np.asarray(jacobian)
     left, sizes, _ = np.linalg.svd(basis.T @ J)
     full = np.append(sizes, np.zeros(len(left) - len(sizes)))
-    return basis @ left[:, full <= FLAT * max(1.0, float(np.linalg.norm(J)))]
+    return basis @ left[:, full <= FLAT * float(np.linalg.norm(J))]
 
 
 @eqx.filter_jit

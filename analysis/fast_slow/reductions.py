@@ -26,7 +26,7 @@ from dynsim.systems.fast_slow.reduced import CriticalManifold, ReducedFlow, fast
 
 EPSILONS = (3e-3, 1e-3, 3e-4, 1e-4)
 FRAMES = 101
-# Errors below this are dominated by the solver.
+# Errors below this, relative to the largest |x| or |y|, are dominated by the solver.
 FLOOR = 1e-9
 # The boundary layer ends where exp(-gap t / epsilon) = epsilon^3, below errors of first and second order.
 LAYERS = 3.0
@@ -38,7 +38,7 @@ class ReductionErrors(NamedTuple):
     `fast_errors` and `slow_errors` are the errors of x and y against the full system with the same initial y.
     `distances` are those of the full trajectory, at its own y, from the critical manifold, and `corrected_distances`
     from its first-order correction. `layer_ends` are the ends of the boundary layer, in slow time. `gap` is the
-    smallest rate of attraction along the reduced trajectory, per fast time unit.
+    smallest rate of attraction along the reduced trajectory, per fast time unit. `sizes` are the largest |x| and |y|.
     """
 
     epsilons: np.ndarray
@@ -48,6 +48,7 @@ class ReductionErrors(NamedTuple):
     corrected_distances: np.ndarray
     layer_ends: np.ndarray
     gap: float
+    sizes: tuple[float, float] = (1.0, 1.0)
 
     __repr__ = one_line
 
@@ -57,17 +58,18 @@ class ReductionErrors(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the fitted orders, one sentence each; none for fewer than three epsilons or errors of the solver."""
+        fast, slow = self.sizes
         named = {
-            "x": self.fast_errors,
-            "y": self.slow_errors,
-            "the distance from the critical manifold": self.distances,
+            "x": (self.fast_errors, fast),
+            "y": (self.slow_errors, slow),
+            "the distance from the critical manifold": (self.distances, fast),
         }
-        return " ".join(self._order_sentence(name, errors) for name, errors in named.items())
+        return " ".join(self._order_sentence(name, *errors) for name, errors in named.items())
 
-    def _order_sentence(self, name: str, errors: np.ndarray) -> str:
+    def _order_sentence(self, name: str, errors: np.ndarray, size: float) -> str:
         if len(errors) < 3:
             return f"No order of {name} is fitted to fewer than three epsilons."
-        if not np.all(errors > FLOOR):
+        if not np.all(errors > FLOOR * size):
             return f"No order of {name} is fitted: its error falls to {np.min(errors):.2g}, the error of the solver."
         fit = self.order(errors)
         return f"The error of {name} has order {fit.rate:.3f} +- {fit.error:.3f} in epsilon."
@@ -122,8 +124,9 @@ def reduction_error(
         ts = np.append(0.0, np.linspace(first, end, FRAMES))
         full = simulate(flow.with_epsilon(ratio), start, ts, integrator=integrator)
         rows.append(_errors(flow, full.ys, simulate(reduced, base, ts, integrator=Scipy()).ys, jnp.asarray(ratio)))
-    fast, slow, distances, corrected = np.array(rows, float).T
-    return ReductionErrors(ratios, fast, slow, distances, corrected, layer_ends, gap)
+    fast, slow, distances, corrected, *sizes = np.array(rows, float).T
+    x, y = (float(np.max(size)) for size in sizes)
+    return ReductionErrors(ratios, fast, slow, distances, corrected, layer_ends, gap, (x, y))
 
 
 @checked
@@ -156,13 +159,14 @@ def first_order_correction(flow: FastSlowFlow, state: FastSlow) -> Array:
 
 @eqx.filter_jit
 def _errors(flow: FastSlowFlow, full: State, reduced: State, ratio: Array) -> tuple[Array, ...]:
-    """Compute the four largest errors, excluding the first time, which lies before the end of the layer."""
+    """Compute the four largest errors, and |x| and |y|, without the first time, before the end of the layer."""
     lift = CriticalManifold(flow)
     critical = jax.vmap(lift.project)(full)
     shift = ratio * jax.vmap(lambda state: first_order_correction(flow, state))(critical)
     largest = lambda part: jnp.max(jnp.abs(part[1:]))
     off = full.fast - critical.fast
-    return largest(full.fast - reduced.fast), largest(full.slow - reduced.slow), largest(off), largest(off - shift)
+    errors = full.fast - reduced.fast, full.slow - reduced.slow, off, off - shift
+    return tuple(largest(part) for part in (*errors, full.fast, full.slow))
 
 
 def _reduced(flow: ReducedFlow, base: FastSlow, end: float) -> Trajectory:

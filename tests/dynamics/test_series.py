@@ -66,6 +66,14 @@ def test_a_peak_is_found_between_two_frequencies_with_its_units():
     assert noise.densities[1:-1] == pytest.approx(1.0, abs=0.3)  # one-sided density of variance 1 up to frequency 1
 
 
+def test_rounding_errors_of_values_far_from_zero_have_no_peaks():
+    ts = np.linspace(0.0, 100.0, 4001)
+    small = power_spectrum(1e3 + 1e-6 * np.sin(2 * np.pi * 1.3 * ts), spacing=ts[1])
+    assert small.peaks() == pytest.approx([1.3], abs=1e-3)
+    still = power_spectrum(1e5 + 1e-11 * default_rng(0).normal(size=400))
+    assert str(still).endswith("no peak")
+
+
 def test_a_turning_circle_recurs_on_diagonals_only():
     found = recurrence_plot(run(), threshold=0.1, theiler=10)
     assert (found.determinism, found.longest_diagonal, found.name) == (pytest.approx(1.0, abs=2e-3), 302, "x, v")

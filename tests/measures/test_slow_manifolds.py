@@ -57,6 +57,33 @@ class Linear(eqx.Module):
         return (self.M + y * self.N) @ x + y * self.b
 
 
+class InUnits(eqx.Module):
+    """The field y - x^3 / 3 + x with units of x, y and fast time, and with x and y measured from other origins."""
+
+    units: jax.Array = eqx.field(converter=jnp.asarray)
+
+    def __call__(self, x, y):
+        sx, x0, sy, y0, time = self.units
+        u, v = (x - x0) / sx, (y - y0) / sy
+        return sx / time * (v - u**3 / 3 + u)
+
+
+@pytest.mark.parametrize(
+    "units", [(1e-6, 0.0, 1.0, 0.0, 1.0), (1e-3, 10.0, 1e6, 0.0, 1.0), (1.0, 1e5, 1.0, 1e5, 1.0), (1.0, 0, 1, 0, 1e12)]
+)
+def test_folds_are_found_in_any_unit_and_far_from_zero(units):
+    sx, x0, sy, y0, _ = units
+    path = y0 + sy * np.linspace(1.5, -1.5, 7)
+    flow = FastSlowFlow(InUnits(np.array(units, float)), still, 1.0)
+    found = connected_branches(flow, FastSlow(np.array(x0 + 2.1 * sx), path[0]), path)
+    assert [(one.end, {*one.kinds} - {"undecided"}) for one in found] == [
+        ("fold", {"attracting"}), ("fold", {"repelling"}), ("path", {"attracting"}),
+    ]  # fmt: skip
+    folds = [((one.bifurcations[-1].fast - x0) / sx, (one.bifurcations[-1].slow - y0) / sy) for one in found[:2]]
+    np.testing.assert_allclose(folds, [[1, -2 / 3], [-1, 2 / 3]], atol=1e-8)
+    assert np.isin(found[0].slow[:-1], path).all()
+
+
 def test_van_der_pol_has_three_branches_between_two_folds():
     left, middle, right = connected_branches(CUBIC, state(-2.0, -1.0), np.linspace(-1.0, 1.0, 41))
     assert [part.kind for part in (left, middle, right)] == ["attracting", "repelling", "attracting"]
@@ -280,6 +307,7 @@ def test_the_reduced_flow_has_order_one_and_its_correction_order_two(linear):
         assert fit.error < 0.01
     assert abs(linear.order(linear.corrected_distances).rate - 2) < 0.02
     assert "The error of y has order 1.00" in str(linear)
+    assert linear.sizes == pytest.approx([1.0, 1.0], abs=0.05)
 
 
 @pytest.mark.parametrize("name", ["michaelis-menten", "switching"])
@@ -311,6 +339,9 @@ def test_errors_of_the_solver_and_too_few_epsilons_are_not_fitted():
     many, few = np.array([1e-2, 1e-3, 1e-4]), np.array([1e-2])
     small = ReductionErrors(many, many, 1e-14 * many, many, many, many, 1.0)
     assert "No order of y is fitted: its error falls to 1e-18" in str(small)
+    tiny = ReductionErrors(many, *[1e-7 * many] * 4, many, 1.0, (1e-6, 1e-6))
+    assert "The error of y has order 1.000" in str(tiny)
+    assert str(tiny._replace(sizes=(1e6, 1e6))).count("the error of the solver") == 3
     assert "fewer than three" in str(ReductionErrors(few, few, few, few, few, few, 1.0))
 
 

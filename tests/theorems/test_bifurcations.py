@@ -1,5 +1,6 @@
 """Bifurcations of maps, and of flows with two parameters: known points, near misses, and what rounding gets wrong."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -166,3 +167,11 @@ def test_bad_input_is_named():
         th.flip(ds.Parameter(ds.system(MAP + "a*x", a=1.0), "a", -2, 2), -1.0, [0.0], period=0)
     with pytest.raises(ValueError, match="complex pair of multipliers"):
         check(th.neimark_sacker, MAP + "a*x; y[n+1] = y/2", [0.0, 0.0])
+
+
+def test_a_zero_that_rounding_hides_has_the_size_of_the_distance_from_its_guess():
+    """A fold at the origin, of states of 1e-6, where rounding of 1e-6 keeps the equations from being exact."""
+    unit = np.full(2, 1e-6)
+    base = lambda x, a: jnp.stack([a - x[0] ** 2, x[0] - x[1]])
+    flow = ds.FunctionFlow(lambda t, x, a: unit * base(x / unit, a), parameters={"a": 0.01}, names=("x", "y"))
+    assert th.fold(ds.Parameter(flow, "a", -1.0, 1.0), 0.01, [5e-8, 5e-8]).applies

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 PROMINENT = 10.0
 """Least ratio, in decibels, of a peak to the floor between it and a higher one."""
 
+ROUNDED = 100.0
+"""Ratio of a density to that of rounding errors of the values, up to which it is no peak."""
+
 
 class PowerSpectrum(NamedTuple):
     """Power densities of a quantity at frequencies, in cycles per unit of time, or per step of a map.
 
     The sum of the densities times the distance of two frequencies, `resolution`, is the variance of the quantity, up to
-    the window. `name`, `unit` and `time_unit` are those of the quantity and of time.
+    the window. `name`, `unit` and `time_unit` are those of the quantity and of time. Peaks rise above `rounding`, the
+    density that rounding errors of the values may have.
     """
 
     frequencies: Float[np.ndarray, " frequencies"]
@@ -31,6 +35,7 @@ class PowerSpectrum(NamedTuple):
     name: str = "x"
     unit: str = ""
     time_unit: str = ""
+    rounding: float = 0.0
 
     __repr__ = one_line
     _repr_png_ = picture
@@ -73,9 +78,9 @@ class PowerSpectrum(NamedTuple):
         """
         from scipy.signal import find_peaks
 
-        if not np.any(self.densities > 0):
+        if not np.any(self.densities > self.rounding):
             return np.empty(0)
-        level = 10 * np.log10(np.maximum(self.densities, np.max(self.densities) * 1e-30))
+        level = 10 * np.log10(np.maximum(self.densities, max(np.max(self.densities) * 1e-30, self.rounding)))
         padded = np.concatenate([level[:1] - 1e3, level, level[-1:] - 1e3])  # the last frequency may have a peak
         where = find_peaks(padded, prominence=prominence)[0] - 1
         where = where[np.argsort(-level[where], kind="stable")][:most]
@@ -133,4 +138,7 @@ def power_spectrum(
     except (ValueError, TypeError):
         raise ArgumentError("window", "be a window of `scipy.signal.get_window`", f"is {window!r}") from None
     frequencies, densities = welch(values, 1 / one.spacing, window=shape, detrend=detrend)
-    return PowerSpectrum(frequencies, densities, float(frequencies[1]), one.names[0], one.units[0], one.time_unit)
+    precision = np.finfo(np.asarray(values).dtype).eps * float(np.max(np.abs(values)))  # twice the largest error
+    rounding = ROUNDED * 2 * one.spacing * precision**2 / 12
+    named = one.names[0], one.units[0], one.time_unit
+    return PowerSpectrum(frequencies, densities, float(frequencies[1]), *named, rounding)

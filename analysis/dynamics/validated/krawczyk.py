@@ -90,16 +90,20 @@ def krawczyk(equations: BallEquations, low: np.ndarray, high: np.ndarray) -> tup
     return X, point - C.dot(values) + (one - C.dot(J)).dot(X - point)
 
 
-def certified_zero(equations: BallEquations, x: np.ndarray, *, widest: bool = True) -> Zero | None:
+def certified_zero(
+    equations: BallEquations, x: np.ndarray, *, widest: bool = True, near: np.ndarray | None = None
+) -> Zero | None:
     """Prove that exactly one zero lies near a point.
 
     Args:
         equations: the equations.
         x: the point.
         widest: whether to look for the widest box in which the zero is unique, not for any.
+        near: a guess, whose distance from the point is a size of a component that is zero.
     """
     found = _alone(equations, x, 1 + np.abs(x), widest)
-    if found is None and (sizes := _own_sizes(equations, x)) is not None:
+    reach = np.abs(x) if near is None else np.abs(x) + np.abs(x - near)
+    if found is None and (sizes := _own_sizes(equations, x, reach)) is not None:
         found = _alone(equations, x, sizes, widest)
     if found is None:
         return None
@@ -112,13 +116,13 @@ def certified_zero(equations: BallEquations, x: np.ndarray, *, widest: bool = Tr
     return Zero(*ends_of(tight), alone)
 
 
-def _own_sizes(equations: BallEquations, x: np.ndarray) -> np.ndarray | None:
-    """Compute sizes of the components of a zero in their own units, also of those that are zero and are coupled."""
+def _own_sizes(equations: BallEquations, x: np.ndarray, reach: np.ndarray) -> np.ndarray | None:
+    """Compute sizes of the components of a zero in their own units, also where `reach` is zero and they are coupled."""
     J = _middles(equations.jacobian(balls(x)))
     inverted = inverse(J, REGULAR) if np.all(np.isfinite(J)) else None
     if inverted is None:
         return None
-    sizes = np.abs(x) + np.abs(inverted) @ (np.abs(J) @ np.abs(x))
+    sizes = reach + np.abs(inverted) @ (np.abs(J) @ reach)
     return np.where(sizes > 0, sizes, 1.0)
 
 
@@ -151,7 +155,7 @@ def zero_near(equations: BallEquations, near: np.ndarray) -> Balls | None:
             return None
         if (exact := _exactly(equations, found)) is not None:
             return exact
-        zero = certified_zero(equations, found, widest=False)
+        zero = certified_zero(equations, found, widest=False, near=near)
     except (ArgumentError, ZeroDivisionError):  # of series, where the field is not smooth nearby
         return None
     return None if zero is None else ball_box(zero.low, zero.high)
