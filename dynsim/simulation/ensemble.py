@@ -19,7 +19,6 @@ from jaxtyping import Array, PyTree, Real
 from dynsim._core.host import as_array, filled, has_values, on_host
 from dynsim._core.placement import carried, current, memory_explained, placed, step_numbers
 from dynsim._core.printing import one_line, report
-from dynsim._core.shared_functions import shared
 from dynsim._core.types import Key, Scalar, State, TimesLike
 from dynsim._core.validation import function, integer
 from dynsim._runtime.cores import cores
@@ -76,7 +75,7 @@ def solve_together(work: Work, part: np.ndarray, width: int) -> Part:
     few = with_few_steps(work.integrator, work.flow(member[0]), work.start(member[0]))
     found = _together(dataclasses.replace(work, integrator=few), part, width)
     flow, start = lambda k: work.flow(member[k]), lambda k: work.start(member[k])
-    watched = functools.partial(_watched, work.fn, work.ts)
+    watched = functools.partial(_watched, work.observable, work.ts)
     found, others = with_sliding(found, flow, start, work.ts, rtol, watched, work.events)
     return replaced(found, others, _together(work, part[others], width)) if others.size else found
 
@@ -87,10 +86,10 @@ def _together(work: Work, part: np.ndarray, width: int) -> Part:
     if isinstance(work.integrator, Diffrax):
         known = {"lanes": work.way, "events": work.events}
     if len(part) == work.members == width and _increases(part):  # all, where they are
-        return work.solver(part).observe(work.flows, work.y0s, work.ts, work.fn, **known)
+        return work.solver(part).observe(work.flows, work.y0s, work.ts, work.observable, **known)
     padded = filled(part, width)
     flows = work.flows if len(work.flows) == 1 else tuple(work.flows[k] for k in padded)
-    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.fn, **known)
+    found = work.solver(padded).observe(flows, work.start(padded), work.ts, work.observable, **known)
     return found if len(part) == width else jax.tree.map(lambda a: np.asarray(a)[: len(part)], found)
 
 
@@ -109,7 +108,7 @@ def solve_alone(work: Work, part: np.ndarray, width: int) -> Part:
         warnings.warn(f"Member {work.number(member)} of the ensemble raised: {error}", RuntimeWarning, stacklevel=2)
         ys, stats = _lost(work, y0)
         final = y0
-    values = masked(_watched(work.fn, work.ts, ys), work.ts, stats)
+    values = masked(_watched(work.observable, work.ts, ys), work.ts, stats)
     final = jax.tree.map(lambda y: jnp.where(stats.succeeded, y, jnp.nan), final)
     return jax.tree.map(lambda a: jnp.asarray(a)[None], (values, final, stats))
 
@@ -298,7 +297,7 @@ def ensemble(
     flows = tuple(flow) if isinstance(flow, Sequence) else (flow,)
     if not flows:
         raise ArgumentError("flow", "be a flow, or a sequence with one for each member", "is empty")
-    fn = shared(function("fn", fn, "(t, x)", 2))  # an equal function compiles nothing anew
+    fn = function("fn", fn, "(t, x)", 2)
     count = functools.partial(_numbers, flows[0], y0s)
     with placed(count, (flows, y0s, integrator, key), device) as (here, y0s, integrator, key), memory_explained("y0s"):
         solver = chosen_for_all(here, integrator, key)
@@ -415,8 +414,7 @@ def _checked(
             fn, events = backwards.InReversedTime(fn), backwards.mirrored(events)
         for flow in flows:
             flow.check_horizon(float(times[0]), float(times[-1]))
-    given = shared(tuple(events))
-    work = Work(flows, integrator, y0s, as_array(times), fn, events=given, alike=alike(flows))
+    work = Work(flows, integrator, y0s, as_array(times), fn, events=tuple(events), alike=alike(flows))
     work = dataclasses.replace(work, way=way(work))
     return dataclasses.replace(work, y0s=_starts(work))
 

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from dynsim._core.shared_functions import shared
 from dynsim._core.types import State, Time
 from dynsim._core.validation import returned
 from dynsim.errors import ArgumentError
@@ -43,6 +44,11 @@ class Work:
     alike: bool = True  # whether one program serves all flows
 
     @property
+    def observable(self) -> Observable:
+        """The function to compile; an equal one compiles nothing anew. `fn` itself can be sent to other processes."""
+        return shared(self.fn)
+
+    @property
     def members(self) -> int:
         """Number of members."""
         return len(jax.tree.leaves(self.y0s)[0])
@@ -71,14 +77,14 @@ class Work:
 
 def kept_values(work: Work) -> Any:
     """Shapes and dtypes of the observable at one time."""
-    t, y = np.asarray(work.ts)[0], work.start(0)
+    t, y, fn = np.asarray(work.ts)[0], work.start(0), work.observable
     try:
-        key = work.fn, t.dtype, jax.tree.structure(y), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(y))
+        key = fn, t.dtype, jax.tree.structure(y), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(y))
         hash(key)
     except TypeError:  # of a function that cannot be compared
-        return returned("fn", work.fn, t, y)
+        return returned("fn", fn, t, y)
     if key not in _kept:
-        _kept[key] = returned("fn", work.fn, t, y)
+        _kept[key] = returned("fn", fn, t, y)
         if len(_kept) > REMEMBERED:
             _kept.pop(next(iter(_kept)))
     return _kept[key]

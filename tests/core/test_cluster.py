@@ -134,7 +134,7 @@ def test_a_sweep_goes_on_after_the_scheduler_was_restarted(local, tmp_path):
     folder, grid = tmp_path / "parts", {"x": [float(x) for x in range(12)]}
     killer = once_there(folder / "part-00001.npz", local.scheduler)
     with (
-        pytest.raises(ValueError, match="`executor` must run to the end .* they are kept in"),
+        pytest.raises(ValueError, match="`executor` must finish its calls, .* they are kept in"),
         patient(local) as executor,
     ):
         sweep(slow, grid, chunk=1, folder=folder, executor=executor)

@@ -1,6 +1,7 @@
 """Executors: the same bits as in one process, errors of calls, executors that end, folders held by another run."""
 
 import os
+import pickle
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -39,9 +40,16 @@ def whole() -> Ensemble:
     return run()
 
 
+class Sending(ThreadPoolExecutor):
+    """An executor whose calls are pickled, as those for other processes are."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        return super().submit(*pickle.loads(pickle.dumps((fn, *args))), **kwargs)
+
+
 @pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["together", "alone"])
-def test_threads_give_the_same_bits(integrator):
-    with ThreadPoolExecutor(2) as pool:
+def test_calls_that_are_sent_give_the_same_bits(integrator):
+    with Sending(2) as pool:
         assert bits(run(integrator, executor=pool)) == bits(run(integrator))
 
 

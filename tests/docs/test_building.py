@@ -1,9 +1,11 @@
 """What the site is built of: outputs below blocks, the gallery, the reference and the notebooks."""
 
 import io
+import os
 import re
 import runpy
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import api_pages
@@ -92,9 +94,10 @@ def test_notebooks_have_the_cells_of_their_page():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in notebooks.TUTORIALS if (ROOT / "docs" / "pages" / name).exists()])
-def test_notebooks_run(name, tmp_path):
+def test_notebooks_run(name, tmp_path, monkeypatch):
     from nbclient import NotebookClient
 
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")  # has `dynsim`
     made = notebooks.notebook((ROOT / "docs" / "pages" / name).read_text(encoding="utf-8"))
     NotebookClient(made, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     drawn = [

@@ -136,7 +136,7 @@ class OrbitCurve(AbstractCurve):
         self._pair = Linearised(ParameterFlow(flow, parameter.take), begin, atol=atol, often=True)
         self._rtol = jnp.asarray(rtol, float)
         self._known: dict[float, tuple[np.ndarray, tuple[float, float], OrbitSegments]] = {}
-        self._forced_period = None
+        self._forced_period, self._sure = None, {}
         if forcing is not None:
             function("forcing", forcing, "the flow")
             self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(parameter.at(p))))
@@ -262,6 +262,8 @@ class OrbitCurve(AbstractCurve):
         if value or not point.tangent[-1]:
             return value
         value, seen = float(point.tangent[-1]), point
+        if (known := self._sure.get((point.parameter, abs(value)))) is not None:
+            return known * value
         for _ in range(2):  # the second time with the derivatives at the corrected point
             at = self._equations(self._shot(seen.state, seen.parameter, STRICTER), seen.basis)
             if not (np.all(np.isfinite(at.J)) and np.all(np.isfinite(at.values))):
@@ -271,7 +273,8 @@ class OrbitCurve(AbstractCurve):
             state = self.displaced(seen.state, seen.basis @ change[:-1])
             seen = last._replace(state=state, parameter=seen.parameter + float(change[-1]), basis=self.basis(state))
         other = float(turned(point, point.tangent, seen)[0].tangent[-1])
-        return value if abs(other - value) * RESOLVED < abs(value) else 0.0
+        sure = self._sure[point.parameter, abs(value)] = abs(other - value) * RESOLVED < abs(value)
+        return sure * value
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Test whether the field may fail to be smooth."""

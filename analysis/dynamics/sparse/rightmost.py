@@ -225,6 +225,7 @@ def _near(J: SparseMatrix, shift: complex, count: int) -> tuple[Complex[np.ndarr
     """Compute the eigenvalues nearest to a shift, and the radius of the disk around it in which all are known."""
     away = J.shifted(shift if shift.imag else shift.real)
     values, Q = _largest(away, np.empty((len(J), 0)), count)
+    values = values[values != 0]  # an inverse has none; solutions have underflowed
     if not len(values):
         return values, 0.0
     radius = 1 / float(np.min(np.abs(values))) if len(values) >= count else 0.0  # 0 if some have not converged
