@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
 from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._core.host import filled
@@ -33,6 +33,8 @@ ITERATIONS = 10
 LAST = 1e-9
 # Number of states that compiled fields evaluate together.
 ROWS = 64
+# Largest logarithm of a multiplier.
+LARGEST = 700.0
 # Error of a state, relative to the largest value of its component.
 ROUNDED = 16 * float(np.finfo(float).eps)
 # Share of the mean density of a mesh that every part of an orbit has, so that no interval becomes very long.
@@ -260,6 +262,24 @@ def halved(
     through = lambda part: np.einsum("kij,kj->ki", last.maps, part)
     rates = (last.rates + through(first.rates)) / 2
     return Intervals(first.stages, first.moves, last.ends, maps, last.slopes + through(first.slopes), rates)
+
+
+def only_multiplier(
+    field: CycleField,
+    begins: Float[np.ndarray, " N"],
+    durations: Float[np.ndarray, " N"],
+    parameter: float,
+    stages: Float[np.ndarray, "N stages n"],
+) -> Inexact[np.ndarray, " 1"]:
+    r"""Compute the multiplier of an orbit with a single one across it, $\exp \oint \mathrm{tr} J$ (Liouville).
+
+    The rule of an interval turns decay that is fast within it into a rational function, which tends to 1.
+    """
+    count = stages.shape[1]
+    times = begins[:, None] + durations[:, None] * rule(count).c
+    traces = np.trace(field.at(times, stages, np.asarray(parameter))[1][..., :-1], axis1=-2, axis2=-1)
+    total = durations @ traces @ (np.polynomial.legendre.leggauss(count)[1] / 2)
+    return np.exp(np.clip(total, -LARGEST, LARGEST))[None] + 0j
 
 
 def evaluated(

@@ -11,7 +11,15 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.collocation.intervals import ACCURATE, CycleField, Intervals, cubic, evaluated, halved
+from analysis.dynamics.collocation.intervals import (
+    ACCURATE,
+    CycleField,
+    Intervals,
+    cubic,
+    evaluated,
+    halved,
+    only_multiplier,
+)
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.cycle_equations import OrbitSegments, may_have_loops
 from analysis.dynamics.continuation.dense import identity
@@ -117,6 +125,19 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         return OrbitSegments(
             period, nodes, found.ends, found.maps, speeds, by_parameter, found.rates * self.shares[:, None]
         )
+
+    def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
+        """Compute the multipliers by decreasing modulus, without the trivial one; a single one from the divergence."""
+        shot = self._shot(state, parameter)
+        if shot.nodes.shape[1] != (1 if self.forced else 2):
+            return super().spectrum(state, parameter, J, orbit)
+        stages = self.solution(shot.nodes, shot.period, parameter).stages
+        begins, durations = shot.period * self.mesh[:-1], shot.period * self.shares
+        return only_multiplier(self.field, begins, durations, parameter, stages)
+
+    def on_this_mesh(self, point: CurvePoint, J: np.ndarray) -> np.ndarray:
+        """Compute the multipliers from the intervals' own derivatives."""
+        return super().spectrum(point.state, point.parameter, J, point.orbit)
 
     def _blocks(self, state: Any, J: np.ndarray) -> np.ndarray:
         N, n = self.nodes(state).shape

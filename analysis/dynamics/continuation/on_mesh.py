@@ -110,16 +110,21 @@ class CurveOnMesh(AbstractCurve):
         if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
             return np.inf
         try:
-            gaps = at.values - self._equations(rough, point.basis).values  # not the rest of Newton's method
+            before = self._equations(rough, point.basis)
+            gaps = at.values - before.values  # not the rest of Newton's method
             change = np.abs(solution(matrix, -np.append(gaps, 0.0)))
         except np.linalg.LinAlgError:
             return np.inf
         nodes = self.nodes(point.state)
         found = np.max(change[: nodes.size].reshape(nodes.shape) / self.component_sizes(nodes))
         others = np.append(self.duration(point.state), 1 + abs(point.parameter))[nodes.size - len(change) :]
-        values = self.spectrum(point.state, point.parameter, at.J, point.orbit)
-        apart = float(np.max(np.abs(values - point.values) / np.maximum(1.0, np.abs(values)), initial=0.0))
+        values, known = (self.on_this_mesh(point, one.J) for one in (at, before))
+        apart = float(np.max(np.abs(values - known) / np.maximum(1.0, np.abs(values)), initial=0.0))
         return float(max(found, np.max(change[nodes.size :] / others), self.accuracy * apart / AGREED))
+
+    def on_this_mesh(self, point: CurvePoint, J: np.ndarray) -> np.ndarray:
+        """Compute the eigenvalues from the derivatives J of the equations alone, which tell its errors."""
+        return self.spectrum(point.state, point.parameter, J, point.orbit)
 
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why a solution is not resolved: `mesh` if its error on this mesh is too large; "" if it is."""

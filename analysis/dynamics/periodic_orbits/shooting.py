@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
-from analysis.dynamics.collocation.intervals import ACCURATE, METHODS, CycleField
+from analysis.dynamics.collocation.intervals import ACCURATE, METHODS, CycleField, only_multiplier
 from analysis.dynamics.equilibrium_types import fixed_point_type
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
@@ -277,6 +277,10 @@ def _by_collocation(
     begun = None if forced else np.roll(made.speeds, 1, axis=0)
     bases = [np.eye(made.nodes.shape[1])] * len(made.nodes)
     found = _found(pair, made.nodes, made.period, made.gap, size, bases, made.intervals.maps, begun)
+    if len(found.multipliers) == 1:
+        begins, durations = made.period * made.mesh[:-1], made.period * np.diff(made.mesh)
+        only = only_multiplier(field, begins, durations, 0.0, made.intervals.stages)
+        found = found._replace(multipliers=only, stability=orbit_stability(only, max(UNIT, 10 * found.trivial_error)))
     if not 1 / FURTHEST <= made.period / time <= FURTHEST:  # the guess may be that of several turns
         raise ArgumentError("period", "be near that of the orbit", f"is {time:g}, and leads to {made.period:g}")
     return found._replace(times=made.mesh[:-1])

@@ -126,6 +126,20 @@ def test_a_forced_orbit_keeps_its_period_and_has_the_exact_multipliers():
     assert np.allclose(np.abs(orbit.multipliers), np.exp(-0.15 * np.pi), rtol=1e-7)
 
 
+@pytest.mark.parametrize("rate", [0.5, -0.5, 25.0])
+def test_the_multiplier_in_the_plane_is_that_of_the_divergence(rate):
+    """On the unit circle, where the angle turns at 1 + 0.3 x; fast decay within an interval is kept."""
+
+    def field(t, s):
+        r = s @ s
+        return jnp.stack([-s[1], s[0]]) * (1 + 0.3 * s[0]) + rate * (1 - r) * s * (2 + s[1])
+
+    orbit = periodic_orbit(FunctionFlow(field), [1.0, 0.0], 6.6, method="collocation")
+    exact = -4 * rate * 2 * np.pi / np.sqrt(0.91)  # the odd part in y cancels
+    assert np.log(orbit.multipliers.real) == pytest.approx([exact], rel=1e-8)
+    assert orbit.stability == ("stable" if rate > 0 else "unstable")
+
+
 @pytest.mark.slow
 def test_a_stiff_orbit_is_found_from_a_state_beside_it():
     orbit = periodic_orbit(VanDerPol(mu=20.0), [2.0, 0.0], 34.0, method="collocation")
