@@ -153,7 +153,7 @@ class _Reading:
         kept = [line for line in parts if line.kind != "start" and line.name not in known]
         kept = [self.resized(line, sizes) if line.name in sizes and is_constant(line) else line for line in kept]
         made = built(self.text, kept, names)
-        self.check_entries(made, chosen)
+        chosen = self.with_entries(made, chosen)
         canonical = "\n".join(line.spelled() for line in kept)
         remember((canonical, names), made)
         comments = {line.name: line.comment for line in parts if line.kind != "start" and line.comment}
@@ -217,25 +217,39 @@ class _Reading:
                     name, "be a parameter of the equations", f"is not in them{nearest(name, used - computed)}"
                 )
 
-    def check_entries(self, made: Model, chosen: Mapping[str, Any]) -> None:
-        """Raise `ArgumentError` unless each parameter has the entries that the text uses, or is a number."""
+    def with_entries(self, made: Model, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters, where a number is the entry 1 if that is all that the text uses.
+
+        Raises:
+            ArgumentError: unless each parameter has the entries that the text uses, or is a number.
+        """
         nodes = made.graph.nodes
         uses = [(nodes[k], node) for node in nodes for k in node.operands]
         uses += [(nodes[k], None) for k, _ in made.outputs]
+        whole, entries = set[str](), dict[str, tuple[int, int]]()
         for name, node in ((one.value, node) for one, node in uses if one.kind == "parameter"):
-            size = np.shape(chosen[name])
             if node is None or node.kind not in ("state", "slice"):
-                if size:
-                    must = f"be a number, because the equations use `{name}` without an index"
-                    raise ArgumentError(name, must, f"has {counted(size[0], 'entry', 'entries')}")
+                whole.add(name)
                 continue
             first, end = (node.value, node.value + 1) if isinstance(node.value, int) else node.value
-            if not size or first < 0 or end > size[0]:
+            known = entries.get(name, (first, end))
+            entries[name] = min(first, known[0]), max(end, known[1])
+        for name in sorted(whole | entries.keys()):
+            size = np.shape(chosen[name])
+            if name in whole and (size or name in entries):
+                must = f"be a number, because the equations use `{name}` without an index"
+                but = f"has {counted(size[0], 'entry', 'entries')}" if size else "has one, too"
+                raise ArgumentError(name, must, but)
+            first, end = entries.get(name, (0, 0))
+            if first < 0 or end > (size[0] if size else 1):
                 used = f"an entry {end}" if end == first + 1 else f"the entries {first + 1} to {end}"
                 has = counted(size[0], "entry", "entries") if size else ""
                 but = f"has {has}, counted from 1" if size else f"is the number {float(chosen[name]):g}"
-                must = f"have {used}, which the equations use"
-                raise ArgumentError(name, must, but)
+                raise ArgumentError(name, f"have {used}, which the equations use", but)
+        return {
+            name: np.reshape(value, (1,)) if name in entries and not np.shape(value) else value
+            for name, value in chosen.items()
+        }
 
     def constant(self, line: EquationLine) -> float:
         """The value of a definition that is made of numbers."""

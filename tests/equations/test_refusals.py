@@ -133,11 +133,16 @@ def test_arguments_are_checked():
     for text, value, sentence in (
         ("x' = w[0]*x", [1.0, 2.0], "must have an entry 0, which the equations use, but has 2 entries, counted from 1"),
         ("x[i=1..3]' = w[i]*x[i]", [1.0, 2.0], "must have the entries 1 to 3, which the equations use, but has 2 ent"),
-        ("x' = w[1]", 2.0, "must have an entry 1, which the equations use, but is the number 2"),
+        ("x' = w[2]", 2.0, "must have an entry 2, which the equations use, but is the number 2"),
+        ("x' = w[1]*w[2]", 2.0, "must have the entries 1 to 2, which the equations use, but is the number 2"),
+        ("x' = w[1] + w", 2.0, "must be a number, because the equations use `w` without an index, but has one, too"),
         ("x' = w", [2.0], "must be a number, because the equations use `w` without an index, but has 1 entry"),
     ):
         with pytest.raises(ArgumentError, match=f"`w` {sentence}"):
             ds.system(text, w=value)
+    for text in ("x' = w[1]*x", "x[i=1..1]' = w[i]*x[i]", "x' = w[1]*x; w = 2"):
+        given = {} if "w =" in text else {"w": 2.0}
+        assert ds.system(text, **given).velocity(0.0, np.array([3.0])).tolist() == [6.0]  # one entry is a number
     with pytest.raises(ArgumentError, match="`text` must have at most 1,000,000 characters"):
         ds.system("x" * 1_000_001)
     with pytest.raises(ArgumentError, match="`y0` must have one entry for each component, x, y"):
