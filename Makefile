@@ -3,8 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # What `make test` compiles as users do; for the rest, and why, see tests/conftest.py.
-OPTIMISED := $(addprefix tests/, $(addsuffix .py, simulation/test_simulate integrators/test_symplectic \
-	dynamics/equilibria/test_equilibria))
+OPTIMISED := $(addprefix tests/, $(addsuffix .py, simulation/test_simulate integrators/test_symplectic))
 ONE_THREAD := --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1
 QUICK := --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1 $(ONE_THREAD)
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile

@@ -1,8 +1,8 @@
 """Strictness: no silent broadcasting or promotion, and a warning is an error (pyproject.toml).
 
 Programs are compiled as users compile them, by one thread, unless `XLA_FLAGS` says otherwise. `make test` sets it for
-all files but those that the Makefile lists as `OPTIMISED`: a file each of simulations, a symplectic integrator and
-equilibria. The others compile without optimisation, in half of the time, to slower code, and `make test-all` runs them
+all files but those that the Makefile lists as `OPTIMISED`: a file each of simulations and a symplectic
+integrator. The others compile without optimisation, in half of the time, to slower code, and `make test-all` runs them
 optimised. Programs of tests run for milliseconds, so compiling them takes most of the time: in CPU seconds, 10.3 with
 optimisation and 5.7 without for Lyapunov exponents, 9.1 and 4.2 for spaces. All files would take longer than the 900
 CPU seconds that `make test` may.

@@ -82,6 +82,7 @@ def test_a_relative_tolerance_resolves_the_extent_of_states_far_from_zero():
     assert tolerance([[1e12, 0.0]], [1.0, 1.0]) == 1e-13
 
 
+@pytest.mark.slow
 def test_a_forced_orbit_far_from_zero_has_its_least_period():
     flow = FunctionFlow(lambda t, x: 1000.0 - x + jnp.cos(t))
     found = find_attractors(flow, np.array([[999.0], [1001.5]]), search=Search(period=2 * np.pi))

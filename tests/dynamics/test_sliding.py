@@ -432,6 +432,7 @@ def turning(t, x, inner=0.5):
     return jnp.stack([x[1], y, 1.0 - 0.1 * x[2]])
 
 
+@pytest.mark.slow
 def test_where_crossings_accumulate_the_trajectory_stays_on_both_surfaces_if_that_determines_it():
     """From (0.5, 0) speeds at x = 0 shrink by sqrt(3) each half turn, which takes the sum of |dv| / 1.5 and / 0.5."""
     field, given = switched_field(FunctionFlow(turning), np.zeros(3)), (jnp.asarray(1e-9), jnp.asarray(np.inf))

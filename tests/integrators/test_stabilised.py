@@ -188,7 +188,7 @@ def test_an_oscillator_is_followed_slowly_or_not_at_all():
     ("number", "until", "outcome"),
     [
         pytest.param(2, 1.0, Outcome.STEP_UNDERFLOW, marks=pytest.mark.slow),
-        (3, 1.0, Outcome.NON_FINITE),
+        pytest.param(3, 1.0, Outcome.NON_FINITE, marks=pytest.mark.slow),
         (4, 0.0, Outcome.NON_FINITE),
         (5, 0.0, Outcome.NON_FINITE),
     ],

@@ -43,6 +43,7 @@ COSTLY = ("growing", "prototypes and free embeddings", "prototypes and an MLP", 
 COSTLY += ("resampled", "windowed", "attracted", "gradient", "layer", "in fast time", "master equation, sparse")
 COSTLY += ("repulsive", "published 7.3", "projected value", "gate", "master equation", "published 7.2", "reduced")
 COSTLY += ("in other units", "fast and slow", "oja", "normalised before and after", "master equation, driven")
+COSTLY += ("prototypes",)
 """Flows that only `make test-all` integrates: they are dear, or like others."""
 LONG = [name for name in FLOWS if name.startswith("published") or name in ("repulsive", "projected value")]
 SHAPES = ("piecewise",)  # a sphere and jumps
