@@ -36,6 +36,8 @@ RESOLVED = 1e-3
 SEGMENTS = 32
 # Largest number of horizons.
 HORIZONS = 5
+# Speed below which a trajectory is at rest, relative to the largest one at the starts.
+RESTING = 1e-6
 # Distance, in ranges of the starts, beyond which trajectories are given up.
 FAR = 100.0
 
@@ -78,13 +80,14 @@ def cycles_with_paths(
     first, count = (CROSSINGS, HORIZONS) if horizon is None else (horizon / units.time, 1)
     found: list[tuple[PeriodicOrbit, np.ndarray]] = []
     begins = np.asarray(starts, float) / size
+    slowest = RESTING * max(float(np.nanmax(_speeds(units, size, begins), initial=0.0)), 1e-300 / units.time)
     far, angles = FAR * (1 + float(np.max(np.abs(begins)))), np.asarray(units.system.space.periods(begins[0]))
     for sign, kind in ((1.0, "stable"), (-1.0, "unstable"))[: 1 + backwards]:
         run = functools.partial(_followed, units, size, sign)
         left = begins
         for time in first * LONGER ** np.arange(count):
             onward = []
-            for path, ts in _ends(run, units, size, left, float(time), far, angles):
+            for path, ts in _ends(run, units, size, left, float(time), (slowest, far), angles):
                 if any(_on(known, path[0], angles) for _, known in found):
                     continue
                 period = _first_return(path, ts, angles)
@@ -131,19 +134,27 @@ def _ends(
     size: np.ndarray,
     starts: np.ndarray,
     horizon: float,
-    far: float,
+    bounds: tuple[float, float],
     angles: np.ndarray,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Integrate past a horizon; give the pieces and times after it of trajectories that still move within `far`."""
+    """Integrate past a horizon; give the pieces and times after it of trajectories that still move.
+
+    The bounds are the speed above which they do, and the distance beyond which they are given up.
+    """
     ts = np.append(0.0, np.linspace(horizon, (1 + LOOK) * horizon, TIMES - 1))
     paths = run(starts, ts, 1e-7)
-    given, ends = units.given(units.system), paths[:, 1]
+    (slowest, far), ends = bounds, paths[:, 1]
     with np.errstate(invalid="ignore"):
         moving = np.all(np.isfinite(ends), axis=1) & np.all(np.abs(nearest(ends, angles)) < far, axis=1)
-        before, after = (np.max(np.abs(fields(given, size * x, 0.0) / size), axis=1) for x in (starts, ends))
-        moving &= after > 1e-6 * np.nanmax(np.append(before, 1e-300 / units.time))
+        moving &= _speeds(units, size, ends) > slowest
     places = np.unique(ends, axis=0, return_index=True)[1]
     return [(paths[k, 1:], ts[1:] - horizon) for k in places if moving[k]]
+
+
+def _speeds(units: Units, size: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Compute the speeds at rescaled states, in sizes per unit of time."""
+    with np.errstate(invalid="ignore"):
+        return np.max(np.abs(fields(units.given(units.system), size * states, 0.0) / size), axis=1)
 
 
 def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> PeriodicOrbit | None:
