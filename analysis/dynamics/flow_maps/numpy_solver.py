@@ -12,6 +12,12 @@ Field = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """A field of the numbers of some members, their times and their states (n, members), components first."""
 
 
+ROUNDS = 40
+"""Steps after which it is looked whether members have settled."""
+NEAR, SLOW = 100.0, 0.01
+"""Distance in tolerances, and relative to the time, within which a member has settled."""
+
+
 class SolverSteps(NamedTuple):
     """Accepted steps in the order in which they were taken, each of one member.
 
@@ -27,12 +33,16 @@ class SolverSteps(NamedTuple):
 
 
 class FollowedStates(NamedTuple):
-    """Trajectories: last states, NaN for those that could not be followed, and the numbers of their steps."""
+    """Trajectories: last states, NaN for those that could not be followed, and the numbers of their steps.
+
+    Those that are `resting` have come to rest before the end, and stay where they are.
+    """
 
     ends: Float[np.ndarray, "members n"]
     succeeded: Bool[np.ndarray, " members"]
     counts: np.ndarray
     steps: SolverSteps | None
+    resting: Bool[np.ndarray, " members"]
 
 
 class _Running:
@@ -61,6 +71,8 @@ def follow(
     atol: float,
     max_steps: int = 100_000,
     keep: bool = False,
+    settles: bool = False,
+    far: float = np.inf,
 ) -> FollowedStates:
     """Follow a field from some states over some times.
 
@@ -73,10 +85,15 @@ def follow(
         atol: the absolute tolerance.
         max_steps: the most accepted steps of a member.
         keep: whether the steps are kept, for `sampled`.
+        settles: whether members stop where they no longer come further, as at an equilibrium that curves of nearly
+            unit speed reach: they would take many short steps there.
+        far: the size of a component beyond which a member is given up.
     """
     y = np.array(starts, float).T.copy()
     running = _Running(field, np.asarray(begins, float), y, np.asarray(begins + durations, float), rtol, atol)
     ends, counts, kept = np.full_like(y, np.nan), np.zeros(len(starts), int), []
+    resting, rounds = np.zeros(len(starts), bool), 0
+    before = [running.t.copy(), y.copy()]
     with np.errstate(all="ignore"):
         running.keep(np.all(np.isfinite(running.f) & np.isfinite(y), axis=0))
         while len(running.which):
@@ -84,13 +101,25 @@ def follow(
             if keep:
                 kept.append(step)
             counts[step.member] += 1
+            rounds += 1
+            if settles and rounds % ROUNDS == 0:
+                still = ~last & _rest(running, *(part[..., running.which] for part in before), rtol, atol)
+                resting[running.which[still]] = True
+                last = last | still
+                before[0][running.which], before[1][:, running.which] = running.t, running.y
             ends[:, running.which[last]] = running.y[:, last]
             stuck = (running.rejected > REJECTIONS) | (running.h < 8 * np.spacing(np.abs(running.t)))
-            stuck |= counts[running.which] >= max_steps
+            stuck |= (counts[running.which] >= max_steps) | (np.max(np.abs(running.y), axis=0) > far)
             if np.any(last | stuck):
                 running.keep(~last & ~stuck)
     steps = SolverSteps(*(np.concatenate(parts, axis=-1) for parts in zip(*kept, strict=True))) if kept else None
-    return FollowedStates(ends.T, np.all(np.isfinite(ends), axis=0), counts, steps)
+    return FollowedStates(ends.T, np.all(np.isfinite(ends), axis=0), counts, steps, resting)
+
+
+def _rest(running: _Running, t: np.ndarray, y: np.ndarray, rtol: float, atol: float) -> np.ndarray:
+    """Tell which members have moved since earlier times by about their errors, and little for the time."""
+    moved = np.max(np.abs(running.y - y), axis=0)
+    return (moved < NEAR * (atol + rtol * np.max(np.abs(y), axis=0))) & (moved < SLOW * (running.t - t))
 
 
 def _stepped(field: Field, running: _Running, rtol: float, atol: float) -> tuple[SolverSteps, np.ndarray, np.ndarray]:
@@ -177,7 +206,8 @@ def sampled(
     for i, f in enumerate(F[::-1]):
         y = (y + f[:, index]) * (x if i % 2 == 0 else 1 - x)
     found[member, place] = (steps.state[:, row] + y).T
-    return found
+    still = followed.resting[:, None] & np.isnan(found).all(axis=2)
+    return np.where(still[..., None], followed.ends[:, None], found)
 
 
 def _polynomials(field: Field, steps: SolverSteps, needed: np.ndarray) -> np.ndarray:

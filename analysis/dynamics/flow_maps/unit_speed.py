@@ -94,9 +94,11 @@ class Paced(AbstractFlow):
 
 def followed(
     flow: AbstractFlow, starts: Array | np.ndarray, ts: np.ndarray, *, signs: Sequence[float], t: Time = 0.0,
-    slow: float = np.inf, size: Any = 1.0, unit: float = 1.0, rtol: float, atol: float,
+    slow: float = np.inf, size: Any = 1.0, unit: float = 1.0, rtol: float, atol: float, far: float = np.inf,
 ) -> Float[np.ndarray, "starts times d"]:  # fmt: skip
     """Integrate a `Paced` flow from many starts; give the rescaled states at given times, NaN after a failure.
+
+    Beyond a distance `far` from zero, in rescaled units, they may be NaN, too.
 
     Starts are padded to a multiple of `TOGETHER`. With `TIMES` times, all calls for a flow share one compiled program.
     """
@@ -111,7 +113,18 @@ def followed(
     if slowed is not None and len(starts):
         begins = np.full(len(starts), ts[0])
         durations = np.full(len(starts), ts[-1] - ts[0])
-        found = follow(slowed, starts, begins, durations, rtol=rtol, atol=atol, max_steps=PATIENCE, keep=True)
+        found = follow(
+            slowed,
+            starts,
+            begins,
+            durations,
+            rtol=rtol,
+            atol=atol,
+            max_steps=PATIENCE,
+            keep=True,
+            settles=bool(np.isfinite(slow)),
+            far=far,
+        )
         if np.all(found.counts < PATIENCE):
             return sampled(slowed, found, starts, begins, np.asarray(ts, float) - ts[0])
     from dynsim.integrators import Diffrax

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -83,7 +84,7 @@ def cycles_with_paths(
     slowest = RESTING * max(float(np.nanmax(_speeds(units, size, begins), initial=0.0)), 1e-300 / units.time)
     far, angles = FAR * (1 + float(np.max(np.abs(begins)))), np.asarray(units.system.space.periods(begins[0]))
     for sign, kind in ((1.0, "stable"), (-1.0, "unstable"))[: 1 + backwards]:
-        run = functools.partial(_followed, units, size, sign)
+        run = functools.partial(_followed, units, size, sign, far)
         left = begins
         for time in first * LONGER ** np.arange(count):
             onward = []
@@ -119,13 +120,12 @@ def _units(flow: AbstractFlow, starts: Array | np.ndarray) -> tuple[Units, np.nd
 
 
 def _followed(
-    units: Units, size: np.ndarray, sign: float, starts: np.ndarray, ts: np.ndarray, rtol: float
+    units: Units, size: np.ndarray, sign: float, far: float, starts: np.ndarray, ts: np.ndarray, rtol: float
 ) -> np.ndarray:
-    """Integrate from starts in rescaled units, forwards or backwards, (starts, times, d)."""
-    signs = [sign] * len(starts)
-    return followed(
-        units.given(units.system), starts, ts, signs=signs, size=size, unit=units.time, rtol=rtol, atol=rtol / 100
-    )
+    """Integrate from starts in rescaled units, forwards or backwards, (starts, times, d), up to a distance `far`."""
+    given = units.given(units.system)
+    options: Any = {"size": size, "unit": units.time, "rtol": rtol, "atol": rtol / 100, "far": far}
+    return followed(given, starts, ts, signs=[sign] * len(starts), **options)
 
 
 def _ends(
