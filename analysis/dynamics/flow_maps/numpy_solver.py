@@ -103,7 +103,7 @@ def follow(
             counts[step.member] += 1
             rounds += 1
             if settles and rounds % ROUNDS == 0:
-                still = ~last & _rest(running, *(part[..., running.which] for part in before), rtol, atol)
+                still = ~last & _rest(running, before[0][running.which], before[1][:, running.which], rtol, atol)
                 resting[running.which[still]] = True
                 last = last | still
                 before[0][running.which], before[1][:, running.which] = running.t, running.y
