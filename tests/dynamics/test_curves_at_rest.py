@@ -1,5 +1,6 @@
 """Curves of nearly unit speed end where they arrive, and trajectories that escape are given up."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -65,3 +66,15 @@ def test_a_portrait_with_nodes_and_a_saddle_needs_no_compiled_solver(monkeypatch
         path = curves(flow, corners[:3], 8.0, signs=[1.0] * 3)
     assert len(rounds) <= 4  # two in each direction, of five
     assert np.allclose(path[:2, -1], [[0.0, 2.0], [3.0, 0.0]], atol=1e-3)
+
+
+@pytest.mark.parametrize(("periods", "bounded"), [({}, True), ({"angle": 2 * np.pi}, False)])
+def test_an_angle_that_turns_far_is_not_given_up(monkeypatch, periods, bounded):
+    seen, original = [], search.followed
+    monkeypatch.setattr(search, "followed", lambda *given, far, **other: seen.append(far) or original(*given, **other))
+    field = lambda t, x: jnp.stack([20.0 + 0.5 * jnp.sin(x[0]), 1 - x[1]])
+    flow = ds.FunctionFlow(field, names=("angle", "r"), periods=periods)
+    with without_compiling():
+        found = limit_cycles(flow, np.array([[0.0, 0.5], [1.0, 1.5]]), backwards=False)
+    assert {bool(np.isfinite(far)) for far in seen} == {bounded}
+    assert [one.period for one in found] == ([] if bounded else [pytest.approx(2 * np.pi / np.sqrt(400 - 0.25))])

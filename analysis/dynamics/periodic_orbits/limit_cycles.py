@@ -83,8 +83,9 @@ def cycles_with_paths(
     begins = np.asarray(starts, float) / size
     slowest = RESTING * max(float(np.nanmax(_speeds(units, size, begins), initial=0.0)), 1e-300 / units.time)
     far, angles = FAR * (1 + float(np.max(np.abs(begins)))), np.asarray(units.system.space.periods(begins[0]))
+    escaped = far if np.all(np.isinf(angles)) else np.inf  # an angle that turns goes far
     for sign, kind in ((1.0, "stable"), (-1.0, "unstable"))[: 1 + backwards]:
-        run = functools.partial(_followed, units, size, sign, far)
+        run = functools.partial(_followed, units, size, sign, escaped)
         left = begins
         for time in first * LONGER ** np.arange(count):
             onward = []
