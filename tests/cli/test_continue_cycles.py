@@ -88,7 +88,9 @@ def test_what_leads_to_no_cycle_is_one_sentence(capsys, folder, words, sentence)
     assert sentence in refused(capsys, "continue", *words.split())
 
 
-@pytest.mark.parametrize(("times", "words"), [(None, "try more `--segments`"), (np.zeros((2, 3)), "by `--cycle` with")])
+@pytest.mark.parametrize(
+    ("times", "words"), [(None, "try more `--segments`"), (np.zeros((2, 3)), "from a `periodic_orbit` with")]
+)
 def test_the_end_of_orbits_that_are_not_resolved_says_how_to_go_on(capsys, times, words):
     """By shooting with other options; by collocation from the other side of a canard explosion."""
     states = Cycle(np.zeros((2, 3, 2)), np.ones(2), times)

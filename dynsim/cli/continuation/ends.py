@@ -26,8 +26,8 @@ ENDS = {
 """Explanations of the values of `Branch.ends`."""
 ON_MESH = (
     "where no mesh of up to 400 intervals resolves the orbits and their multipliers, as inside a canard explosion in a "
-    "range of the parameter below rounding errors (orbits beyond it are continued from one of them, by `--cycle` with "
-    "a `--start` and a value of the parameter there)"
+    "range of the parameter below rounding errors (in Python, orbits beyond it are continued from one of them, by "
+    '`continue_orbits` from a `periodic_orbit` with `method="collocation"`)'
 )
 """Explanation of the end `accuracy` of orbits by collocation."""
 
