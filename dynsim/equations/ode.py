@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dynsim.equations.characters import source
 from dynsim.equations.expressions import LARGEST_RANGE, expression
 from dynsim.equations.functions import ALIASES, ARGUMENTS, XPPAUT
-from dynsim.equations.graph import Graph
 from dynsim.equations.lines import NUMBER
 from dynsim.equations.ode_options import method, option_comments
+from dynsim.equations.resolving import Scope
 from dynsim.equations.tokens import tokens
 from dynsim.equations.writing import PLAIN, written
 from dynsim.errors import ArgumentError
@@ -43,7 +43,8 @@ STATE = re.compile(rf"^(?:d({NAME})\s*/\s*dt|({NAME})\s*(?:'|\(t\+1\)))\s*=")
 HEAD = re.compile(rf"(?:d(?={NAME}\s*/\s*dt\b))?({NAME})")
 DERIVATIVE = re.compile(rf"^(?:({NAME})\s*'|d({NAME})\s*/\s*dt)\s*=")
 SUM = re.compile(r"sum\s*\(([^(),]+),([^(),]+)\)\s*of\s*\(")
-SHIFT = re.compile(r"\bshift\s*\(\s*([a-z_]\w*?)(\d+)\s*,")
+SHIFT = re.compile(r"\bshift\s*\(")
+OF_ENTRY = re.compile(r"\bshift\s*\(\s*([a-z_]\w*?)(\d+)\s*,")
 GROUPED = re.compile(r"[<>&|]|[=!]=|\bnot\b|(?:\^|\*\*).*(?:\^|\*\*)")
 """Operators of which XPPAUT has other precedences."""
 
@@ -261,25 +262,25 @@ def _without_shifts(number: int, line: str, text: str) -> str:
 
     A sum over such entries is written out.
     """
-    if not re.search(r"\bshift\s*\(", text):
+    if not SHIFT.search(text):
         return text
     begin = 0
     while found := SUM.search(text, begin):
         begin, end = found.end(), _closing(text, found.end())
         term, low, high = text[begin:end], _whole(found[1]), _whole(found[2])
-        if re.search(r"\bshift\s*\(", term):
+        if SHIFT.search(term):
             if low is None or high is None or high - low >= LARGEST_RANGE:
                 raise _refused(number, line, "a sum over shifted variables without whole numbers as its ends")
             terms = [re.sub(r"\bi'", f"({k})", term) for k in range(low, high + 1)]
             text = f"{text[: found.start()]}({' + '.join(f'({one})' for one in terms) or 0}{text[end:]}"
             begin = found.start()
-    while found := SHIFT.search(text):
+    while found := OF_ENTRY.search(text):
         end = _closing(text, found.end())
         places = _whole(text[found.end() : end])
         if places is None:
             raise _refused(number, line, "a variable that is not shifted by a whole number")
         text = f"{text[: found.start()]}{found[1]}{int(found[2]) + places}{text[end + 1 :]}"
-    if re.search(r"\bshift\s*\(", text):
+    if SHIFT.search(text):
         raise _refused(number, line, "shifted variables that are no entries of an array")
     return text
 
@@ -299,18 +300,13 @@ def _whole(text: str) -> int | None:
     plain = source(text)
     try:
         body = expression(plain, tokens(plain), len(text), XPPAUT)
+        if any(one.kind not in ("number", "operator") for one in body):
+            return None
+        scope = Scope(plain, (), "", noisy=False)
+        value = scope.graph.constant(scope.resolved(body))
     except ArgumentError:
         return None
-    graph, stack = Graph(), list[int]()
-    for one in body:
-        if one.kind not in ("number", "operator"):
-            return None
-        given = stack[len(stack) - one.count :] if one.count else []
-        del stack[len(stack) - one.count :]
-        number: Any = one.value
-        stack.append(graph.number(number) if one.kind == "number" else graph.add(number, None, given))
-    value = graph.constant(stack[0])
-    return None if value is None or not float(value).is_integer() else int(value)
+    return None if value is None or not value.is_integer() else int(value)
 
 
 def _event(number: int, line: str, rest: str, parameters: Sequence[str]) -> str:

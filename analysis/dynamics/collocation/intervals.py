@@ -64,6 +64,12 @@ def rule(stages: int = STAGES) -> _Rule:
     return _Rule(c, A, lagrange(np.append(0.0, c), np.ones(1))[0, 1:])
 
 
+@functools.cache
+def gauss_weights(stages: int) -> Float[np.ndarray, " stages"]:
+    """Compute the weights of integrals over [0, 1] by values at the Gauss points."""
+    return np.polynomial.legendre.leggauss(stages)[1] / 2
+
+
 def lagrange(places: Float[np.ndarray, " m"], at: Float[np.ndarray, " k"]) -> Float[np.ndarray, "k m"]:
     """Evaluate the Lagrange polynomials of some places at others."""
     apart = places[:, None] - places
@@ -278,7 +284,7 @@ def only_multiplier(
     count = stages.shape[1]
     times = begins[:, None] + durations[:, None] * rule(count).c
     traces = np.trace(field.at(times, stages, np.asarray(parameter))[1][..., :-1], axis1=-2, axis2=-1)
-    total = durations @ traces @ (np.polynomial.legendre.leggauss(count)[1] / 2)
+    total = durations @ traces @ gauss_weights(count)
     return np.exp(np.clip(total, -LARGEST, LARGEST))[None] + 0j
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Inexact
 
-from analysis.dynamics.collocation.intervals import CycleField, rule
+from analysis.dynamics.collocation.intervals import CycleField, gauss_weights, rule
 from analysis.dynamics.normal_forms.flows import NO_SLOPE, SINGULAR, Coefficient, unknown
 
 # Steps of inverse iteration for null vectors, whose border is that of the step before.
@@ -106,7 +106,7 @@ class _Linearised:
         self.moves, self.weights, self.a = moves.reshape(N, m, n, n), weights, a
         rest = 1 - float(np.sum(weights))
         self.maps = np.einsum("j,kjab->kab", weights, self.moves) + rest * np.eye(n)
-        self.quadrature = orbit.durations[:, None] * np.polynomial.legendre.leggauss(m)[1] / 2
+        self.quadrature = orbit.durations[:, None] * gauss_weights(m)
         self.time = self.ends(self.speeds.astype(float))
 
     def has(self, value: complex) -> bool:
