@@ -140,6 +140,8 @@ class Connection(BoundaryValueProblem):
         self.takes, self.distances = (parameter.take,), distances
         self.equilibria: list[np.ndarray] | None = [begin, end]
         self.rows: list[np.ndarray] | None = None
+        self.ways: dict[int, np.ndarray] = {}
+        self.duration: float | None = None  # in place of the distance from the last equilibrium
 
     def extended(self, flow: Any) -> WithUnknowns:
         """Build the flow whose state has the parameter and the duration as further components."""
@@ -161,44 +163,89 @@ class _Projections:
     def at(self, first: np.ndarray, last: np.ndarray, parameter: float) -> tuple[EndConditions, np.ndarray]:
         """Evaluate the conditions; give their derivatives by the parameter, too."""
         n, own = self.n, float(first[self.n])
-        values, before, after = self._values(first, last, own, parameter)
         by_first, by_last = np.zeros((n + 2, n + 2)), np.zeros((n + 2, n + 2))
-        by_first[:, :n], by_last[:, :n] = before, after
-        differences = []
-        for k, value in enumerate((own, parameter)):
-            h = STEP * (1 + abs(value))
-            ends = [self._values(first, last, own + s * h * (k == 0), parameter + s * h * (k == 1))[0] for s in (1, -1)]
-            differences.append((ends[0] - ends[1]) / (2 * h))
-        by_first[:, n] = differences[0]
-        return EndConditions(values, by_first, by_last), differences[1]
+        ends = self._ends(first, last, own, parameter)
+        if ends is None:
+            return EndConditions(np.full(n + 2, np.nan), by_first, by_last), np.full(n + 2, np.nan)
+        rests, rows = ends
+        self.problem.rows = rows
+        count, away = len(rows[0]), [state[:n] - rest for state, rest in zip((first, last), rests, strict=True)]
+        by_first[:count, :n], by_last[count:n, :n] = rows
+        ways, gaps = self._lengths(rows, away)
+        by_first[-2, :n], by_last[-1, :n] = ways
+        values = np.concatenate([rows[0] @ away[0], rows[1] @ away[1], gaps])
+        by_own, by_parameter = (self._by(k, (own, parameter), rests, rows, away, ways) for k in (0, 1))
+        if self.problem.duration is not None:
+            values[-1], by_last[-1], by_own[-1], by_parameter[-1] = last[-1] / self.problem.duration - 1, 0.0, 0.0, 0.0
+            by_last[-1, -1] = 1 / self.problem.duration
+        by_first[:, n] = by_own
+        return EndConditions(values, by_first, by_last), by_parameter
 
-    def _values(
+    def _ends(
         self, first: np.ndarray, last: np.ndarray, own: float, parameter: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Evaluate the conditions and their derivatives by both states at fixed parameters."""
-        n, problem = self.n, self.problem
-        away, rows = [], []
+    ) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
+        """Find both equilibria and left vectors of their subspaces; None if they are not like those known before."""
+        n, problem, rests, rows = self.n, self.problem, [], []
         for k, state in enumerate((first, last)):
             near = state[:n] if problem.equilibria is None else problem.equilibria[k]
             rest = equilibrium_near(lambda x: self.linear(x, own, parameter), near)
             if rest is None:
-                nothing = np.full((n + 2, n), np.nan)
-                return nothing[:, 0], nothing, nothing
-            away.append(state[:n] - rest)
+                return None
+            rests.append(rest)
             rows.append(left_subspace(self.linear(rest, own, parameter)[1], stable=k == 0))
         known = rows if problem.rows is None else problem.rows
         if [len(mine) for mine in rows] != [len(one) for one in known]:
-            nothing = np.full((n + 2, n), np.nan)
-            return nothing[:, 0], nothing, nothing
-        aligned = [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
-        problem.rows = aligned
-        count = len(aligned[0])
-        before, after = np.zeros((n + 2, n)), np.zeros((n + 2, n))
-        before[:count], after[count : count + len(aligned[1])] = aligned[0], aligned[1]
-        lengths = [float(np.linalg.norm(part)) for part in away]
-        before[-2], after[-1] = away[0] / lengths[0] ** 2, away[1] / lengths[1] ** 2
-        logs = np.log(np.array(lengths) / problem.distances)
-        return np.concatenate([aligned[0] @ away[0], aligned[1] @ away[1], logs]), before, after
+            return None
+        return rests, [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
+
+    def _lengths(self, rows: list[np.ndarray], away: list[np.ndarray]) -> tuple[list[np.ndarray], list[float]]:
+        """Compute how far the distances of both ends are from the given ones, and the derivatives by the states.
+
+        In a subspace of one dimension the distance is a coordinate, which is linear. Otherwise it is a logarithm.
+        """
+        derivatives, gaps = [], []
+        for k, (own, apart, given) in enumerate(zip(rows, away, self.problem.distances, strict=True)):
+            length = float(np.linalg.norm(apart))
+            if len(own) == self.n - 1:
+                way = np.linalg.svd(own)[2][-1]
+                known = self.problem.ways.get(k, apart)
+                way = self.problem.ways[k] = -way if way @ known < 0 else way
+                derivatives.append(way)
+                gaps.append(float(way @ apart) - given)
+            else:
+                derivatives.append(apart / length**2)
+                gaps.append(np.log(length / given))
+        return derivatives, gaps
+
+    def _by(
+        self,
+        k: int,
+        at: tuple[float, float],
+        rests: list[np.ndarray],
+        rows: list[np.ndarray],
+        away: list[np.ndarray],
+        ways: list[np.ndarray],
+    ) -> np.ndarray:
+        """Differentiate the conditions by one of both parameters.
+
+        Equilibria move by the implicit function theorem, also beside a fold, where a difference would cross it.
+        """
+        h = STEP * (1 + abs(at[k]))
+        moved = lambda x, share: self.linear(x, at[0] + share * h * (k == 0), at[1] + share * h * (k == 1))
+        by_rows, by_gaps = [], []
+        for rest, own, apart, way, stable in zip(rests, rows, away, ways, (True, False), strict=True):
+            slope = (moved(rest, 1.0)[0] - moved(rest, -1.0)[0]) / 2
+            move = -np.linalg.lstsq(moved(rest, 0.0)[1], slope, rcond=None)[0]
+            share = 1 / max(1.0, float(np.max(np.abs(move) / (STEP * (1 + np.abs(rest))))))
+            ahead, behind = (
+                left_subspace(moved(rest + s * share * move, s * share)[1], stable=stable) for s in (1.0, -1.0)
+            )
+            turned = np.zeros_like(own)
+            if len(ahead) == len(behind) == len(own):
+                turned = (nearest_basis(ahead, own) - nearest_basis(behind, own)) / (2 * share)
+            by_rows.append((turned @ apart - own @ move) / h)
+            by_gaps.append(-(way @ move) / h)
+        return np.concatenate([*by_rows, by_gaps])
 
     def linear(self, x: np.ndarray, own: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate the field of the flow, and its derivative by the state."""
@@ -287,7 +334,7 @@ def homoclinic_orbit(
     angles = flat_state(own.system.space.periods(nodes[0]))
     speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / ranges(nodes), axis=1)
     slowest = int(np.argmin(speeds))
-    rest = equilibrium_near(_linear_part(field), nodes[slowest])
+    rest = equilibrium_near(linear_part(field), nodes[slowest])
     if rest is None:
         raise ArgumentError("orbit", "pass close to an equilibrium", "passes close to none")
     turned = np.roll(nodes, -slowest, axis=0)
@@ -295,7 +342,7 @@ def homoclinic_orbit(
     rows = turned[0] + np.cumsum(np.vstack([np.zeros_like(rest), nearest(np.diff(turned, axis=0), angles)]), axis=0)
     last = rows[-1] + nearest(turned[0] - turned[-1], angles)
     end = rest + (last - rows[0])
-    return _solved(units, field, (later, np.vstack([rows, last])), (rest, end), distance, rtol)
+    return solved_from(units, field, (later, np.vstack([rows, last])), (rest, end), distance, rtol)
 
 
 @on_host_by_default
@@ -344,19 +391,19 @@ def connecting_orbit(
             raise ArgumentError("guess", must, f"has shapes {path[0].shape} and {path[1].shape}")
     if path is None:
         units = connection_units(parameter, np.stack(given))
-        field, rests = _rests(units, given)
+        field, rests = rests_near(units, given)
         times, states = _along_unstable(field, rests[0], rests[1], distance)
         path = times * units.time, units.restored(states)
     units = connection_units(parameter, path[1], float(np.ptp(path[0])))
-    field, rests = _rests(units, given)
-    return _solved(units, field, (path[0] / units.time, units.rescaled(path[1])), rests, distance, rtol)
+    field, rests = rests_near(units, given)
+    return solved_from(units, field, (path[0] / units.time, units.rescaled(path[1])), rests, distance, rtol)
 
 
-def _rests(units: Units, given: list[np.ndarray]) -> tuple[CycleField, tuple[np.ndarray, np.ndarray]]:
+def rests_near(units: Units, given: list[np.ndarray]) -> tuple[CycleField, tuple[np.ndarray, np.ndarray]]:
     """Find the equilibria near the first and the last state, in units; give the field, too."""
     field, rests = CycleField(units.varied[0].system, None, given[0]), []
     for name, state in zip(("begin", "end"), given, strict=True):
-        rest = equilibrium_near(_linear_part(field), units.rescaled(state))
+        rest = equilibrium_near(linear_part(field), units.rescaled(state))
         if rest is None:
             raise ArgumentError(name, "be near an equilibrium", "leads to none by Newton's method")
         rests.append(rest)
@@ -386,7 +433,9 @@ def _check(parameter: Parameter, state: Any) -> None:
         raise ArgumentError("parameter", "be one of an autonomous flow", "its flow depends on time")
 
 
-def _linear_part(field: CycleField) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def linear_part(field: CycleField) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Build the function that evaluates a field and its derivative by the state."""
+
     def linear(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         f, J = field.at(np.zeros(()), x, np.zeros(()))
         return f, J[:, :-1]
@@ -400,7 +449,7 @@ def _along_unstable(
     """Integrate along both unstable directions of an equilibrium; take the path that comes closest to another one."""
     import scipy.integrate
 
-    found: Any = np.linalg.eig(_linear_part(field)(begin)[1])
+    found: Any = np.linalg.eig(linear_part(field)(begin)[1])
     values, vectors = found
     growing = np.flatnonzero(values.real > 0)
     if len(growing) != 1:
@@ -431,22 +480,26 @@ def _along_unstable(
     return best[1], best[2]
 
 
-def _solved(
+def solved_from(
     units: Units,
     field: CycleField,
     path: tuple[np.ndarray, np.ndarray],
     rests: tuple[np.ndarray, np.ndarray],
     distance: float,
     rtol: float,
+    *,
+    by_time: bool = False,
 ) -> ConnectingOrbit:
     """Solve for a connecting orbit from a path, with ends that are moved towards the equilibria step by step.
 
-    The field, the path and the equilibria are in units; the orbit is in those of the given system.
+    The field, the path and the equilibria are in units; the orbit is in those of the given system. With `by_time` the
+    path is taken as it is: it is first solved for over its own time, for which a rough path is enough, and from there
+    on between given distances.
     """
     (parameter,), (times, states) = units.varied, path
     size = float(np.max(np.ptp(states, axis=0)))
     aim, accuracy = number("distance", distance) * size, number("rtol", rtol)
-    counts = [len(left_subspace(_linear_part(field)(rest)[1], stable=k == 0)) for k, rest in enumerate(rests)]
+    counts = [len(left_subspace(linear_part(field)(rest)[1], stable=k == 0)) for k, rest in enumerate(rests)]
     n = field.size
     if sum(counts) != n:
         must = "lead between equilibria whose unstable and stable directions are as many as components"
@@ -456,7 +509,8 @@ def _solved(
     middle = int(np.argmax(np.minimum(away[0] / size, away[1] / size)))
     least = np.array([np.min(away[0][: middle + 1]), np.min(away[1][middle:])])
     starts = np.maximum(
-        np.minimum(FIRST * least, FAR * np.array([one[middle] for one in away])), np.maximum(least, aim)
+        np.minimum((1.0 if by_time else FIRST) * least, FAR * np.array([one[middle] for one in away])),
+        np.maximum(least, aim),
     )
     keep_first = int(np.flatnonzero(away[0][: middle + 1] <= starts[0])[-1])
     keep_last = middle + int(np.flatnonzero(away[1][middle:] <= starts[1])[0])
@@ -465,6 +519,7 @@ def _solved(
     while True:
         starts = np.maximum(starts, aim)
         problem = Connection(parameter, known[0], known[1], (float(starts[0]), float(starts[1])))
+        problem.duration = float(times[-1]) if by_time and found is None else None
         found = _on_mesh(problem, times, states, value, accuracy)
         value, duration = (float(x) for x in found.nodes[0, n:])
         ends = problem.end_equations(None, n + 2)

@@ -72,7 +72,7 @@ def test_a_rotation_is_cut_where_it_is_slowest_and_leads_one_turn_on(monkeypatch
         given.extend(arguments)
         raise LookupError
 
-    monkeypatch.setattr(connecting, "_solved", solve)
+    monkeypatch.setattr(connecting, "solved_from", solve)
     with pytest.raises(LookupError):
         homoclinic_orbit(Parameter(rotor, "torque", -1.0, 1.0), orbit)
     units, _, (later, rows), rests, *_ = given
