@@ -126,8 +126,8 @@ def continue_connection(
     Args:
         parameters: the parameter that was solved for, and another one of the same flow, with their ranges.
         orbit: what `homoclinic_orbit` or `connecting_orbit` returned, at the flow's own value of the second one; or a
-            Bogdanov-Takens point on a curve in these parameters. The curve then begins with a small orbit beside it,
-            and the point itself is the first one of its `degeneracies`.
+            Bogdanov-Takens point on a curve in these parameters. The curve then begins there, with orbits that have
+            shrunk to a point and take for ever, and goes on with a small orbit beside it.
         steps: the steps along the curve.
         rtol: largest error of the states, relative to the size of each component.
 
@@ -185,7 +185,21 @@ def continue_connection(
     place = np.array([orbit.parameter - corner.first, second.value - corner.second]) / sizes
     leads_away = lambda point: bool(point.flat_tangent[[begin.size, -1]] @ place >= 0)
     found = both_ways_on_meshes(curve, here, limits, collect, (corner.kind, leads_away))
-    return found._replace(degeneracies=(corner, *found.degeneracies))
+    return _begun_at(corner, found)
+
+
+def _begun_at(corner: Degeneracy, curve: CriticalCurve) -> CriticalCurve:
+    """Put the Bogdanov-Takens point, at which orbits have shrunk and take for ever, before the first orbit."""
+    states: Any = curve.states
+    rest = np.broadcast_to(np.asarray(corner.state), states.states.shape[1:])
+    first = Profile(rest, np.array([corner.first, np.inf]), states.x[0])
+    return curve._replace(
+        first=np.append(corner.first, curve.first),
+        second=np.append(corner.second, curve.second),
+        states=jax.tree.map(lambda one, more: np.concatenate([one[None], more]), first, states),
+        frequencies=np.append(0.0, curve.frequencies),
+        degeneracies=(corner, *curve.degeneracies),
+    )
 
 
 def _collected(parts: list[Part], ends: tuple[str, str], of: tuple[str, Parameter, Parameter]) -> Any:

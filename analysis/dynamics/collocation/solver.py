@@ -193,8 +193,8 @@ def _on_mesh(
         step = None if change is None else _step(found, change, nodes, stages, duration, shares)
         whole = np.inf if step is None else max(float(np.max(np.abs(part) / first_sizes)) for part in step[:2])
         left = np.inf if gaps is None else float(np.linalg.norm(gaps))
-        worse = known is not None and not (whole <= size or left <= residual)
-        if not problem.periodic and worse and share > DAMPED:  # a shorter step
+        worse = not (whole <= size or left <= residual) and not problem.periodic
+        if known is not None and worse and share > DAMPED:  # a shorter step
             share /= 4
             nodes, stages = (part + share * move for part, move in zip(*known, strict=True))
             continue

@@ -57,12 +57,16 @@ def test_a_curve_of_homoclinic_orbits_begins_at_the_point_on_its_parabola(fast):
     flow = system("x' = k*y; y' = k*(p + q*x + x^2 + x*y)", p=0.05, q=-1.0, k=fast)
     both, corner = takens_point(flow, ("q", -2.0, 2.0), ("p", -1.0, 1.0), [0.06, 0.0])
     curve = continue_connection(both, corner, steps=Steps(points=3))
-    np.testing.assert_allclose(curve.second / curve.first**2, -6 / 25, rtol=0.01)
+    np.testing.assert_allclose(curve.second[1:] / curve.first[1:] ** 2, -6 / 25, rtol=0.01)
+    assert (curve.first[0], curve.second[0]) == (corner.first, corner.second)
+    np.testing.assert_array_equal(curve.states.states[0], np.tile(corner.state, (len(curve.states.x[0]), 1)))
     assert np.all(np.diff(np.abs(curve.first)) > 0)
     assert curve.ends == ("Bogdanov-Takens point", "steps")
     assert curve.degeneracies == (corner,)
     sizes = np.ptp(curve.states.states, axis=1)
-    np.testing.assert_allclose(sizes[:, 0], -3 * 0.7 * curve.first, rtol=0.02)  # from the saddle to the turning point
+    np.testing.assert_allclose(
+        sizes[1:, 0], -3 * 0.7 * curve.first[1:], rtol=0.02
+    )  # from the saddle to the turning point
 
 
 def test_other_points_have_no_homoclinic_orbits_beside_them():
@@ -99,7 +103,7 @@ def test_an_orbit_of_bazykins_system_lies_where_the_manifolds_of_its_saddle_meet
     text = "x' = x - x*y/(1 + al*x) - 0.001*x^2; y' = -y + x*y/(1 + al*x) - de*y^2"
     both, corner = takens_point(system(text, al=0.3, de=0.1), ("al", 0.05, 0.9), ("de", 0.001, 1.0), [2.0, 2.0])
     curve = continue_connection(both, corner, steps=Steps(points=2))
-    al, de, rows = float(curve.first[0]), float(curve.second[0]), curve.states.states[0]
+    al, de, rows = float(curve.first[1]), float(curve.second[1]), curve.states.states[1]
     far = rows[np.argmax(np.linalg.norm(rows - rows[0], axis=1))]
     beside = [gap(al + move, de, (rows[0], far)) for move in (-1e-6, 1e-6)]
     assert beside[0] * beside[1] < 0
