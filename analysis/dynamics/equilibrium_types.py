@@ -23,14 +23,22 @@ CENTRE = "centre of the linearisation"
 ENTRIES = 1e-10
 """Relative error of the entries of a Jacobian by which equal eigenvalues are recognised."""
 ROUNDING = 16 * float(np.finfo(float).eps)
-"""Error of the entries of a Jacobian relative to the largest one of their row, for those that cancel."""
+"""Error of the entries of a Jacobian relative to the largest one, in balanced units, for those that cancel."""
 SAME = 2.0
 """Two eigenvalues count as equal if they differ by at most so many times the sum of their errors."""
 
 
 def entry_errors(A: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
-    """Estimate the errors of the entries of a Jacobian: a share of each entry, and rounding of the largest one."""
-    return ENTRIES * np.abs(A) + ROUNDING * np.max(np.abs(A), initial=0.0)
+    """Estimate the errors of the entries of a Jacobian: a share of each entry, and rounding of the largest one.
+
+    The largest one is that in balanced units of the components, in which rows and columns have equal sizes.
+    """
+    import scipy.linalg
+
+    if not A.size:
+        return np.zeros(A.shape)
+    balanced, (units, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    return ENTRIES * np.abs(A) + ROUNDING * np.max(np.abs(balanced), initial=0.0) * units[:, None] / units
 
 
 def equilibrium_type(
