@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import LogNorm, Normalize, to_hex, to_rgba
 from matplotlib.patches import FancyArrowPatch
+from matplotlib.quiver import Quiver
 
 from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.phase.isochrons import Isochrons
@@ -91,6 +92,8 @@ def test_equilibria_on_the_hidden_side_are_pale_at_their_own_places(ax):
     front, back = ax.lines[-2:]
     assert (points(front), points(back)) == ([[0.6, 0.0]], [[-0.6, 0.0]])
     assert (front.get_color(), back.get_color()) == (colour("stable"), paler(colour("unstable"), HIDDEN))
+    (arrows,) = [part for part in ax.collections if isinstance(part, Quiver)]
+    np.testing.assert_allclose([arrows.U, arrows.V], [[0.0], [1.0]], atol=1e-12)
     named = {patch.get_label(): to_hex(patch.get_facecolor()) for patch in ax.patches if "basin" in patch.get_label()}
     assert named == {f"basin of {word}": to_hex(paler(BASINS[k], 0.45)) for word, k in (("a", 0), ("b", 3))}
 
@@ -291,10 +294,10 @@ def test_points_of_limit_sets_are_filled_if_they_attract_and_grey_if_projected(a
 
 
 def test_a_cobweb_and_orbits_show_their_first_steps(ax):
-    maps.orbits(ax, np.arange(24.0).reshape(2, 6, 2), labels=("a", "b"), until=0.5)
+    maps.orbits(ax, np.arange(24.0).reshape(2, 6, 2), labels=("a", "b"), until=1 / 3)
     first, second = ax.lines
-    assert np.asarray(first.get_xydata())[:3].tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
-    assert np.isnan(np.asarray(second.get_ydata())[3:]).all()
+    assert np.asarray(first.get_xydata())[:2].tolist() == [[0.0, 1.0], [2.0, 3.0]]
+    assert np.isnan(np.asarray(second.get_ydata())[2:]).all()
     assert (first.get_color(), second.get_color()) == tuple(COLOURS[SERIES[k]] for k in range(2))
     with settings():
         _, (own,) = canvas()
@@ -466,6 +469,15 @@ def test_the_brightest_point_of_a_surface_faces_the_light(ax):
     light = np.array([-0.45, 0.55, 0.70])
     assert at == pytest.approx(tuple(light[:2] / np.linalg.norm(light)), abs=0.03)
     assert (shade.max(), shade.min()) == pytest.approx((1.0, 0.88 - 0.12 * 0.3), abs=1e-3)
+    with settings():
+        _, (own,) = canvas()
+        image = surface(own, view=View(0.0, 0.0), matrix=np.diag([4.0, 1.0, 1.0]))  # half as deep as wide
+    shade = np.asarray(image.get_array())
+    row, column = np.unravel_index(np.argmax(shade), shade.shape)
+    steep = 2 * light[:2] / light[2]
+    assert (2 * column / 95 - 1, 2 * row / 95 - 1) == pytest.approx(
+        tuple(steep / np.hypot(1, np.hypot(*steep))), abs=0.03
+    )
     pieces = visible_pieces(np.arange(10.0).reshape(5, 2), np.array([True, True, False, False, True]))
     assert [(part[:, 0].tolist(), seen) for part, seen in pieces] == [
         ([0.0, 2.0], True), ([2.0, 4.0, 6.0], False), ([6.0, 8.0], True),
