@@ -16,6 +16,8 @@ from analysis.dynamics.flow_maps.variational import Linearised
 from dynsim import FunctionFlow, FunctionMap
 from dynsim.integrators.dop853 import FIFTH, STAGES, THIRD
 
+pytestmark = pytest.mark.untraced
+
 TURN = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
 GROW = FunctionFlow(lambda t, x: jnp.stack([x[0], 2 * x[1]]))
 
