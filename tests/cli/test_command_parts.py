@@ -1,5 +1,6 @@
 """Parts of commands by themselves: what they read from options, and what they print of numbers given by hand."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,9 +9,12 @@ import numpy as np
 import pytest
 
 import dynsim as ds
+from analysis.dynamics.codim2.degeneracies import Degeneracy, as_bifurcation, frequencies_at
+from dynsim.cli import draw
 from dynsim.cli.building import equations, starts, systems
 from dynsim.cli.building.flow_options import Simulate, with_defaults, with_dimension
-from dynsim.cli.continuation import against
+from dynsim.cli.continuation import against, ends
+from dynsim.cli.draw import Draw
 from dynsim.cli.parsing import solvers, tables
 from dynsim.cli.parsing.ranges import named_values
 from dynsim.cli.simulate import bounds, ensembles, events, flows
@@ -342,3 +346,113 @@ def test_the_sheet_of_a_curve_ends_at_its_folds():
     assert against._sheet(there_and_back, 2.9).tolist() == [5, 6, 7]
     assert against._range("a", np.array([1e-12, -2.0]), 4.0) == "a from -2 to 0"
     assert against._range("a", np.array([2.0, 2.0]), 4.0) == "a = 2"
+
+
+class Recorded:
+    """Results by their kinds, whose pictures keep the options with which they are drawn."""
+
+    def __init__(self, monkeypatch, options):
+        monkeypatch.setattr("figures.plotting.drawing_of", lambda result: "draw")
+        monkeypatch.setattr("figures.plotting.options_of", lambda draw: options)
+        monkeypatch.setattr("figures.plotting.plot", lambda result, **how: how)
+
+
+def of_kind(kind):
+    return type(kind, (), {"system": FunctionFlow(lambda t, x: x)})()
+
+
+def test_a_stored_result_is_drawn_with_the_options_that_are_given(monkeypatch):
+    Recorded(monkeypatch, ("path", "components"))
+    picture = lambda kind, stored=(), **given: draw.picture(Draw(Path("a.npz"), **given), of_kind(kind), dict(stored))
+    run = picture("Trajectory")
+    assert run == {"path": None, "components": None}
+    assert picture("Trajectory", path=True, components=("x", "y"), reduced=True, title="a", legend=False) == {
+        "title": "a", "legend": False, "reduced": True, "path": True, "components": ("x", "y"),
+    }  # fmt: skip
+    assert picture("HybridTrajectory", series=True)["path"] is False
+    Recorded(monkeypatch, ("components",))
+    assert picture("PhasePlane", {"title": "b", "types": False}, types=True) == {"title": "b", "types": True}
+    assert picture("PhasePlane", {"title": "b"}, title="a") == {"title": "a"}
+    assert picture("Diagram", plane=True) == {"picture": "plane"}
+    assert picture("Diagram", components=("x",)) == {"component": "x"}
+    assert picture("Section", {"components": (1, 2)}, components=("x", "y")) == {"components": ("x", "y")}
+    assert picture("Dataset", components=("order",)) == {"quantities": ("order",)}
+    for kind, given, sentence in (
+        ("Diagram", {"path": True}, "`path` must be left out for Diagram"),
+        ("PhasePlane", {"plane": True}, "`plane` must be left out for PhasePlane"),
+        ("Diagram", {"types": True}, "`types` must be left out for Diagram"),
+        ("Basins", {"components": ("x",)}, "`components` must be left out for Basins"),
+        ("Diagram", {"components": ("x", "y")}, "`components` must name one component of a diagram, but names 2"),
+        ("Trajectory", {"reduced": True}, "`reduced` must be left out for a run of FunctionFlow"),
+    ):
+        with pytest.raises(ArgumentError, match=sentence):
+            picture(kind, **given)
+
+
+def test_limits_and_labels_are_those_of_the_axes():
+    import matplotlib.figure
+
+    figure = matplotlib.figure.Figure()
+    top, bottom = figure.subplots(2)
+    drawn = SimpleNamespace(figure=figure, axes=[top, bottom])
+    draw.adjust(Draw(Path("a.npz"), xlim=(1.0, 3.0), xlabel="new"), drawn)
+    assert [ax.get_xlim() for ax in (top, bottom)] == [(1.0, 3.0)] * 2
+    assert (top.get_xlabel(), bottom.get_xlabel()) == ("", "new")
+    with pytest.raises(ArgumentError, match="`ylim` must be left out for 2 panels"):
+        draw.adjust(Draw(Path("a.npz"), ylim=(1.0, 3.0)), drawn)
+    alone = SimpleNamespace(figure=figure, axes=[top])
+    draw.adjust(Draw(Path("a.npz"), ylim=(2.0, 5.0), ylabel="height"), alone)
+    assert (top.get_ylim(), top.get_ylabel()) == ((2.0, 5.0), "height")
+    assert draw.by_name("names", ["a=b", "c=d=e"]) == {"a": "b", "c": "d=e"}
+    with pytest.raises(ArgumentError, match="`names` must name what the figure shows, x, y, but name `z`"):
+        draw.check_names({"x": "a", "z": "b"}, {}, {"y", "x"})
+
+
+def branch(**changed):
+    made = {"ends": ("bounds", "fold"), "vertical": False, "parameters": np.array([1.0, 2.0]),
+            "states": SimpleNamespace(times=None, period=np.array([3.0, 40.0]))}  # fmt: skip
+    return SimpleNamespace(**made | changed)
+
+
+def said(capsys, branches=(), orbits=()):
+    ends.say_ends("mu", SimpleNamespace(branches=branches, orbits=orbits))
+    return capsys.readouterr().out.splitlines()
+
+
+def test_each_end_of_a_branch_is_explained_once(capsys):
+    assert said(capsys, [branch()]) == []
+    for end, words in ends.ENDS.items():
+        if end != "period":
+            twice = [branch(ends=(end, "bounds")), branch(ends=("bounds", end))]
+            assert said(capsys, twice) == [f"a branch ends {words}"]
+    (line,) = said(capsys, [branch(ends=("undefined at x = 0", "bounds"))])
+    assert line.startswith("a branch ends where the field or its derivative is undefined at x = 0: ")
+    vertical = branch(vertical=True, parameters=np.array([0.5, 0.5 + 1e-12, 0.5]))
+    (line,) = said(capsys, [vertical])
+    assert line == "a branch is vertical: it is a family of solutions at the single value mu = 0.5"
+
+
+@pytest.mark.parametrize(("side", "place"), [(0, "mu = 1"), (1, "mu = 2")])
+def test_the_homoclinic_end_is_that_of_its_side(capsys, side, place):
+    at = tuple("homoclinic" if k == side else "bounds" for k in range(2))
+    (line,) = said(capsys, orbits=[branch(ends=at)])
+    assert f"near a homoclinic orbit at about {place}: the last orbit" in line
+    assert f"with period {(3.0, 40.0)[side]:g}, and" in line
+
+
+def test_frequencies_at_a_point_are_those_of_the_pairs_nearest_to_the_axis():
+    flow = ds.system("x' = -w*y + a*x; y' = w*x + a*y; u' = -3*v + b*u; v' = 3*u + b*v; w = 2; a = 1; b = 5")
+    both = ds.Parameter(flow, "a", -1.0, 9.0), ds.Parameter(flow, "b", -1.0, 9.0)
+    at = lambda kind, a, b: frequencies_at(both, Degeneracy(kind, np.zeros(4), a, b))
+    assert at("double Hopf point", 0.0, 0.0) == pytest.approx([2.0, 3.0])
+    assert at("Bautin point", 0.0, 1.0) == pytest.approx([2.0])
+    assert at("Bautin point", 1.0, 0.0) == pytest.approx([3.0])
+    assert at("cusp", 0.0, 0.0) == []
+    point = Degeneracy("double Hopf point", np.zeros(4), 0.0, 0.0)
+    (first, second), made = as_bifurcation(both, point, "Hopf point", 2.2)
+    assert (made.kind, made.parameter, made.frequency) == ("Hopf point", 0.0, pytest.approx(2.0))
+    assert (first.value, second.value) == (0.0, 0.0)
+    assert as_bifurcation(both, point, "Hopf point", None)[1].frequency == pytest.approx(3.0)
+    assert str(Degeneracy("1:4 resonance", np.zeros(1), 0.25, -2.0, (1.5, 2.0))) == (
+        "1:4 resonance at (0.25, -2) with Re A = 1.5, Im A = 2"
+    )
