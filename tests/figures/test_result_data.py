@@ -17,7 +17,7 @@ from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.portraits.curved import Portrait
 from analysis.theorems.regions import box, where
-from dynsim import Ensemble, FunctionFlow, HybridTrajectory, Scipy, Stats, Trajectory
+from dynsim import Ensemble, FunctionFlow, HybridTrajectory, Parameter, Scipy, Stats, Trajectory
 from dynsim.simulation.hybrid_trajectory import Ending
 from dynsim.systems.named import Components
 from figures import basins as basin_figures
@@ -25,7 +25,7 @@ from figures import diagrams, ensembles, portraits, quantities, theorems, trajec
 from figures.decimals import with_comma
 from figures.movie import growing
 from figures.style import COLOURS, canvas, colour, settings
-from tests.figures.test_own_axes import STATS, on_line, phase_plane
+from tests.figures.test_own_axes import STATS, loop, on_line, phase_plane
 
 ROW = np.array([1.0, 2.0, 4.0])
 
@@ -262,6 +262,29 @@ def test_arrows_boxes_and_witnesses_of_theorems_lie_where_they_are():
     (boxes,) = [part for part in ax.collections if part.get_label() == "undecided"]
     assert boxes.get_paths()[0].get_extents().bounds == (0.0, 1.0, 2.0, 0.5)
     assert points(ax.lines[-1]) == [[1.0, 2.0], [3.0, 5.0]]
+
+
+def test_a_connecting_orbit_names_both_of_its_axes_and_marks_its_saddles():
+    drawn = loop().plot()
+    ax = drawn.axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x$ (m)", "$v$ (m/s)")
+    assert [points(mark) for mark in drawn.equilibria] == [[[0.0, 0.0]]]
+    turned = loop()._replace(kind="heteroclinic", end=np.array([1.0, 0.5])).plot(components=["v", "x"])
+    assert (turned.axes[0].get_xlabel(), turned.axes[0].get_ylabel()) == ("$v$ (m/s)", "$x$ (m)")
+    assert [points(mark) for mark in turned.equilibria] == [[[0.0, 0.0]], [[0.5, 1.0]]]
+    over = loop().plot(over_time=True, components=["v"])
+    np.testing.assert_array_equal(over.lines[0].get_xydata(), np.column_stack([loop().times, loop().states[:, 1]]))
+
+
+def test_times_of_a_diagram_have_the_unit_of_its_system():
+    flow = FunctionFlow(lambda t, x, mu: mu * x, parameters={"mu": 1.0}, time_unit="s")
+    found = Diagram("mu", (), (), (orbits(),), names=("v",), units=("mV",))
+    for quantity, label in (("period", "period (s)"), ("frequency", "frequency (1 / s)")):
+        known = quantities.shown(measured()._replace(diagram=found), quantity)
+        drawn = diagrams.diagram(found, quantity=quantity, parameter=Parameter(flow, "mu", 0.0, 2.0), measures=known)
+        assert drawn.axes[0].get_ylabel() == label
+    bare = diagrams.diagram(found, quantity="period", measures=known)
+    assert bare.axes[0].get_ylabel() == "period"
 
 
 def test_frames_grow_to_the_whole_and_numbers_get_commas():
