@@ -235,9 +235,12 @@ def solved(
             break
         moves = moves.reshape(N, m, n, n + 3)
         stages = stages + moves[..., 0]
-        change = float(np.max(np.abs(moves[..., 0]) / sizes))
-        if not np.isfinite(change):
+        change = np.abs(moves[..., 0])
+        if not np.all(np.isfinite(change)):
             break
+        # a component at rest at zero, as a velocity, moves by the rounding errors of the forces that balance
+        forces = np.max(h * np.einsum("kmij,kmj->kmi", np.abs(J[..., :n]), np.abs(stages)), axis=(0, 1))
+        change = float(np.max(change / np.maximum(sizes, ROUNDED / LAST * forces)))
         if once or change <= LAST:
             by = moves[..., 1:]
             moved = np.einsum("j,kjab->kab", weights, by)

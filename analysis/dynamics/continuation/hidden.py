@@ -236,6 +236,8 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     if not growths.shape[1]:
         return None
     missed = signs[0] * signs[1] < 0
+    if not size > 0:  # samples between neighbouring numbers
+        return 0.5 if np.any(missed) else None
     places = np.array([(samples[j].length - begin) / size for j in near])
     high = _through(places, growths, size * slopes)
     values = np.vander(np.linspace(0.0, 1.0, GRID), len(high), increasing=True) @ high

@@ -114,8 +114,10 @@ def _changed(curve: OrbitCurve, last: CurvePoint, home: CurvePoint) -> tuple[Orb
     if found is None:
         return without_change(curve), last, home
     other, here = found
-    rows = curve.states_at(home.state, home.parameter, other.mesh[:-1])
-    first = other.measured(other.cycle(rows, float(home.state.period)), home.parameter)
+    cycle = other.cycle(curve.states_at(home.state, home.parameter, other.mesh[:-1]), float(home.state.period))
+    if not np.all(np.isfinite(other.equations(cycle, home.parameter, other.basis(cycle)).values)):
+        return other, here, here  # the first orbit is not resolved by this mesh
+    first = other.measured(cycle, home.parameter)
     sign = 1.0 if first.tangent[-1] * home.tangent[-1] >= 0 else -1.0
     return other, here, first._replace(tangent=sign * first.tangent)
 
