@@ -112,19 +112,21 @@ def _solved(
     solved, far = parameters[k], ROOM * abs(float(move[k] * sizes[k]))
     low, high = place[k] - far, place[k] + far
     own = Parameter(_at(parameters, place), solved.take, low, high, name=solved.name)
-    given = lambda row: np.asarray(flat_state(units.restored(row)))
-    begin, middle, ahead = (given(fold[2:] + part) for part in (-1.4 * away, 2.8 * away, -1.4 * away + turning))
-    inner = connection_units(own, np.array([begin, middle]), 2 * HALF * units.time / (0.35**0.5 * frequency))
+    given = lambda rows: np.array([flat_state(units.restored(row)) for row in rows])
+    shares, slow = np.linspace(-HALF, HALF, SAMPLES), 0.35**0.5 * frequency
+    pulse = 1 / np.cosh(shares) ** 2
+    bend = -8.4 * pulse * np.tanh(shares)
+    rough = given(fold[2:] + np.outer(4.2 * pulse - 1.4, away) + np.outer(slow * bend, turning))
+    inner = connection_units(own, rough, 2 * HALF * units.time / slow)
+    begin, middle, ahead = inner.rescaled(given(fold[2:] + np.array([-1.4 * away, 2.8 * away, turning - 1.4 * away])))
     try:
-        field, (rest, _) = rests_near(inner, [begin, begin])
+        field, (rest, _) = rests_near(inner, [inner.restored(begin)] * 2)
         values = np.linalg.eigvals(linear_part(field)(rest)[1]).real
         if not (np.any(values > 0) and np.any(values < 0)):
             return None
-        shares = np.linspace(-HALF, HALF, SAMPLES)
         rates = np.where(shares < 0, np.min(values[values > 0]), -np.max(values[values < 0])) / 2
-        wide, turned = (inner.rescaled(one) - inner.rescaled(begin) for one in (middle, ahead))
-        pulse, speeds = 1 / np.cosh(shares) ** 2, rates * units.time / inner.time
-        rows = rest + np.outer(pulse, wide) - np.outer(8.4 * speeds * pulse * np.tanh(shares), turned)
+        rows = rest + np.outer(pulse, middle - begin)
+        rows += np.outer(rates * units.time / inner.time * bend, ahead - begin)
         times = shares / rates - shares[0] / rates[0]
         orbit = solved_from(inner, field, (times, rows), (rest, rest), DISTANCE, rtol, by_time=True)
     except ValueError:

@@ -6,14 +6,9 @@ import jax
 import numpy as np
 
 from analysis.dynamics.boundary_values.bogdanov_takens import homoclinic_beside
-from analysis.dynamics.boundary_values.connecting import (
-    ConnectingOrbit,
-    Connection,
-    equilibrium_near,
-    left_subspace,
-    ranges,
-)
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit, ranges
 from analysis.dynamics.boundary_values.curve import BoundaryCurve, Profile
+from analysis.dynamics.boundary_values.projections import Connection, equilibrium_near, left_subspace
 from analysis.dynamics.boundary_values.special_points import Ends, bounded_adjoint, ends_of, special_points
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.degeneracies import Degeneracy
@@ -26,6 +21,7 @@ from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.flow_maps.component_sizes import range_unit
 from analysis.dynamics.scaling.units import made_units
 from dynsim._core.placement import on_host_by_default
+from dynsim._core.types import State
 from dynsim._core.validation import instance, number
 from dynsim.errors import ArgumentError
 from dynsim.systems.parameter import Parameter
@@ -36,6 +32,8 @@ POINTS = 500
 SAME = 1e-6
 # Places along an orbit at which the signs of adjoint solutions of successive orbits are compared.
 PLACES = 32
+# Share of a step over which the field at an equilibrium is differentiated.
+SHARE = 1e-3
 # Slowest rate at an equilibrium, relative to its largest value along the curve, at which a fold of equilibria is near.
 VANISHING = 0.02
 
@@ -59,6 +57,30 @@ class ConnectionCurve(BoundaryCurve):
             max(float(np.max(np.abs(moves[:, -2]))), own) / within.largest,
         )
         return 1 / max(*shares, np.finfo(float).tiny)
+
+    def predicted(self, point: CurvePoint, state: State, parameter: float) -> State:
+        """Move a predicted orbit with its equilibria, which bend away from the tangent.
+
+        The ends are so close to them that they would leave along other sides.
+        """
+        conditions: Any = self._conditions
+        nodes, new = self.nodes(point.state), self.nodes(state)
+        n, before, after = nodes.shape[1] - 2, (nodes[0, -2], point.parameter), (new[0, -2], parameter)
+        bends = []
+        for k in (0, -1):
+            rest = equilibrium_near(lambda x: conditions.linear(x, *before), nodes[k, :n])
+            found = None if rest is None else equilibrium_near(lambda x: conditions.linear(x, *after), new[k, :n])
+            if rest is None or found is None:
+                return state
+            moved = lambda share, rest=rest: conditions.linear(
+                rest, *(a + share * (b - a) for a, b in zip(before, after, strict=True))
+            )
+            slope = (moved(SHARE)[0] - moved(-SHARE)[0]) / (2 * SHARE)
+            bends.append(found - rest + np.linalg.lstsq(moved(0.0)[1], slope, rcond=None)[0])
+        shares = self.mesh[:-1, None]
+        new = new.copy()
+        new[:, :n] += (1 - shares) * bends[0] + shares * bends[1]
+        return new
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve as `saddle-node` where the slowest rate at an equilibrium is small beside its largest value."""

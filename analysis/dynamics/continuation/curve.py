@@ -516,9 +516,15 @@ class AbstractCurve(abc.ABC):
     def stepped(self, point: CurvePoint, direction: np.ndarray, size: float) -> CurvePoint | None:
         """Predict a point at a distance in a direction, and correct it to the curve; None if it fails."""
         move = size * direction
-        state = self.displaced(point.state, point.basis @ move[:-1])
+        parameter = point.parameter + float(move[-1])
+        state = self.predicted(point, self.displaced(point.state, point.basis @ move[:-1]), parameter)
         across = joined(self.basis(state).T @ (point.basis @ direction[:-1]), direction[-1])
-        return self.corrected(state, point.parameter + float(move[-1]), across)
+        return self.corrected(state, parameter, across)
+
+    def predicted(self, point: CurvePoint, state: State, parameter: float) -> State:
+        """Improve a state that was predicted along the tangent at a point; by default it stays."""
+        del point, parameter
+        return state
 
     def crossing(self, point: CurvePoint, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Compute the tangent of a curve at a branch point, and directions across it in the null space, as rows.

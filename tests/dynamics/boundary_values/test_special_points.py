@@ -58,6 +58,19 @@ def test_directions_are_those_at_both_ends_and_of_the_adjoint_at_equal_lengths_a
     assert (found.stable.tolist(), found.unstable.tolist()) == ([-1.0], [2.0])
 
 
+def test_a_predicted_orbit_moves_with_its_equilibrium_which_bends():
+    """It is at sqrt(p): from 1 to 1.5 the tangent leads to 1.25."""
+    curve = ConnectionCurve.__new__(ConnectionCurve)
+    linear = lambda x, own, p: (np.array([x[0] ** 2 - p, -x[1]]), np.diag([2 * x[0], -1.0]))
+    curve._conditions, curve.mesh = SimpleNamespace(linear=linear), np.array([0.0, 0.5, 1.0])
+    nodes = np.array([[1.1, 0.2, 0.3, 4.0], [0.9, 0.1, 0.3, 4.0]])
+    point = CurvePoint(nodes, 1.0, None, None, np.zeros(1), np.ones(2), lambda: np.zeros(1), np.zeros((1, 0)))
+    moved = nodes + [0.25, 0.0, 0.5, 1.0]
+    bend = np.sqrt(1.5) - 1.25
+    np.testing.assert_allclose(curve.predicted(point, moved, 1.5), moved + [bend, 0.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_array_equal(curve.predicted(point, moved, -1.0), moved)  # no equilibrium there
+
+
 def test_an_adjoint_solution_is_accurate_relative_to_its_size_at_both_ends():
     """Maps of a saddle, with an error in the middle: 1e-9 of the adjoint would hide its values at the ends."""
     growth = np.diag([100.0, 0.01])
