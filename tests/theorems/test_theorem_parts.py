@@ -59,6 +59,7 @@ def test_points_of_a_region_are_spread_over_it():
     grid = {(x, y) for x in (-1.0, 0.5, 2.0) for y in (-3.0, -1.0, 1.0)}
     assert {tuple(point) for point in points[:9].tolist()} == grid
     assert np.all((points >= [-1, -3]) & (points <= [2, 1]))
+    np.testing.assert_allclose(points[9:12], [[-1, -3], [0.5, -3 + 4 / 3], [-0.25, -3 + 8 / 3]])
     kept = points_of(th.ball([0.0, 0.0], 1.0), 50)
     assert np.all(np.sum(kept**2, axis=1) <= 1)
     assert 0.6 * 59 < len(kept) < 59
@@ -73,6 +74,7 @@ def test_the_rest_of_a_region_is_covered_once_by_boxes_beside_a_box():
     for near, inside in (
         ([(1.0, 2.0), (1.0, 1.5), (0.5, 1.0)], 0.25),
         ([(-1.0, 2.0), (1.0, 1.5), (0.0, 2.0)], 2.0),
+        ([(2.0, 6.0), (1.0, 1.5), (0.5, 2.0)], 1.5),
     ):
         parts = definite.without_box(region, th.box(near))
         volume = sum(float(np.prod(np.diff(part.sides, axis=1))) for part in parts)
