@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynsim import Ellipsoid, Euclidean, FunctionFlow, FunctionMap, Simplex, Sphere
-from dynsim.cli.building import own_code, papers
+from dynsim.cli.building import own_code, papers, systems
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.spaces import space
 from dynsim.errors import ArgumentError
@@ -143,3 +143,13 @@ def test_functions_are_checked_at_a_state():
             check(function)
     with pytest.raises(ArgumentError, match=r"take \(k, x\) with x of shape"):
         own_code.check_function(FunctionMap(lambda k, x: x[5] * x), np.zeros(2) + x)
+
+
+def test_only_what_is_below_zero_of_what_is_counted_gets_a_warning(monkeypatch):
+    said = []
+    monkeypatch.setattr(systems, "warn", said.extend)
+    for system, values in (("lotka-volterra", [0.5, 0.0]), ("lorenz", [-1.0, -1.0, 1.0]), ("none", [-1.0])):
+        systems.warn_below_zero(system, "start", values)
+    assert said == []
+    systems.warn_below_zero("lotka-volterra", "box", (1.0, -0.5))
+    assert [line.startswith("`box` reaches below zero, where the ") for line in said] == [True]

@@ -1,10 +1,14 @@
 """Solvers, features and units of flow maps by closed forms: each stage, error, place and unit by itself."""
 
+from types import SimpleNamespace
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.codim2 import curves as critical_curves
 from analysis.dynamics.codim2.equilibria import FoldCurve
 from analysis.dynamics.continuation.curve import CurvePoint
@@ -13,8 +17,10 @@ from analysis.dynamics.flow_maps.angles import OnCircles, principal, whole_turns
 from analysis.dynamics.flow_maps.component_sizes import BASE, LEAST, Local, LocalRates, Reached
 from analysis.dynamics.flow_maps.time_map import TimeMap
 from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.periodic_orbits import shooting
 from dynsim import FunctionFlow, FunctionMap
 from dynsim.integrators.dop853 import FIFTH, STAGES, THIRD
+from dynsim.programs.programmed import without_compiling
 
 pytestmark = pytest.mark.untraced
 
@@ -229,3 +235,38 @@ def test_a_test_function_changes_sign_around_the_point_at_which_it_vanishes(monk
     assert between([0.0, 1.0, 2.0, 3.0], 0) == []
     monkeypatch.setattr(critical_curves, "hidden_sign", lambda *given: [point(0.25), point(0.5)])
     assert between([1.0, 1.0, 2.0, 3.0], 0) == [(0.0, 0.25), (0.25, 0.5), (0.5, 1.0)]
+
+
+def test_segments_in_python_take_no_longer_steps_than_the_flow_allows(monkeypatch):
+    nodes, begins, durations, taken = np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([0.0, 3.0]), np.array([1.0, 2.0]), []
+    advanced = shooting.advanced
+
+    def recording(*given, longest, **how):
+        taken.append(longest)
+        return advanced(*given, longest=longest, **how)
+
+    monkeypatch.setattr(shooting, "advanced", recording)
+    with without_compiling():
+        pair = Linearised(TURN, jnp.zeros(2))
+        limited = eqx.tree_at(lambda p: p.longest, pair, jnp.asarray(0.25), is_leaf=lambda part: part is None)
+        for one in (pair, limited):
+            ends, maps, last, first = shooting._segments_in_python(one, nodes, begins, durations, 1e-9)
+            for k, t in enumerate(durations):
+                turned = np.array([[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]])
+                np.testing.assert_allclose(ends[k], turned @ nodes[k], atol=1e-8)
+                np.testing.assert_allclose(maps[k], turned, atol=1e-8)
+            np.testing.assert_allclose(last, np.stack([ends[:, 1], -ends[:, 0]], axis=1))
+            np.testing.assert_allclose(first, [[0, -1], [2, 0]])
+    assert taken == [np.inf, np.inf, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_an_orbit_without_an_equilibrium_beside_one_of_its_ends_has_no_test_functions(monkeypatch, missing):
+    nodes = np.array([[0.1, 0.0, 5.0, 2.0], [1.0, 1.0, 5.0, 2.0]])
+    found = SimpleNamespace(ends=np.array([[0.0, 0.2, 5.0, 2.0]]), maps=np.zeros((2, 4, 4)))
+    curve = SimpleNamespace(_conditions=SimpleNamespace(linear=None), nodes=lambda state: nodes, length=1.0)
+    curve.solution = lambda *given: found
+    near = lambda linear, x: None if (x[1] > 0) == missing else x
+    monkeypatch.setattr(connection_curve, "equilibrium_near", near)
+    with pytest.raises(ArithmeticError, match="no equilibrium beside the ends"):
+        connection_curve.ConnectionCurve.ends_of(curve, point(0.0)._replace(state=nodes))

@@ -23,7 +23,7 @@ from figures.panels.limit_marks import LimitMark
 from figures.panels.manifolds import critical_manifold
 from figures.panels.shown import cell_edges, leaving_marks, member_limits
 from figures.panels.tokens import HIDDEN, View, surface, visible_pieces
-from figures.style import BASINS, COLOURS, NO_BASIN, SERIES, canvas, colour, paler, settings
+from figures.style import BASINS, COLOURS, NO_BASIN, SERIES, canvas, colour, large, paler, settings
 
 ROW = np.array([1.0, 2.0, 4.0, 8.0])
 
@@ -533,3 +533,11 @@ def test_labels_name_a_unit_only_if_all_share_it():
     assert labels.slice_label(five, [2.0] * 5) == "5 other components = 2"
     assert labels.slice_label(["x"] * 4, [1.0, 2.0, 3.0, -4.0]).endswith("= \N{MINUS SIGN}4")
     assert labels.time_label("s") == "time $t$ (s)"
+
+
+@pytest.mark.parametrize(("count", "size", "raster"), [(2000, 1.6, False), (2001, 0.8, True), (40_001, 0.35, True)])
+def test_many_dots_are_smaller_and_one_image(count, size, raster):
+    _, (ax,) = canvas()
+    line = maps.dots(ax, np.arange(count), np.zeros(count), colour="black")
+    assert line.get_rasterized() is raster
+    assert line.get_markersize() == pytest.approx(large(size))

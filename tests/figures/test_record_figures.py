@@ -301,15 +301,15 @@ def test_levels_and_quantisers_are_drawn_by_name_and_level(monkeypatch):
 def test_a_training_study_is_smoothed_and_compared_with_the_frozen_network_of_the_same_seed(monkeypatch):
     arrays = {"steps": [0, 5, 10]}
     for k, name in enumerate(("coupled", "frozen")):
-        arrays |= {f"{name}: training loss": np.arange(20.0).reshape(2, 10) ** (k + 1), f"{name}: parameters": 7}
+        arrays |= {f"{name}: training loss": np.arange(24.0).reshape(2, 12) ** (k + 1), f"{name}: parameters": 7}
         arrays |= {f"{name}: validation loss": np.array([[3.0, 2.0, 1.0], [4.0, 4.0, 0.0]]) * (k + 1) + [[0], [k]]}
         arrays |= {f"{name}: gates": np.array([[[0.0], [0.1], [0.3]], [[0.0], [-0.1], [-0.4]]]) * (1 - k)}
     recorded(monkeypatch, network, arrays, steps=10, seeds=2)
     data = network.training_figure.compute(None)
     assert data["names"].tolist() == ["coupled", "frozen"]
     training, held_out, beside, gates = network.training_figure.draw(data).axes
-    mean = np.arange(20.0).reshape(2, 10).mean(axis=0)  # smoothed over a fifth of the ten steps
-    np.testing.assert_allclose(lines(training)[0], np.c_[np.arange(9) + 2, (mean[1:] + mean[:-1]) / 2])
+    mean = np.arange(24.0).reshape(2, 12).mean(axis=0)  # smoothed over a fifth of the steps, two
+    np.testing.assert_allclose(lines(training)[0], np.c_[np.arange(11) + 2, (mean[1:] + mean[:-1]) / 2])
     np.testing.assert_allclose(lines(held_out), [np.c_[[0, 5, 10], row] for row in ([3.5, 3, 0.5], [7.5, 6.5, 1.5])])
     np.testing.assert_allclose(bands(held_out)[1], [[0, 6, 9], [5, 4, 9], [10, 1, 2]])
     np.testing.assert_allclose(lines(beside)[0], np.c_[[0, 5, 10], [-4, -3.5, -1]])

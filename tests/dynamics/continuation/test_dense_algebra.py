@@ -4,9 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from analysis.dynamics.continuation import dense
 from analysis.dynamics.continuation.curve import AbstractCurve
+from analysis.dynamics.normal_forms import collocated_cycles
 from analysis.dynamics.normal_forms.flows import Coefficient
 
 KINDS = {"small": 5, "large": 50, "sparse": 150}
@@ -101,3 +103,20 @@ def test_coefficients_are_converted_with_the_length_of_their_vector():
     assert (found.value, found.size, found.why) == (pytest.approx(6.0), pytest.approx(-10.0), "why")
     assert AbstractCurve.in_given_units(SimpleNamespace(units=None), one, vector, sizes) is one  # pyright: ignore
     assert found.bounded == pytest.approx(6.0 / -9.0)
+
+
+def test_null_vectors_of_a_sparse_matrix_have_length_one_and_forms_are_linear_in_complex_vectors():
+    right, left = np.array([3.0, 0.0, 4.0, 1.0]), np.array([1.0, -2.0, 2.0, 0.0])
+    A = np.random.default_rng(1).normal(size=(4, 4))
+    right, left = right / np.linalg.norm(right), left / np.linalg.norm(left)
+    A = (np.eye(4) - np.outer(left, left)) @ A @ (np.eye(4) - np.outer(right, right))
+    for unit in (1.0, 1j):
+        v, p = collocated_cycles._null_vectors(scipy.sparse.csc_array(A * unit))
+        assert abs(np.vdot(v, right)) == pytest.approx(1.0)
+        assert abs(np.vdot(p, left)) == pytest.approx(1.0)
+        assert [np.linalg.norm(v), np.linalg.norm(p)] == pytest.approx([1, 1])
+    form = lambda u, w: np.array([u @ w, u[0] * w[1], 2 * u[2] * w[0]])
+    u, w, x = np.array([1 + 2j, 3 - 1j, 0.5j]), np.array([2 - 1j, 1j, 4.0]), np.array([1.0, 5.0, -2.0])
+    np.testing.assert_allclose(collocated_cycles._multilinear(form, u, w), form(u, w))
+    np.testing.assert_allclose(collocated_cycles._multilinear(form, x, w), form(x, w))
+    assert collocated_cycles._multilinear(form, x, x).dtype == float
