@@ -176,6 +176,11 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         turn = away - self._short(away)
         return evaluated(self.mesh, nodes, solution.stages, shares - turns) + turns[:, None] * turn
 
+    def _odd(self, point: Any) -> np.ndarray:
+        """Compute the change of the states in half a period, which vanishes on an orbit of half the period."""
+        later = self.states_at(point.state, point.parameter, np.mod(self.mesh[:-1] + 1 / 2, 1.0))
+        return self._short(later - self.nodes(point.state))
+
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
         """Shift an orbit in time so that its states are nearest to those of another orbit on the same mesh."""
         if self.forced:
