@@ -9,6 +9,7 @@ from jaxtyping import Float
 from analysis.dynamics.boundary_values.connecting import (
     DISTANCE,
     ConnectingOrbit,
+    check_connection,
     connection_units,
     linear_part,
     rests_near,
@@ -64,6 +65,7 @@ def homoclinic_beside(
     if at.kind != "Bogdanov-Takens point":
         must = "be a connecting orbit or a Bogdanov-Takens point"
         raise ArgumentError("orbit", must, f"is a {at.kind}")
+    check_connection(parameters[0], at.state)
     units = units_at(parameters, at.state, (at.first, at.second))
     for share in SHARES:
         beside = _beside(units, at, share)

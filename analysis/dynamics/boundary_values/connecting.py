@@ -147,7 +147,7 @@ def homoclinic_orbit(
     Source: W.-J. Beyn, The numerical computation of connecting orbits in dynamical systems (1990).
     """
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
-    _check(parameter, given.state)
+    check_connection(parameter, given.state)
     units = connection_units(parameter, flat_states(given.nodes), given.period)
     (own,), nodes, period = units.varied, units.rescaled(flat_states(given.nodes)), given.period / units.time
     field, count = CycleField(own.system, None, nodes[0]), len(nodes)
@@ -202,7 +202,7 @@ def connecting_orbit(
     Raises:
         ValueError: for bad input, or if no such orbit is found.
     """
-    _check(parameter, begin)
+    check_connection(parameter, begin)
     given = [flat_state(double_state(name, state)) for name, state in (("begin", begin), ("end", end))]
     path = None
     if guess is not None:
@@ -242,7 +242,7 @@ def connection_units(parameter: Parameter, rows: Float[np.ndarray, "k n"], durat
     return made_units(flow, (parameter,), scale, time, [range_unit(parameter)])
 
 
-def _check(parameter: Parameter, state: Any) -> None:
+def check_connection(parameter: Parameter, state: Any) -> None:
     """Check that the parameter is one of an autonomous flow on a flat space."""
     flow = parameter.system
     check_flow(flow)

@@ -170,8 +170,11 @@ def plane_of(parameters: Any) -> tuple[Parameter, Parameter]:
 # Test function at the end of a curve, relative to that at the point before, that vanishes up to its error; and the
 # distance of its zero from the end, relative to the last step.
 NEAR_ZERO, AT_END = 1e-4, 1e-6
-END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of the first one"}
-"""Descriptions of ends of curves at bounds."""
+END_WORDS = {
+    "bounds": "a bound of the second parameter", "outside": "a bound of the first one",
+    "saddle-node": "a fold in which the saddle vanishes",
+}  # fmt: skip
+"""Descriptions of ends of curves at bounds, and where a homoclinic orbit loses its saddle."""
 
 
 class CriticalCurve(NamedTuple):
@@ -188,7 +191,8 @@ class CriticalCurve(NamedTuple):
         ends: why the curve ends at either side: `bounds` of the second parameter, `outside` the bounds of the first
             one, a `Bogdanov-Takens point`, a `1:1 resonance` or `1:2 resonance`, an `equilibrium` to which orbits
             shrink, the longest `period`, close to a `homoclinic` orbit, where a stricter solver does not confirm the
-            orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
+            orbits (`accuracy`), a fold in which an equilibrium of a connecting orbit vanishes (`saddle-node`),
+            `closed`, `steps`, `corner` or `lost`.
         iterate: iterate of a map.
     """
 

@@ -70,7 +70,8 @@ class Continue(SystemOptions):
     """a second parameter with its range, NAME=LOW:HIGH: continue the bifurcations (with `--cycles`, of
     periodic orbits too) in the plane of both parameters, and draw the curves there"""
     switch_curves: bool = False
-    """continue also the curves that meet those of `--second` at Bogdanov-Takens, fold-Hopf and double Hopf points"""
+    """continue also the curves that meet those of `--second` at Bogdanov-Takens, fold-Hopf and double Hopf points, and
+    the homoclinic orbits that begin at the first of these"""
     counts: int = 0
     """grid points per side of a map of the number of stable equilibria over both parameters; 0 for no map"""
     against: str = ""

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 import dynsim as ds
-from analysis.dynamics import continue_equilibria, critical_curve, critical_curves, extend
+from analysis.dynamics import (
+    Steps,
+    bifurcation_diagram,
+    continue_equilibria,
+    critical_curve,
+    critical_curves,
+    extend,
+    with_curves,
+)
+from analysis.dynamics.boundary_values import connection_curve
+from analysis.dynamics.codim2.curves import CriticalCurve
+from dynsim.errors import ArgumentError
 
 OSCILLATORS = ds.system(
     "x' = a*x - y - x*(x^2 + y^2); y' = x + a*y - y*(x^2 + y^2); u' = b*u - 1.7*v - u*(u^2 + v^2)"
@@ -66,3 +77,27 @@ def test_a_codimension_two_point_at_a_bound_of_the_range_is_found(flow):
     longer = extend(curve, plane(flow))
     assert len(longer.degeneracies) == 1
     assert np.ptp(longer.second) == pytest.approx(1.8)
+
+
+def test_homoclinic_orbits_are_continued_once_from_each_bogdanov_takens_point(monkeypatch):
+    asked, both = [], plane(TAKENS)
+    diagram = bifurcation_diagram(both[0], [[0.0, 0.0]])
+
+    def loops(parameters, point, *, steps):
+        asked.append((parameters, point.kind, steps.points))
+        if len(asked) == 1:
+            raise ArgumentError("orbit", "have homoclinic orbits beside it", "has none")
+        return CriticalCurve("homoclinic orbit", *np.zeros((3, 2)), np.zeros(2), (point,), (point.kind, "bounds"))
+
+    monkeypatch.setattr(connection_curve, "continue_connection", loops)
+    options = {"steps": Steps(points=60)}
+    plain = with_curves(diagram, both, **options)
+    assert not asked
+    missed = with_curves(plain, both, switched=True, **options)
+    found = with_curves(missed, both, switched=True, **options)
+    again = with_curves(found, both, switched=True, **options)
+    assert asked[0] == asked[1] == (both, "Bogdanov-Takens point", 60)
+    kinds = [[curve.kind for curve in one.curves] for one in (plain, missed, found, again)]
+    assert kinds[1] == ["Hopf point", "fold"]
+    assert kinds[2] == kinds[3] == ["Hopf point", "fold", "homoclinic orbit"]
+    assert len(asked) == 2
