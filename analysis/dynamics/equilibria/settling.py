@@ -8,7 +8,7 @@ import numpy as np
 from analysis.dynamics.equilibria.newton import displaced, field_at, max_speed, newton
 from analysis.dynamics.equilibria.sliding import rest_by_sliding
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
-from analysis.dynamics.scaling.flat import flat_state
+from analysis.dynamics.scaling.flat import flat_state, flat_states
 from analysis.dynamics.scaling.linear_equations import least_squares
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
@@ -124,7 +124,7 @@ def settle(
         ts = np.asarray(path.ts)
         late = [(float(ts[k]), jax.tree.map(lambda y, k=k: y[k], ys)) for k in range(FRAMES - 4, FRAMES)]
         speed, slow, slow_in_units = _slow(units, start, late)
-        if _rests_by_sliding(flow, x, t):
+        if _rests_by_sliding(flow, x, t, passed):
             return Limit(x, t, 0.0, "stationary", 0.0)
         was_near, stays = stays, not (slow and slow_in_units) and _is_near_rest(flow, late, integrator)
         slow, slow_in_units = (slow, slow_in_units) if not (was_near and stays) else (True, True)
@@ -140,10 +140,15 @@ def settle(
         window = min(t, max_time - t)
 
 
-def _rests_by_sliding(flow: AbstractFlow, x: State, t: float) -> bool:
-    """Test whether a state is at rest on a surface on which the field jumps, and not at an unstable point there."""
-    field, flat = switched_field(flow, x), flat_state(x)
-    found = None if field is None else rest_by_sliding(field, t, flat, 1 + np.abs(flat))
+def _rests_by_sliding(flow: AbstractFlow, x: State, t: float, passed: State) -> bool:
+    """Test whether a state is at rest on a surface on which the field jumps, and not at an unstable point there.
+
+    `passed` are states of the trajectory, whose extents are the sizes of the components.
+    """
+    if (field := switched_field(flow, x)) is None:
+        return False
+    extents = np.ptp(flat_states(passed), axis=0)
+    found = rest_by_sliding(field, t, flat_state(x), np.where(extents > 0, extents, np.max(extents) or 1.0))
     return found is not None and found[1] == "stable"
 
 
