@@ -27,7 +27,7 @@ def written(folder, **files):
 @pytest.fixture
 def code(tmp_path):
     written(
-        tmp_path, main_py="import os\nimport numpy as np, first\nfrom pack.inner import x\nfrom . import hidden\n",
+        tmp_path, main_py="import os\nimport numpy as np, first\nfrom pack.inner import x\nfrom .hidden import z\n",
         first_py="from second import y\nimport main\n", second_py="y = 1\n",
         third_py="y = 2\n", hidden_py="", pack__INIT_py="", pack__inner_py="import fourth\nx = 1\n",
         pack__deep__more_py="import fifth", fourth_py="this is no Python", fifth_py="",
