@@ -15,7 +15,7 @@ from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.flow_maps import autonomy, component_sizes, numpy_solver, rolled_solver, unit_speed
 from analysis.dynamics.flow_maps.angles import OnCircles, principal, whole_turns
 from analysis.dynamics.flow_maps.component_sizes import BASE, LEAST, Local, LocalRates, Reached
-from analysis.dynamics.flow_maps.time_map import TimeMap
+from analysis.dynamics.flow_maps.time_map import TimeMap, _frozen, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits import shooting
 from dynsim import FunctionFlow, FunctionMap
@@ -270,3 +270,12 @@ def test_an_orbit_without_an_equilibrium_beside_one_of_its_ends_has_no_test_func
     monkeypatch.setattr(connection_curve, "equilibrium_near", near)
     with pytest.raises(ArithmeticError, match="no equilibrium beside the ends"):
         connection_curve.ConnectionCurve.ends_of(curve, point(0.0)._replace(state=nodes))
+
+
+def test_members_out_of_bounds_in_one_component_or_without_a_finite_motion_stay():
+    own = TimeMap(TURN, jnp.zeros(2), state_itself, 1.0, 1e-8, 10.0)
+    ys = jnp.array([[1.0, 11.0, 1.0, -10.0, 2.0], [2.0, 1.0, -12.0, 3.0, 4.0]])  # ten is still within bounds
+    moved = ys + 100
+    moved = moved.at[1, 4].set(jnp.nan)
+    np.testing.assert_allclose(_frozen(own, ys, moved, ys), [[101, 11, 1, 90, 2], [102, 1, -12, 103, 4]])
+    assert np.asarray(_frozen(own, ys, moved, 0.0))[:, 1:3].tolist() == [[0, 0], [0, 0]]
