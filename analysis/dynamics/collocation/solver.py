@@ -187,7 +187,7 @@ def _on_mesh(
     share, size, residual, known = 1.0, np.inf, np.inf, None
     first_sizes = _sizes(nodes, problem)
     for _ in range(STEPS):
-        found = solved(field, *of(duration), nodes, 0.0, stages, once=True)
+        found = solved(field, *of(duration), nodes, 0.0, stages, far=0.0)
         speeds, conditions, gaps = evaluate(found, duration, nodes)
         change = None if gaps is None else _change(found, conditions, speeds, gaps, shares, problem.free)
         step = None if change is None else _step(found, change, nodes, stages, duration, shares)

@@ -503,6 +503,8 @@ class AbstractCurve(abc.ABC):
         Corrections stop at errors of the last allowed step; afterwards only rounding errors remain.
         """
         before = self.scaled(self.equations(point.state, point.parameter, point.basis))
+        if not (np.all(np.isfinite(before.values)) and np.all(np.isfinite(row_sizes(before.J)))):
+            return point
         change = newton_step(before, direction)
         state = self.displaced(point.state, point.basis @ change[:-1])
         basis, parameter = _transported(point.basis, self.basis(state)), point.parameter + float(change[-1])

@@ -53,6 +53,8 @@ class Continue(SystemOptions):
     point: int | None = None
     """with `--from` a diagram file, the row of its table (`--out` with .csv) to start from, counted from 1: a point or
     a bifurcation of any branch; it may be continued in another parameter"""
+    longest: int = 4096
+    """with `--cycle` or `--from`, for how many steps the trajectory is followed until it has settled"""
     method: Literal["auto", "shooting", "collocation"] = "auto"
     """how periodic orbits are computed: by multiple shooting, or by collocation on a mesh that is adapted, for stiff
     systems, long periods and large multipliers; auto changes from shooting to collocation where shooting ends"""
