@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Inexact
 
+from analysis.dynamics.scaling.linear_equations import balanced
 from dynsim._core.printing import one_line, report
 from dynsim.errors import counted
 
@@ -35,12 +36,8 @@ def entry_errors(A: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
 
     The largest one is that in balanced units of the components, in which rows and columns have equal sizes.
     """
-    import scipy.linalg
-
-    if not A.size:
-        return np.zeros(A.shape)
-    balanced, (units, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
-    return ENTRIES * np.abs(A) + ROUNDING * np.max(np.abs(balanced), initial=0.0) * units[:, None] / units
+    in_units, units = balanced(A)
+    return ENTRIES * np.abs(A) + ROUNDING * np.max(np.abs(in_units), initial=0.0) * units[:, None] / units
 
 
 def equilibrium_type(

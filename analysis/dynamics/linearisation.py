@@ -11,6 +11,7 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.equilibrium_types import ROUNDING, entry_errors, equilibrium_type
 from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.scaling.linear_equations import balanced
 from analysis.dynamics.sparse.matrices import SparseMatrix, row_sizes
 from dynsim._core.checked import checked
 from dynsim._core.orientation import TIE, basis_of_range
@@ -213,13 +214,11 @@ def zero_tolerance(
     Returns:
         The eigenvalues, and the tolerance.
     """
-    import scipy.linalg
-
     if not len(values):
         return values, 0.0
-    balanced, (scale, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    in_units, scale = balanced(A)
     norm, uncertain = (
-        float(np.linalg.norm(part, 2)) for part in (balanced, np.multiply(errors, scale / scale[:, None]))
+        float(np.linalg.norm(part, 2)) for part in (in_units, np.multiply(errors, scale / scale[:, None]))
     )
     share = max(NEAR_ZERO * norm, uncertain)
     small = np.flatnonzero(np.abs(np.real(values)) <= share)

@@ -18,7 +18,7 @@ from analysis.dynamics.flow_maps.component_sizes import trajectory_units
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.orbit_diagrams import OrbitDiagram
 from analysis.dynamics.poincare import Section
-from analysis.dynamics.scaling.linear_equations import equilibration, inverse, least_squares
+from analysis.dynamics.scaling.linear_equations import balanced, equilibration, inverse, least_squares
 from analysis.dynamics.scaling.samples import norms
 from dynsim import FunctionFlow, FunctionMap
 
@@ -110,6 +110,15 @@ def test_equations_with_units_far_apart_are_regular():
     np.testing.assert_allclose(least_squares(np.ones((2, 2)), np.ones(2), 1e-12), [0.5, 0.5])
     tiny = np.array([[-8.7e-318, 1.7e-159, 1.0], [1.7e-159, 0.0, 0.0], [1.0, 0.0, 0.0]])  # near singular in any units
     assert np.all(np.isfinite(least_squares(tiny, np.ones(3), 1e-12)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_matrix_is_balanced_by_units_of_any_size():
+    matrix = np.array([[0.0, 1.0], [1e-60, 0.0]])
+    found, units = balanced(matrix)
+    np.testing.assert_allclose(found, matrix * units / units[:, None], rtol=1e-15)
+    assert np.max(np.abs(found)) < 4 * np.min(np.abs(found[found != 0]))
+    assert [part.shape for part in balanced(np.empty((0, 0)))] == [(0, 0), (0,)]
 
 
 def test_rounding_errors_have_no_weight_in_the_units_of_equations():

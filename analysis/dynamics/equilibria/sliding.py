@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from analysis.dynamics.linearisation import kind
+from analysis.dynamics.scaling.linear_equations import balanced
 from dynsim._core.host import filled, room_for
 from dynsim._core.printing import one_line
 from dynsim.integrators.corners import corner_at, corner_motion, rests_in_corner
@@ -214,10 +215,7 @@ def _along_surface(
 
 def _rate(slopes: Float[np.ndarray, "matrices n n"]) -> float:
     """Compute the largest norm of matrices, in balanced units of the components."""
-    import scipy.linalg
-
-    balanced = [scipy.linalg.matrix_balance(matrix, permute=False)[0] for matrix in slopes]
-    return max(float(np.linalg.norm(matrix)) for matrix in balanced)
+    return max(float(np.linalg.norm(balanced(matrix)[0])) for matrix in slopes)
 
 
 def pseudo_equilibria(

@@ -16,6 +16,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.scaling.linear_equations import balanced
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import STATES, TIMES, WIDTHS, Units, made_units, unit_of
 from analysis.dynamics.sparse.matrices import SparseMatrix, row_sizes
@@ -346,10 +347,7 @@ def _together(
     most: float,
 ) -> np.ndarray:
     """Estimate the units of many components from one displacement of all of them."""
-    import scipy.linalg
-
-    among = _among(groups, here.J)
-    _, (sizes, _) = scipy.linalg.matrix_balance(among, permute=False, separate=True)
+    _, sizes = balanced(_among(groups, here.J))
     sizes = np.asarray(sizes, float) / float(np.exp(np.mean(np.log(sizes))))
     move = np.zeros(len(x))
     for size, group in zip(sizes, groups, strict=True):

@@ -36,6 +36,21 @@ def inverse(matrix: Float[np.ndarray, "n n"], limit: float) -> Float[np.ndarray,
     return columns[:, None] * np.linalg.inv(scaled) * rows if np.linalg.cond(scaled) <= limit else None
 
 
+def balanced(matrix: Float[np.ndarray, "n n"]) -> tuple[Float[np.ndarray, "n n"], Float[np.ndarray, " n"]]:
+    """Balance a matrix A: give A with rows and columns in units of similar sizes, and these powers of two.
+
+    The result is D^-1 A D with D of the units. `scipy.linalg.matrix_balance` warns where a unit exceeds an integer.
+    """
+    import scipy.linalg
+
+    A = np.asarray(matrix, float)
+    if not A.size:
+        return A, np.ones(len(A))
+    (gebal,) = scipy.linalg.get_lapack_funcs(("gebal",), (A,))
+    found, _, _, units, _ = gebal(A, scale=1, permute=0)
+    return found, units
+
+
 def equilibration(matrix: Float[np.ndarray, "m n"]) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " n"]]:
     """Choose powers of two for rows and columns whose products with the entries have logarithms near zero.
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
-from scipy.linalg import matrix_balance
 
+from analysis.dynamics.scaling.linear_equations import balanced
 from analysis.dynamics.scaling.units import Units, made_units, power_near, rounded_units
 from dynsim._core.types import State, Time
 from dynsim.programs import Programmed
@@ -70,8 +70,8 @@ def norms(flow: AbstractFlow, states: State, t: Time = 0.0) -> np.ndarray:
     J = np.asarray(_jacobians(flow, states, jnp.asarray(t, float)) if jacobians is None else jacobians(t, *leaves))
     J = J[np.all(np.isfinite(J), axis=(1, 2))]
     found = np.linalg.norm(J, axis=(1, 2))
-    balanced = np.array([np.linalg.norm(matrix_balance(one, permute=False)[0]) for one in J])
-    return np.where(found > UNBALANCED * balanced, balanced, found) / np.sqrt(J.shape[1])
+    in_units = np.array([np.linalg.norm(balanced(one)[0]) for one in J])
+    return np.where(found > UNBALANCED * in_units, in_units, found) / np.sqrt(J.shape[1])
 
 
 def _jacobian(flow: AbstractFlow, t: Array, x: State) -> Array:
