@@ -90,7 +90,8 @@ def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list
     parts = statements(text)
     known = {**_counts(parts), **(sizes or {})}
     states = {one or other for one, other in DIFFERENTIATED.findall(text.plain)}
-    steps = {step for part in parts if (step := _step(part.tokens))}
+    sized = {name: known[name] for name in bounds(text) & known.keys()}
+    steps = {step for part in parts if (step := _step(part.tokens))} - sized.keys()
     functions = {*ARGUMENTS, *ALIASES, *(name for part in parts if (name := _function(part.tokens)))}
     for part in parts:
         found = TIME.match(part.comment)
@@ -98,7 +99,8 @@ def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list
             time_unit = found[1].strip()
         if part.tokens:
             comment = "" if found else part.comment
-            made.append(_line(text, _bounded(part.tokens, known), comment, next(iter(steps), ""), states, functions))
+            words = _indexed(_bounded(part.tokens, known), sized)
+            made.append(_line(text, words, comment, next(iter(steps), ""), states, functions))
     known = remarks(text)
     described = lambda line: line.kind in ("derivative", "next", "definition") and line.name in known
     made = [line._replace(comment=known[line.name]) if described(line) else line for line in made]
@@ -153,6 +155,25 @@ def _bounded(words: list[Token], known: Mapping[str, int]) -> list[Token]:
         beside = ".." in (words[k - 1].text if k else "", words[k + 1].text if k + 1 < len(words) else "")
         if word.kind == "name" and beside and word.text in known:
             found[k] = Token("number", str(known[word.text]), word.at)
+    return found
+
+
+def _indexed(words: list[Token], known: Mapping[str, int]) -> list[Token]:
+    """Replace indices such as `N`, `N+1` and `N-1` by their numbers, where N bounds a range."""
+    found: list[Token] = []
+    k = 0
+    while k < len(words):
+        found.append(words[k])
+        k += 1
+        if words[k - 1].text != "[" or k >= len(words) or words[k].text not in known:
+            continue
+        value, at = known[words[k].text], words[k].at
+        after = [word.text for word in words[k + 1 : k + 4]]
+        shifted = after[:1] in (["+"], ["-"]) and after[2:] == ["]"] and after[1].isdigit()
+        if after[:1] == ["]"] or shifted:
+            value += int(after[0] + after[1]) if shifted else 0
+            found += [Token("sign", "-", at)] * (value < 0) + [Token("number", str(abs(value)), at)]
+            k += 3 if shifted else 1
     return found
 
 

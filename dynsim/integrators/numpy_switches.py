@@ -156,14 +156,15 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, NotedTime) else value
 
 
-def numpy_switches(field: Field, t0: float, t1: float) -> np.ndarray:
+def numpy_switches(field: Field, t0: float, t1: float, first: int | None = None) -> np.ndarray:
     """Times strictly between two at which a NumPy field of time jumps or has a kink, with the state held.
 
     Comparisons of straight lines in the time are found whatever their distance, also `%`, `//`, `int` and the knots of
     `np.interp`. Others, such as those of `math.sin(t)`, are found if they last for 1/4096 of the interval.
+    `first` is the number of times after which the search ends.
 
     Raises:
-        ValueError: for more than 100,000 of them.
+        ValueError: for more than 100,000 of them, if `first` is not given.
     """
     found, t, hidden = [], t0, False
     with np.errstate(all="ignore"):
@@ -179,6 +180,9 @@ def numpy_switches(field: Field, t0: float, t1: float) -> np.ndarray:
             t = notes.next
             if t < t1:
                 found.append(t)
+            if len(found) == first:
+                t1 = t + 8 * math.ulp(t)  # the flip lies a few floats beside
+                break
             if len(found) > MOST:
                 must = f"contain at most {MOST:,} jumps of the field in time: solve it in parts"
                 raise ArgumentError("ts", must, f"contains more, the last ones {found[-1] - found[-2]:.3g} apart")

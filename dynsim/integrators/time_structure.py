@@ -22,27 +22,27 @@ from dynsim.systems.base import AbstractFlow, FunctionFlow
 LIMIT = 20_000
 """Most operations of a program that is searched for jumps: recording them takes 0.2 s."""
 
-WINDOW = 1000.0
+WINDOW, FIRST = 1000.0, 1000
 CONFIRMING = 1009
 """Least number of steps of the second run of an error estimate, a prime: other steps than those of round numbers."""
 
 
-def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray:
+def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float, first: int | None = None) -> np.ndarray:
     """Times strictly between `t0` and `t1` at which the vector field jumps or has a kink, whatever the state.
 
     To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of
     time and parameters in a right-hand side of the user's, and the knots of its tables (`interp`). They are not found
     in a field of more than 20,000 operations, nor where they depend on a parameter that is traced. Those of a field in
-    NumPy are found with the state held at `y0`.
+    NumPy are found with the state held at `y0`. `first` is the number after which the search ends.
     """
     known = flow.breakpoints(t0, t1)
     if not _undeclared(flow):
         return known
     made, inputs = _switches(flow, y0)
     if made is not None:
-        found = made.times(inputs, t0, t1)
+        found = made.times(inputs, t0, t1, first)
     else:
-        found = np.empty(0) if _traceable(flow, y0) else _numpy_switches(flow, y0, t0, t1)
+        found = np.empty(0) if _traceable(flow, y0) else _numpy_switches(flow, y0, t0, t1, first)
     return np.unique(np.concatenate([known, found])) if found.size else known
 
 
@@ -55,13 +55,13 @@ def _traceable(flow: AbstractFlow, y0: Any) -> bool:
     return True
 
 
-def _numpy_switches(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.ndarray:
+def _numpy_switches(flow: AbstractFlow, y0: Any, t0: float, t1: float, first: int | None) -> np.ndarray:
     """The switches of a field in NumPy, with the state held; none if it cannot be evaluated there."""
     y0 = jax.tree.map(np.asarray, y0)
     field = field_on_host(flow)
     try:
         field(t0, y0)
-        return numpy_switches(lambda t: field(t, y0), t0, t1)
+        return numpy_switches(lambda t: field(t, y0), t0, t1, first)
     except Exception as error:
         if isinstance(error, ArgumentError) and error.names == ("ts",):
             raise
@@ -71,12 +71,13 @@ def _numpy_switches(flow: AbstractFlow, y0: Any, t0: float, t1: float) -> np.nda
 def longest_step(flow: AbstractFlow, y0: Any) -> float:
     """Longest step of a solver that has no breakpoints: the flow's limit, and half of the shortest time between jumps.
 
-    The jumps are those of the first thousand units of time.
+    The jumps are those of the first thousand units of time, and at most a thousand: a clock of a circuit may be fast.
     """
     if uses_time(flow, y0) is not False:
-        jumps = np.append(breakpoints(flow, y0, -1e-9, WINDOW), WINDOW)
-        gaps = np.diff(jumps)
-        return min(flow.step_limit(), max(float(np.min(gaps, initial=np.inf)) / 2, WINDOW / MOST))
+        jumps = breakpoints(flow, y0, -1e-9, WINDOW, FIRST)
+        end = WINDOW if len(jumps) < FIRST else float(jumps[-1])
+        gaps = np.diff(np.append(jumps, WINDOW))
+        return min(flow.step_limit(), max(float(np.min(gaps, initial=np.inf)) / 2, end / MOST))
     return flow.step_limit()
 
 

@@ -72,20 +72,22 @@ class Switches:
         chosen = [o.operands[0] for o in self.program.operations if o.name == "select_n" and len(o.operands) > 3]
         return any(self.free[k] for k in chosen)
 
-    def times(self, inputs: Sequence[Any], begin: float, end: float) -> np.ndarray:
+    def times(self, inputs: Sequence[Any], begin: float, end: float, first: int | None = None) -> np.ndarray:
         """Times strictly between two at which the function switches, for the entries of its inputs after the time.
 
+        `first` is the number of times after which the search ends.
+
         Raises:
-            ValueError: for more than 100,000 of them.
+            ValueError: for more than 100,000 of them, if `first` is not given.
         """
         if not self.switching or not begin < end:
             return np.empty(0)
-        asked = (tuple(inputs), begin, end)
+        asked = (tuple(inputs), begin, end, first)
         if asked != self.last[0]:
-            self.last = asked, self._times(inputs, begin, end)
+            self.last = asked, self._times(inputs, begin, end, first)
         return self.last[1]
 
-    def _times(self, inputs: Sequence[Any], begin: float, end: float) -> np.ndarray:
+    def _times(self, inputs: Sequence[Any], begin: float, end: float, first: int | None) -> np.ndarray:
         known = [None, *inputs, *self.program.constants]
         found, curved, t = [], set(), begin
         while True:
@@ -94,6 +96,9 @@ class Switches:
             if not t < end:
                 break
             found.append(t)
+            if len(found) == first:
+                end = t + 8 * math.ulp(t)  # the flip lies a few floats beside
+                break
             if len(found) > MOST:
                 must = f"contain at most {MOST:,} jumps of the field in time: solve it in parts"
                 raise ArgumentError("ts", must, f"contains more, the last ones {found[-1] - found[-2]:.3g} apart")

@@ -21,6 +21,19 @@ def test_equilibria_are_looked_for_at_other_values_where_the_first_has_none(caps
 
 
 @pytest.mark.parametrize(
+    ("text", "count", "found"),
+    [
+        ("x' = r*x*(1 - x/1e6); r = 1.5", "2 equilibria", "branch point at 0 (transcritical)"),
+        ("x[n+1] = x*exp(r*(1 - x/1e6)); r = 1.5", "2 fixed points", "period doubling at 2 (supercritical)"),
+    ],
+)
+def test_populations_of_a_million_are_found_without_a_box(capsys, text, count, found):
+    said = answer(capsys, "continue", text, "--parameter", "r=-0.5:2.2", "--levels", 0)
+    assert count in said
+    assert found in said
+
+
+@pytest.mark.parametrize(
     ("text", "kind"), [("x' = mu - x^2", "an equilibrium"), ("x[n+1] = mu + x[n] - x[n]^2", "a fixed point")]
 )
 def test_a_range_without_equilibria_is_refused_with_the_values_tried(capsys, text, kind):

@@ -14,7 +14,7 @@ KNOWN = Components(("v", "w"), ("mV", ""))
 
 
 def test_events_of_words():
-    up, both = events_of(["w=0.5:up", "v=-1e-3"], KNOWN)
+    up, both = (one.event for one in events_of(["w=0.5:up", "v=-1e-3"], KNOWN))
     assert (up.direction, both.direction) == (1, 0)
     assert (up.fn(0.0, np.array([1.0, 2.0])), both.fn(0.0, np.array([1.0, 2.0]))) == (1.5, 1.001)
     for bad in ("v", "v=", "v=x", "v=inf", "v=0:left"):
@@ -24,6 +24,20 @@ def test_events_of_words():
             events_of([bad], KNOWN)
     with pytest.raises(ValueError, match="`event` must name a component of the state, v, w, but is `u`"):
         events_of(["u=0"], KNOWN)
+
+
+def test_an_angle_passes_a_value_in_every_turn(capsys, tmp_path):
+    """The phase of a neuron that fires (Ermentrout, Kopell, 1986) passes pi once in a period of pi / sqrt(I)."""
+    neuron, words = (
+        "th' = 1 - cos(th) + (1 + cos(th))*I",
+        ("--I", "0.25", "--start", "0", "--end", "20", "--rtol", "1e-10"),
+    )
+    asked = ("--angle", "th", "--event", f"th={np.pi}:up", f"th={np.pi}:down", "--events-out", tmp_path / "times.csv")
+    said = answer(capsys, "simulate", neuron, *words, *asked)
+    assert ":up: 3 events" in said
+    assert ":down: 0 events" in said
+    times = [float(row[1]) for row in csv.reader((tmp_path / "times.csv").read_text().splitlines()[1:])]
+    assert times == pytest.approx(np.pi * np.array([1.0, 3.0, 5.0]), abs=1e-7)
 
 
 @pytest.mark.slow

@@ -164,6 +164,15 @@ def test_a_family_has_neighbours_and_sums():
     assert field(masses, [1.0, 2.0, 4.0, 5.0, 6.0, 7.0, 8.0]).tolist() == [5.0, 6.0, 7.0, 19.0, 29.0, 38.0, -8.0]
 
 
+def test_indices_are_counted_from_the_end_of_a_family():
+    """Lorenz (1996) on a ring whose neighbours are written with its size; `N` names no step of a map."""
+    ring = "x[i=1..N]' = (x[i+1] - x[i-2])*x[i-1] - x[i] + F; x[0] = x[N]; x[-1] = x[N-1]; x[N+1] = x[1]; x[N-4](0) = 9"
+    flow, x = ds.system(ring, N=5, F=8.0), np.array([1.0, -2.0, 0.5, 3.0, 2.5])
+    expected = (np.roll(x, -1) - np.roll(x, 2)) * np.roll(x, 1) - x + 8.0
+    assert flow.vector_field(0.0, x) == pytest.approx(expected, rel=1e-14)
+    assert flow.start == (9.0, 0.0, 0.0, 0.0, 0.0)
+
+
 def test_the_number_of_entries_can_be_given():
     flow = ds.system("N = 2; x[i=1..N]' = x[i+1]; x[4] = 7", N=3)
     assert np.asarray(flow.velocity(0.0, jnp.arange(3.0))).tolist() == [1.0, 2.0, 7.0]

@@ -143,6 +143,16 @@ def test_without_breakpoints_steps_are_half_the_shortest_time_between_jumps_or_t
     assert longest(FunctionFlow(lambda t, x: -x, fastest_period=3.0)) == 1.5
 
 
+@pytest.mark.parametrize("module", [jnp, np])
+def test_the_jumps_of_a_fast_clock_are_not_counted_for_a_thousand_units_of_time(module):
+    """The ramp of a circuit that switches every 400 microseconds, in seconds (Fossas and Olivar, 1996)."""
+
+    def ramp(t, x):
+        return module.asarray([float(np.asarray(x)[0]) * 0 + t % 4e-4]) if module is np else jnp.stack([t % 4e-4])
+
+    assert longest_step(FunctionFlow(ramp), np.zeros(1)) == pytest.approx(2e-4)
+
+
 def test_the_tolerance_that_hides_components_is_named():
     """The second component is 1e-14 at first, and grows from it to leave every bound at t = 1."""
     blow = FunctionFlow(lambda t, x: jnp.stack([-x[0], x[1] ** 2 / 1e-14]))

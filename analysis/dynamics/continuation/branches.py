@@ -141,7 +141,8 @@ def branch(
     lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff([p.flat for p in points], axis=0), axis=1)))
     first = int(ends[0] in BEGINNINGS)
     least = [curve.least_singular(point) for point in points]
-    found, gaps = _found(curve, points[first:], lengths[first:], least[first:], ends)
+    after = len(points) - (ends[1] == "period doubling")  # the point at which another branch begins
+    found, gaps = _found(curve, points[first:after], lengths[first:after], least[first:after], ends)
     states = jax.tree.map(lambda *parts: np.stack([np.asarray(part) for part in parts]), *[p.state for p in points])
     singular = [abs(value) <= SINGULAR for value in least[first:]]
     parameters = np.array([p.parameter for p in points])

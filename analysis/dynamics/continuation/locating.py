@@ -112,6 +112,13 @@ def crossed(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any)
     return found if flat is None or not abs(test(flat[0])) <= NEARLY else flat
 
 
+def met(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, test: Any) -> CurvePoint | None:
+    """Locate the point between two others where a curve meets one on which a test function vanishes everywhere."""
+    sizes = abs(float(test(begin))), abs(float(test(end)))
+    found = _Chord(curve, begin, end).smooth(sizes[0] / sum(sizes), BESIDE, test, 0)
+    return None if found is None else found[0]
+
+
 def vanishes_at(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, share: float, test: Any) -> bool:
     """Test whether a test function vanishes at a branch point, at a share of the way between two points."""
     found = _Chord(curve, begin, end).smooth(share, BESIDE, test, 0)

@@ -18,6 +18,7 @@ from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, Curve
 from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations, is_confirmed, may_have_loops
 from analysis.dynamics.continuation.dense import identity
 from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
+from analysis.dynamics.continuation.locating import met
 from analysis.dynamics.continuation.parameter_flow import ParameterFlow, WithParameter
 from analysis.dynamics.continuation.phases import Rows, beside
 from analysis.dynamics.continuation.section_coefficients import MULTIPLIERS, section_coefficient
@@ -47,6 +48,8 @@ NEAR = 0.05
 CRITICAL = 1e-4
 # Largest change of multipliers under the stricter solver, relative to the largest one or to one; canards exceed it.
 AGREED = 0.1
+# Largest cosine between changes of the states in half a period that have changed sign between two orbits.
+OPPOSITE = -0.5
 # Size of an orbit, in its units, below which it counts as an equilibrium.
 SMALL = 1e-4
 # Largest step of the nodes, relative to their distances from their mean, if the largest step is a default; and of the
@@ -54,7 +57,8 @@ SMALL = 1e-4
 LONGER, STRETCH = 0.1, 0.1
 # Number of its errors that the slope of the parameter must exceed for its sign to count.
 RESOLVED = 3
-# Share of the period within which a state is at a node; largest multiplier and least volume of a segment for shooting.
+# Share of the period within which a state is at a node; for shooting, largest multiplier or derivative of a segment,
+# and least volume of a segment.
 AT_NODE, LARGE, STIFF = 1e-12, 1e6, 1e-100
 # Largest slope of the parameter along a vertical family, where its sign is that of errors.
 STEEPEST = 1e-6
@@ -111,6 +115,7 @@ class OrbitCurve(AbstractCurve):
     most_added: ClassVar[int] = 6
     differentiated: ClassVar[bool] = False  # multipliers would need another integration for each point
     meeting: ClassVar[float] = 1.0
+    _known_odd: tuple[CurvePoint | None, np.ndarray] = None, np.empty(0)  # of the last point
     on_mesh: Callable[..., Any] | None = None  # finds an orbit again by collocation, for its normal form
     slowest: ClassVar[float] = 1e-12  # length of the velocities below which the phase condition is not normalised
 
@@ -515,9 +520,13 @@ class OrbitCurve(AbstractCurve):
         return vertical and self.singular(before) * self.singular(point) < 0
 
     def _is_hard(self, point: CurvePoint) -> bool:
-        """Test whether a multiplier is so large that others have no digits, or a segment is stiff."""
-        volumes = np.abs(np.linalg.det(self._blocks(point.state, point.J)))
-        return bool(np.any(np.abs(point.values) > LARGE) or np.any(volumes < STIFF))
+        """Test whether a multiplier is so large that others have no digits, or a segment is stiff or stretches as far.
+
+        A canard's segments stretch and contract, so that its multiplier is small.
+        """
+        blocks = self._blocks(point.state, point.J)
+        hard = np.any(np.abs(np.linalg.det(blocks)) < STIFF) or np.any(np.linalg.norm(blocks, axis=(1, 2)) > LARGE)
+        return bool(hard or np.any(np.abs(point.values) > LARGE))
 
     def _undefined(self, shot: OrbitSegments, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""
@@ -529,11 +538,34 @@ class OrbitCurve(AbstractCurve):
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
         """Keep the point after a crossing, so that the crossing is located between two points."""
-        return point if self.ends_at(before, point) == "branch point" else None
+        end = self.ends_at(before, point)
+        if end == "period doubling":
+            odd = self._odd(before)
+            return met(self, before, point, lambda at: float(np.sum(odd * self._odd(at))))
+        return point if end == "branch point" else None
+
+    def _odd(self, point: CurvePoint) -> np.ndarray:
+        """Compute the change of the states in half a period, which vanishes on an orbit of half the period."""
+        nodes = self.nodes(point.state)
+        if len(nodes) % 2 == 0:
+            return self._short(np.roll(nodes, -(len(nodes) // 2), axis=0) - nodes)
+        shares = np.mod(np.arange(len(nodes)) / len(nodes) + 1 / 2, 1.0)
+        return self._short(self.states_at(point.state, point.parameter, shares) - nodes)
+
+    def _is_halved(self, before: CurvePoint, point: CurvePoint) -> bool:
+        """Test whether orbits pass one of half the period, beyond which they are the same, half a period later."""
+        known, self._known_odd = self._known_odd, (point, self._odd(point))
+        one, other = known[1] if known[0] is before else self._odd(before), self._known_odd[1]
+        if one.shape != other.shape:
+            return False
+        size = SMALL * float(np.linalg.norm(np.ptp(self.nodes(point.state), axis=0)))
+        lengths = float(np.linalg.norm(one)), float(np.linalg.norm(other))
+        return min(lengths) > size and float(np.sum(one * other)) < OPPOSITE * lengths[0] * lengths[1]
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve of orbits as `equilibrium` where they shrink to a point, or `period` where they are too long.
 
+        Orbits whose period has doubled end as `period doubling` where they meet those of half the period.
         With `at_crossings` a vertical family ends as `branch point` after another one crosses it; a curve that
         changes to collocation ends at large `multipliers`, or segments that contract volumes strongly.
         """
@@ -544,8 +576,9 @@ class OrbitCurve(AbstractCurve):
             return "period"
         if self.changes and self._is_hard(point):
             return "multipliers"
+        halved = "period doubling" if self._is_halved(before, point) else ""
         if self.forced:
-            return ""
+            return halved
         nodes = [self.nodes(p.state) for p in (before, point)]
         away = [rows - np.mean(rows, axis=0) for rows in nodes]
         if len(nodes[0]) == 1:
@@ -554,4 +587,4 @@ class OrbitCurve(AbstractCurve):
         begun = first > SMALL * last  # otherwise the signs are rounding errors
         through = begun and float(np.sum(away[0] * away[1])) < 0  # half a turn further, past size zero
         small = self.size(cycle, point.parameter) < SMALL + NOISE * float(np.max(np.abs(nodes[1])))
-        return "equilibrium" if through or small else ""
+        return "equilibrium" if through or small else halved

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import permutations
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,7 +32,8 @@ from dynsim.errors import ArgumentError, counted
 from dynsim.integrators.switched_field import switched_field
 from dynsim.keys import uniform_numbers
 from dynsim.simulation.checks import check_flow
-from dynsim.systems.base import AbstractFlow
+from dynsim.spaces import Euclidean
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 
 # Number of points between an equilibrium and a family at which a chain of equilibria is tested.
 BETWEEN = 8
@@ -41,14 +43,28 @@ STEP, CORRECTIONS = 1e-3, 20
 QUIET = 2
 # Where the starts of successive rounds in a box are; twice as many rounds without a new equilibrium end the search.
 PLACES = ("inside", "faces", "scales")
-# Decades of distances from zero of starts on all scales.
-DECADES = 6.0
+# Decades of distances from zero of starts on all scales, in a box and outwards on a Euclidean space.
+DECADES, OUTWARDS = 6.0, 8.0
 # Number of starts, on each side, in addition to those where nullclines cross; margin of a slice, relative to its sides.
 SIDE, EDGE = 7, 1e-6
 
 
 # Segments in a box on which surfaces are sought on which the field jumps.
 PAIRS = 512
+
+
+class _Displacement(eqx.Module):
+    """The displacement by one step of a map: it vanishes at fixed points."""
+
+    system: AbstractMap
+
+    def __call__(self, t: Time, x: State) -> State:
+        return jax.tree.map(lambda after, before: after - before, self.system.image(jnp.zeros((), int), x), x)
+
+
+def displacement(system: AbstractMap) -> AbstractFlow:
+    """Build the flow on a Euclidean space whose equilibria are the fixed points of a map, but not their stability."""
+    return FunctionFlow(_Displacement(system), system.space, names=system.names)
 
 
 class AllEquilibria(NamedTuple):
@@ -195,8 +211,8 @@ def _with_pseudo(flow: AbstractFlow, found: AllEquilibria, sides: np.ndarray) ->
     if not np.any(near.jumps):
         return found
     states = np.array([np.asarray(e.state) for e in found.found]).reshape(-1, len(low))
-    on = on_surface(field, 0.0, states)
-    rests = pseudo_equilibria(field, 0.0, near, lambda x: in_box(x, low, high))
+    on = on_surface(field, 0.0, states, high - low)
+    rests = pseudo_equilibria(field, 0.0, near, lambda x: in_box(x, low, high), high - low)
     kept = tuple(e for e, out in zip(found.found, on, strict=True) if not out)
     return found._replace(found=kept, pseudo=rests, completeness=Completeness())
 
@@ -349,11 +365,16 @@ def token_permutations(n: int) -> list[Callable[[Array], Array]]:
 def _starts(flow: AbstractFlow, key: Key, box: np.ndarray | None, shape: Any, count: int, done: int) -> State:
     """Choose starts in the box, projected to the space, or on the space itself.
 
+    On a Euclidean space two rounds of three have starts on all larger scales: populations may be counted in millions.
     In a box they are spread evenly, and in turn inside, near the point nearest to zero on all scales, and on faces,
     such as those where a species is absent.
     """
     if box is None:
-        return random_starts(flow, jax.random.fold_in(key, done), shape, count)
+        found = random_starts(flow, jax.random.fold_in(key, done), shape, count)
+        if done % 3 == 1 or not isinstance(flow.space, Euclidean):
+            return found
+        far = 10.0 ** (OUTWARDS * np.mod(uniform_numbers(key, done, 1) + np.arange(count) * _ratios(1), 1.0))
+        return jax.tree.map(lambda part: part * far.reshape(-1, *(1,) * (np.ndim(part) - 1)), found)
     low, high = box
     d = len(low)
     shift = uniform_numbers(key, done, 2 * d)

@@ -35,6 +35,10 @@ TYPICAL = 4.0
 LEAST = TYPICAL / 1024
 # Ratio of successive units found from displacements.
 BASE = 32.0
+# Ratio of successive displacements that are tried in between: Hill's function of order 10 is steep over this ratio.
+FINE = 1.7
+# Largest displacement below which those in between are tried; from zero, they are down to this power of the base.
+LARGE, SMALL = 1e8, 7
 # Largest number of components whose units are found from one displacement each.
 MANY = 24
 # Rates below this share of the fastest are rounding errors.
@@ -285,7 +289,8 @@ def unit_entries(
     def test(start: np.ndarray, k: int, there: Local = here) -> Callable[[float], bool]:
         return _changes(at, start, _along(x, groups[k]), there, rates, lambda size: moved.within(k, size))
 
-    found = np.array([_unit(test(x, k), most) for k in range(len(groups))])
+    zero = [not x[group].any() for group in groups]
+    found = np.array([_unit(test(x, k), most, at_zero=zero[k]) for k in range(len(groups))])
     driven = _driven(found, groups, rates.drives, rates)
     doubted = np.isnan(found) | ((driven > 0) & (found / FAR > driven))  # `driven` may be near overflow
     if np.any(doubted) and not np.all(doubted):
@@ -386,19 +391,28 @@ def _changes(
     return changes
 
 
-def _unit(changes: Callable[[float], bool], most: float) -> float:
+def _unit(changes: Callable[[float], bool], most: float, *, at_zero: bool = False) -> float:
     """Find the unit near the smallest displacement that changes the eigenvalues; NaN if none does.
 
     The unit is 1 for sizes from `LEAST` to `most`, else a power of 32. A kink of the field at the state changes them
-    for any displacement, and gives none.
+    for any displacement, and gives none. A steep switch, as Hill's function of a high order, has no effect far from
+    its threshold, on either side: sizes in between are tried, too, and from a state at zero smaller ones.
     """
 
     def within(size: float) -> bool:
         return any(changes(share * size) for share in SHARES)
 
+    def between(least: float, size: float) -> bool:
+        if size > LARGE:
+            return within(size)
+        return any(changes(size * FINE**k) for k in range(-int(np.log(size / least) / np.log(FINE)), 1))
+
     if within(LEAST):
         return next((BASE**-k for k in range(1, FURTHEST) if not within(BASE**-k / 2)), np.nan)
-    return next((BASE**k for k in range(FURTHEST) if within(BASE**k * most)), np.nan)
+    small = range(SMALL, 1, -1) if at_zero else ()
+    ends = [*(BASE**-k / 2 for k in small), LEAST, *(BASE**k * most for k in range(FURTHEST))]
+    units = [*(BASE**-k for k in small), *(BASE**k for k in range(FURTHEST))]
+    return next((unit for unit, pair in zip(units, itertools.pairwise(ends), strict=True) if between(*pair)), np.nan)
 
 
 def _differ(before: np.ndarray, after: np.ndarray, least: np.ndarray) -> bool:

@@ -274,20 +274,31 @@ def _box(o: Continue, made: "Found") -> "np.ndarray":
 
 
 def _fixed_points(o: Continue, made: "Found", parameter: "Parameter") -> list[Any]:
-    """Find the distinct fixed points of a map by Newton's method from starts in the box, or on its space."""
+    """Find the distinct fixed points of a map in the box, or on its space."""
     import jax
     import jax.numpy as jnp
     import numpy as np
 
     from analysis.dynamics.continuation.equilibria import equilibrium_curve
+    from analysis.dynamics.equilibria.search import displacement, find_equilibria
+    from dynsim.errors import counted
     from dynsim.keys import random_key
+    from dynsim.spaces import Euclidean
 
-    keys = jax.random.split(random_key(o.seed, "continue"), o.num_starts)
-    if o.box or (made.box and not o.start):
-        low, high = jnp.asarray(_box(o, made)).T
+    key, system = random_key(o.seed, "continue"), parameter.system
+    box = _box(o, made) if o.box or (made.box and not o.start) else None
+    if isinstance(system.space, Euclidean) and not system.on_host:
+        shape = None if box is not None else np.shape(made.begun())
+        all_ = find_equilibria(displacement(system), key, box=box, shape=shape, num_starts=o.num_starts)
+        outside = f"; {all_.outside} outside" if box is not None else ""
+        say(f"{counted(len(all_.found), 'fixed point')}{outside}; {all_.starts} starts, others may be missed")
+        return [e.state for e in all_.found]
+    keys = jax.random.split(key, o.num_starts)
+    if box is not None:
+        low, high = jnp.asarray(box).T
         starts = [low + (high - low) * jax.random.uniform(k, low.shape) for k in keys]
     else:
-        starts = [made.begun(), *(made.system.space.sample(k, np.shape(made.begun())) for k in keys)]
+        starts = [made.begun(), *(system.space.sample(k, np.shape(made.begun())) for k in keys)]
     curve = equilibrium_curve(parameter, starts[0])
     found: list[Any] = []
     for start in starts:

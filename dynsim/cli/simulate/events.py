@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from dynsim.cli.building.flow_options import Simulate
@@ -22,8 +23,19 @@ MOST = 10_000  # largest number of events of a run
 SHOWN = 5  # number of times that are printed
 
 
-def events_of(words: Sequence[str], known: Components) -> list[Event]:
-    """Parse events NAME=VALUE, NAME=VALUE:up or NAME=VALUE:down of the components of a state."""
+class Asked(NamedTuple):
+    """An event of the option: its function, the index of the component, and the direction in which that passes."""
+
+    event: Event
+    component: int
+    way: int
+
+
+def events_of(words: Sequence[str], known: Components, periods: Sequence[float] = ()) -> list[Asked]:
+    """Parse events NAME=VALUE, NAME=VALUE:up or NAME=VALUE:down of the components of a state.
+
+    A component with a finite period is an angle, which passes the value in every turn.
+    """
     found = []
     for word in words:
         name, equals, rest = word.partition("=")
@@ -36,17 +48,30 @@ def events_of(words: Sequence[str], known: Components) -> list[Event]:
             must = f"be NAME=VALUE, NAME=VALUE:up or NAME=VALUE:down with one of {', '.join(known.names)}"
             raise ArgumentError("event", must, f"is `{word}`")
         k = known.index(name, "event")
-        found.append(Event(lambda t, x, k=k, level=level: x[k] - level, DIRECTIONS[way]))
+        turn = float(periods[k]) if len(periods) else math.inf
+        if math.isfinite(turn):
+            above = lambda t, x, k=k, level=level, turn=turn: jnp.sin(jnp.pi * (x[k] - level) / turn)
+        else:
+            above = lambda t, x, k=k, level=level: x[k] - level
+        found.append(Asked(Event(above, 0 if math.isfinite(turn) else DIRECTIONS[way]), k, DIRECTIONS[way]))
     return found
 
 
-def tell_events(o: Simulate, flow: AbstractFlow, x: Any, ts: np.ndarray, events: list[Event], integrator: Any) -> None:
+def tell_events(o: Simulate, flow: AbstractFlow, x: Any, ts: np.ndarray, asked: list[Asked], integrator: Any) -> None:
     """Find the events of a run, print their numbers and first times, and write them as a table."""
-    found = crossings(flow, x, ts[[0, -1]], events, max_crossings=MOST, integrator=integrator)
-    tell_times(o.event, found.jumps, "event")
+    found = crossings(flow, x, ts[[0, -1]], [one.event for one in asked], max_crossings=MOST, integrator=integrator)
+    jumps = [jump for jump in found.jumps if _is_asked(flow, jump, asked[jump.index])]
+    tell_times(o.event, jumps, "event")
     if found.ending is Ending.CAPPED:
         say(f"only the first {MOST} events are listed")
-    write_out(o.events_out, event_table(o.event, found.jumps, components(flow, x)))
+    write_out(o.events_out, event_table(o.event, jumps, components(flow, x)))
+
+
+def _is_asked(flow: AbstractFlow, jump: Jump, asked: Asked) -> bool:
+    """Test whether the component passes in the direction asked for: functions of angles change sign both ways."""
+    if asked.event.direction or not asked.way:
+        return True
+    return float(flow.vector_field(jnp.asarray(jump.time), jump.before)[asked.component]) * asked.way > 0
 
 
 def tell_times(labels: Sequence[str], jumps: Sequence[Jump], what: str) -> None:

@@ -24,10 +24,9 @@ from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.cli.simulate.bounds import NAME, Bounded, check_bounds, first_beyond, tell_bounds, times_within
 from dynsim.cli.simulate.ensembles import many, measurements
 from dynsim.cli.simulate.events import MOST as MOST_EVENTS
-from dynsim.cli.simulate.events import event_table, events_of, tell_events, tell_times
+from dynsim.cli.simulate.events import Asked, event_table, events_of, tell_events, tell_times
 from dynsim.cli.simulate.noise import check_noise, solved
 from dynsim.errors import ArgumentError, IntegrationError, check_at_least
-from dynsim.integrators.base import Event
 from dynsim.simulation.checks import check_start
 from dynsim.simulation.hybrid import simulate_hybrid
 from dynsim.simulation.hybrid_equations import HybridSystem
@@ -341,7 +340,7 @@ def partial(o: Simulate, path: Trajectory | None) -> int:
     return 1
 
 
-def _events(o: Simulate, flow: AbstractFlow, x: jax.Array) -> list[Event]:
+def _events(o: Simulate, flow: AbstractFlow, x: jax.Array) -> list[Asked]:
     """Parse the events to be told; raise `ValueError` for noise, and for a state that is no vector."""
     if bool(o.event) < (o.events_out is not None):
         raise ArgumentError("events_out", "be left out without `--event`", f"is `{o.events_out}`")
@@ -350,7 +349,7 @@ def _events(o: Simulate, flow: AbstractFlow, x: jax.Array) -> list[Event]:
     refuse_unused(o, ("noise",), "with `--event`")
     if x.ndim != 1:
         raise ArgumentError("event", "be left out for a state that is no vector", f"is {', '.join(o.event)}")
-    return events_of(o.event, components(flow, x))
+    return events_of(o.event, components(flow, x), np.asarray(flow.space.periods(x)).tolist())
 
 
 def write(o: Simulate, path: Trajectory, escaped: int | None = None) -> None:

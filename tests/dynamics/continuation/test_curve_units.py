@@ -253,6 +253,17 @@ def test_coefficients_of_degenerate_points_are_those_of_the_given_flow(kind):
     assert _degeneracy(curve, kind, place).coefficients == pytest.approx(known[kind](flow, jnp.zeros(2)), rel=1e-9)
 
 
+@pytest.mark.parametrize("threshold", [1e-6, 1.0, 1e3])
+def test_a_steep_switch_is_seen_from_far_below_its_threshold(threshold):
+    """Carpenter, Ludwig and Brock, 1999: a lake that turns where 0.6 = 8 x^7 / (1 + x^8)^2, at x = 0.702126."""
+    switched = lambda s: s**8 / (1 + s**8)
+    lake = FunctionFlow(
+        lambda t, x, a: a - 0.6 * x + threshold * switched(x / threshold), parameters={"a": jnp.asarray(0.0)}
+    )
+    (fold,) = continue_equilibria(Parameter(lake, "a", 0.0, threshold), jnp.zeros(1)).bifurcations
+    assert (fold.kind, fold.parameter / threshold) == ("fold", pytest.approx(0.3655058917828, abs=1e-9))
+
+
 def test_branches_that_leave_one_on_which_a_component_is_zero_reach_the_bounds_in_few_steps():
     """An infection and the susceptible share: at R = 1 a branch leaves the one without infected, for all R > 0."""
     m = 0.1

@@ -190,6 +190,16 @@ def test_orbits_end_where_they_are_too_long_or_have_shrunk_to_an_equilibrium(mon
     assert curve.ends_at(points(nodes, 9.0), points(nodes, 10.5)) == "period"
 
 
+def test_doubled_orbits_end_where_they_meet_those_of_half_the_period(monkeypatch):
+    """Beyond it the same orbits return, half a period later."""
+    curve = orbit_curve(4)
+    monkeypatch.setattr(curve, "size", lambda state, parameter: 1.0)
+    single, odd = np.array([[1.0, 0], [-1, 0], [1, 0], [-1, 0]]), np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
+    point = lambda share: CurvePoint(Cycle(single + share * odd, 6.0), 0.0, *[np.empty(0)] * 6)
+    for shares, end in (((0.3, -0.2), "period doubling"), ((0.3, 0.1), ""), ((1e-9, -0.3), "")):
+        assert curve.ends_at(*map(point, shares)) == end
+
+
 @pytest.mark.slow
 def test_roessler_doubles_its_period_at_the_published_parameter():
     flow, where = Roessler(a=0.2, b=0.2, c=2.7), (lambda flow: flow.c)
@@ -206,6 +216,12 @@ def test_roessler_doubles_its_period_at_the_published_parameter():
     assert set(double.kinds[1:]) == {"stable"}
     gap = np.max(np.abs(double.states.nodes[-1, :2] - double.states.nodes[-1, 2:]))
     assert gap > 0.1  # it closes after two turns only
+    varied = Parameter(Roessler(a=0.2, b=0.2, c=2.86), where, 2.6, 2.9)
+    found = periodic_orbit(varied.system, double.states.nodes[-1, 0], double.states.period[-1], segments=4, rtol=1e-9)
+    back = continue_orbits(varied, found, steps=Steps(first=0.2, largest=0.4), rtol=1e-9)
+    assert back.ends == ("period doubling", "bounds")  # beyond it the same orbits return, half a period later
+    assert back.parameters[0] == pytest.approx(point.parameter, abs=1e-5)
+    assert not back.bifurcations
 
 
 @pytest.mark.slow

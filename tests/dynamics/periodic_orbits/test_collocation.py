@@ -50,6 +50,16 @@ def test_the_rule_integrates_polynomials_exactly_up_to_the_gauss_order():
     assert abs(ends @ (A @ (9 * c**8)) - 1) > 1e-5
 
 
+def test_intervals_at_rest_are_solved_although_large_forces_balance_up_to_rounding():
+    """A velocity that is zero is moved by the rounding errors of the forces: it has no digits of its own."""
+    cosine = lambda t, s, k: jnp.stack([s[1], k * (jnp.cos(s[0]) - s[0]) - s[1]])
+    flow = FunctionFlow(cosine, parameters={"k": 1e6})
+    field, at, h = CycleField(flow, where(flow, "k"), np.zeros(2)), np.array([0.7390851332151607, 0.0]), 1e-2
+    nodes = at + 1e-16 * np.random.default_rng(0).normal(size=(20, 2)) * [3, 1]
+    found = solved(field, h * np.arange(20), np.full(20, h), nodes, 1e6, np.tile(nodes[:, None], (1, 4, 1)))
+    assert found.ends == pytest.approx(np.tile(at, (20, 1)), abs=1e-11)
+
+
 def test_derivatives_of_an_interval_are_those_of_finite_differences():
     found, e = one_interval(), 1e-6
     slope = lambda name, value: (
