@@ -17,6 +17,9 @@ from dynsim.io.parts import collected, interrupted
 from dynsim.io.whole_files import whole_file
 
 
+pytestmark = pytest.mark.untraced  # the functions that are replaced are none of JAX
+
+
 def written(folder, **files):
     for name, text in files.items():
         path = folder / name.replace("__", "/").replace("_py", ".py").replace("INIT", "__init__")
