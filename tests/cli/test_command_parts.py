@@ -178,8 +178,17 @@ def test_runs_backwards_are_refused_where_there_are_none():
 def test_events_are_listed_by_their_number_with_the_states_before_them(capsys):
     known = Components(("v", "w"), ("mV", ""), "s")
     found = events.events_of(["w=0.5:down", "v=-2", "v=1:up"], known)
-    assert [one.direction for one in found] == [-1, 0, 1]
-    assert [float(one.fn(0.0, jnp.asarray([3.0, 4.0]))) for one in found] == [3.5, 5.0, 2.0]
+    assert [(one.event.direction, one.component, one.way) for one in found] == [(-1, 1, -1), (0, 0, 0), (1, 0, 1)]
+    assert [float(one.event.fn(0.0, jnp.asarray([3.0, 4.0]))) for one in found] == [3.5, 5.0, 2.0]
+    angles = events.events_of(["w=0.5:down", "v=1:up", "w=0.5"], known, (np.inf, 4.0))
+    assert [one.event.direction for one in angles] == [0, 1, 0]
+    at = lambda w: float(angles[0].event.fn(0.0, jnp.asarray([3.0, w])))
+    np.testing.assert_allclose([at(w) for w in (0.5, 2.5, 4.5, -3.5)], [0, 1, 0, 0], atol=1e-12)
+    falling = FunctionFlow(lambda t, x: jnp.stack([t, -x[0]]))
+    asked = [*angles, angles[0]._replace(way=1)]
+    for v, expected in ((2.0, [True, True, True, False]), (-2.0, [False, True, True, True])):
+        jump = Jump(0, "", 1.0, jnp.asarray([v, 0.5]), jnp.asarray([v, 0.5]))
+        assert [events._is_asked(falling, jump, one) for one in asked] == expected
     jumps = [Jump(k % 2, "", float(k) ** 2, ROWS[k % 4], ROWS[0]) for k in range(13)]
     events.tell_times(["w", "v", "none"], jumps, "event")
     assert capsys.readouterr().out.splitlines() == [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from analysis.dynamics.series.chaos_test import zero_one_test
+from analysis.dynamics.series.chaos_test import PART, ZeroOneTest, _correlation, _decorrelated, zero_one_test
 from analysis.dynamics.series.power_spectra import PowerSpectrum, power_spectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot, recurrence_plot
 from analysis.dynamics.series.return_maps import ReturnMap, return_map
@@ -202,3 +202,16 @@ def test_axes_of_measures_have_names_and_units():
 def test_bad_measures_are_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=f"Argument {sentence}"):
         call()
+
+
+def test_the_lag_and_the_correlation_of_the_chaos_test_are_those_of_their_sums():
+    assert _decorrelated(np.tile([1.0, 1.0, -1.0, -1.0], 30)) == 2  # products at lag 1 sum to 1
+    assert _decorrelated(5.0 + np.tile([1.0, -1.0], 30)) == 1
+    values, c = default_rng(2).normal(size=120), 1.1
+    p = [sum((values[j] - values.mean()) * np.exp(1j * c * (j + 1)) for j in range(n + 1)) for n in range(120)]
+    moved = [np.mean([abs(p[j + n] - p[j]) ** 2 for j in range(120 - 120 // PART)]) for n in range(1, 120 // PART + 1)]
+    expected = np.corrcoef(np.arange(1, 120 // PART + 1), moved)[0, 1]
+    assert _correlation(values, c) == pytest.approx(expected, rel=1e-12)
+    odd = ZeroOneTest(np.array([0.7, 1.0, 1.5]), np.array([0.25, -0.5, 1.0]), 3, 150, "x")
+    assert odd.K == 0.25
+    assert str(odd) == "0-1 test of x: K = 0.2500 from 150 values, every 3 samples"

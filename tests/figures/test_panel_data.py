@@ -14,7 +14,7 @@ from analysis.dynamics.series.chaos_test import ZeroOneTest
 from analysis.dynamics.series.power_spectra import PowerSpectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot
 from figures import panels
-from figures.panels import bifurcations, exponents, labels, limit_marks, maps, phase, portrait_curves, shares
+from figures.panels import bifurcations, exponents, labels, limit_marks, maps, phase, portrait_curves, shares, simplices
 from figures.panels import series as series_panels
 from figures.panels.basins import basin_entries, basin_image, tints
 from figures.panels.curves import member_curves, quantile_band
@@ -541,3 +541,28 @@ def test_many_dots_are_smaller_and_one_image(count, size, raster):
     line = maps.dots(ax, np.arange(count), np.zeros(count), colour="black")
     assert line.get_rasterized() is raster
     assert line.get_markersize() == pytest.approx(large(size))
+
+
+def test_arrows_in_a_triangle_are_at_a_third_of_the_length_of_a_path_that_moves():
+    _, (ax,) = canvas()
+    long = np.array([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.8, 0.0]])  # along the side from the first to the second
+    still = np.array([[0.5, 0.25, 0.25], [0.5, 0.26, 0.24], [0.5, 0.27, 0.23]])
+    drawn = simplices.trajectories_in_triangle(ax, np.stack([long, still]))
+    np.testing.assert_allclose([path.vertices for path in drawn.get_paths()], simplices.in_triangle([long, still]))
+    (arrow,) = [text for text in ax.texts if text.arrow_patch is not None]
+    first, second = simplices.CORNERS[:2]
+    np.testing.assert_allclose(arrow.xyann, first + 0.33 * 0.8 * (second - first))
+    np.testing.assert_allclose(arrow.xy, first + 0.36 * 0.8 * (second - first))
+    marks = simplices.orbits(ax, [long, still], labels=("a", "b"))
+    np.testing.assert_allclose(marks[1].get_xydata(), simplices.in_triangle(still))
+    assert [line.get_label() for line in marks] == ["a", "b"]
+    assert len({line.get_marker() for line in marks}) == 2
+    with pytest.raises(ValueError, match="`labels` must name each of 2 orbits, at most 4"):
+        simplices.orbits(ax, [long, still], labels=("a",))
+    _, (ax,) = canvas()
+    simplices.outline(ax, ("one", "two", "three"))
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), simplices.CORNERS[[0, 1, 2, 0]])
+    middle = simplices.CORNERS.mean(axis=0)
+    assert [text.get_text() for text in ax.texts] == ["one", "two", "three"]
+    for text, corner in zip(ax.texts, simplices.CORNERS, strict=True):
+        np.testing.assert_allclose(text.get_position(), corner + 0.11 * (corner - middle))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.experiments import Record
+from figures import panels
 from figures.consensus import simulations, trained_networks
 from figures.growing import sentences
 from figures.hardmax import geometry, reviews
@@ -15,7 +16,10 @@ pytestmark = pytest.mark.untraced  # the records are replaced
 
 
 @pytest.fixture(autouse=True)
-def styled():
+def styled(monkeypatch):
+    """Names are put at their points, since finding free places for them takes a second."""
+    at_points = lambda ax, points, names, **how: [ax.text(*x, name) for x, name in zip(points, names, strict=True)]
+    monkeypatch.setattr(panels, "place_names", at_points)
     with settings():
         yield
 

@@ -3,6 +3,7 @@
 import contextlib
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynsim.keys import random_key
-from dynsim.simulation.hardmax import iterate_hardmax
+from dynsim.simulation.hardmax import CertainLayers, iterate_hardmax
 from dynsim.simulation.run_files import load, rerun, save
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.attention import ExactHardmax, Hardmax, Softmax
@@ -479,3 +480,21 @@ def test_a_run_refuses_other_maps_and_layers_that_do_not_fit():
         MultiHeadMap([Hardmax(), Softmax(0.1)], np.ones((2, 2, 2)))
     with pytest.raises(ValueError, match=r"shape \(1, d, d\)"):
         MultiHeadMap([Hardmax()], np.ones((2, 2)))
+
+
+@pytest.mark.parametrize(("share", "growth", "factor"), [(0.25, 1.0, 1.0), (1.5, 2.0, 1.5), (-0.5, 2.0, 1.0)])
+def test_errors_of_tokens_grow_by_the_step_and_the_rounding_of_each_layer(share, growth, factor):
+    made = object.__new__(CertainLayers)
+    made.map, made.error, made.certain, made.ended = HardmaxMap(0.3), 0.0, 0, False
+    made.reused = SimpleNamespace(share=share, rounding_error=lambda sets: 1e-16)
+    made._same_sets = lambda z, sets: made.certain < 3
+    z = np.array([[1.0, 0.1], [0.3, 0.7]])
+    sets, expected = made.map.follower_sets(z), 0.0
+    for layer in range(3):
+        made.add_layer(z, sets)
+        expected = growth * expected + factor * 1e-16
+        assert made.error == pytest.approx(expected, rel=1e-12, abs=0)
+        assert (made.certain, made.ended) == (layer + 1, False)
+    for _ in range(2):
+        made.add_layer(z, sets)
+        assert (made.certain, made.ended, made.error) == (3, True, pytest.approx(expected, rel=1e-12, abs=0))

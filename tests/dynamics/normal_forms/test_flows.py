@@ -9,7 +9,7 @@ from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.charts import series
-from analysis.dynamics.normal_forms.flows import lyapunov_coefficient, second_lyapunov_coefficient
+from analysis.dynamics.normal_forms.flows import _rest, lyapunov_coefficient, second_lyapunov_coefficient
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo, VanDerPol
@@ -176,3 +176,21 @@ def test_a_series_on_a_curved_space_is_exact_to_the_order_of_its_curves():
     for curve in range(2):
         left = [np.linalg.norm(velocity(at(terms[:, curve], s)) - at(found[:, curve], s)) for s in (0.02, 0.01)]
         assert 13 < left[0] / left[1] < 20
+
+
+def test_terms_of_an_expansion_are_those_of_the_products_of_lower_ones():
+    """For x' = L x + B(x, x), of which the terms of order three are twice B of terms of orders one and two."""
+    L, forms = np.array([[0.5, -2.0], [3.0, 1.0]]), np.array([[[2.0, -0.5], [-0.5, 0.0]], [[0.0, 0.5], [0.5, 3.0]]])
+    flow = FunctionFlow(lambda t, x: L @ x + jnp.einsum("aij,i,j->a", forms, x, x))
+    B = lambda u, v: np.einsum("aij,i,j->a", forms, u, v)
+    q, h20, h11 = np.array([1 + 2j, 0.5 - 1j]), np.array([0.3 - 0.2j, 1j]), np.array([0.7, -1.1])
+    h = {(0, 0): 0 * q, (1, 0): q, (0, 1): q.conj()}
+    found = _rest(flow, jnp.zeros(2), h, 2)
+    expected = {(2, 0): B(q, q), (1, 1): 2 * B(q, q.conj()), (0, 2): B(q.conj(), q.conj())}
+    assert found.keys() == expected.keys()
+    for pair, vector in expected.items():
+        np.testing.assert_allclose(found[pair], vector, atol=1e-12)
+    found = _rest(flow, jnp.zeros(2), {**h, (2, 0): h20, (1, 1): h11 + 0j, (0, 2): h20.conj()}, 3)
+    np.testing.assert_allclose(found[3, 0], 2 * B(q, h20), atol=1e-12)
+    np.testing.assert_allclose(found[2, 1], 2 * B(q, h11) + 2 * B(q.conj(), h20), atol=1e-12)
+    np.testing.assert_allclose(found[0, 3], found[3, 0].conj(), atol=1e-12)

@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.codim2.curves import critical_curve
+from analysis.dynamics.collocation.solver import gauss_points
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.phase import response
 from analysis.dynamics.phase.isochrons import _Half, _IsochronLines, isochrons
-from analysis.dynamics.phase.locking import locking_range
-from analysis.dynamics.phase.response import asymptotic_phase, phase_response
+from analysis.dynamics.phase.locking import LockingRange, locking_range
+from analysis.dynamics.phase.response import PhaseResponse, _difference, asymptotic_phase, phase_response
 from analysis.tables import table
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import FunctionFlow
@@ -193,3 +194,42 @@ def test_folds_of_forced_orbits_bound_the_tongue_of_the_average():
 def test_bad_input_is_one_sentence(clock, call, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         call(*clock)
+
+
+def test_a_response_is_of_the_second_type_if_its_smaller_side_is_a_tenth_of_the_larger_one():
+    phases = np.linspace(0.0, 1.0, 21)
+    wave = np.sin(2 * np.pi * phases)
+    values = np.stack([wave, np.abs(wave) - 0.05, 2.0 + wave, np.minimum(wave, 0.15)], axis=1)
+    found = PhaseResponse(phases, values, values, 4.0, 0.0, ("a", "b", "c", "d"), ("", "", "", ""), "s")
+    assert found.kinds == ("II", "I", "I", "II")
+    assert str(found).startswith("phase response of an orbit of period 4 s, with an error of 0: a -1 to 1 (type II), ")
+    asked = np.array([-0.3, 0.13, 1.13, 7.7])
+    np.testing.assert_allclose(found.at(asked)[:, 0], np.sin(2 * np.pi * asked), atol=1e-3)
+    np.testing.assert_allclose(found.at(phases[:-1])[:, 3], values[:-1, 3], atol=1e-12)
+
+
+def test_a_tongue_has_the_extremes_between_the_shifts_and_the_ratio_of_the_turns():
+    shifts = np.linspace(0.0, 1.0, 17)
+    values = 0.3 + 0.2 * np.cos(2 * np.pi * (shifts - 0.03))  # its extremes are between the shifts
+    found = LockingRange(shifts, values, 6.0, (2, 3))
+    low, high = 4 * (1 + 0.5 * 0.1), 4 * (1 + 0.5 * 0.5)  # the forcing turns twice in three turns of the oscillator
+    assert found.tongue(0.5) == pytest.approx((low, high), rel=1e-4)
+    assert found.tongue(0.0) == (4.0, 4.0)
+    assert str(found).startswith("2:3 locking at frequencies 4 (1 +0.1")
+    for strength in (-0.1, np.inf):
+        with pytest.raises(ValueError, match="`strength` must be a finite number of at least 0"):
+            found.tongue(strength)
+
+
+def test_the_error_of_a_curve_is_relative_to_the_largest_value_of_each_component():
+    mesh, fine = np.linspace(0.0, 1.0, 5), np.linspace(0.0, 1.0, 9)
+
+    def curve(places, function):
+        inner = function(gauss_points(places).ravel()).reshape(len(places) - 1, -1, 3)
+        return places, function(places[:-1]), inner
+
+    one = lambda t: np.stack([100 * t, t, 0 * t], axis=1)
+    other = lambda t: np.stack([100 * t + 1, t + 0.25, 0 * t], axis=1)
+    last = gauss_points(mesh)[-1, -1]  # where both are largest
+    assert _difference(curve(mesh, one), curve(fine, other)) == pytest.approx(0.25 / (last + 0.25))
+    assert _difference(curve(mesh, one), curve(fine, one)) == pytest.approx(0.0, abs=1e-12)

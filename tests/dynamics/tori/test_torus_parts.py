@@ -6,11 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.tori import circles
+from analysis.dynamics.tori import branches, circles
+from analysis.dynamics.tori.solver import CorrectedCircle, LockedOrbit, SectionCircle
 from analysis.dynamics.tori.torus import InvariantTorus, section_at
 from dynsim import FunctionFlow, FunctionMap, Parameter
 from dynsim.systems.named import parameters
 from figures import tori as pictures
+
+pytestmark = pytest.mark.untraced  # the functions that are replaced are none of JAX
 
 STATES = np.array([[1.0, 2.0], [3.0, -1.0], [-2.0, 1.5]])
 
@@ -122,3 +125,37 @@ def test_curves_are_shifted_differentiated_and_resampled_by_their_fourier_sums()
     )
     assert [circles.needed(nodes, share) for share in (1e-9, 0.24, 0.26)] == [7, 7, 1]
     assert circles.needed(nodes - [3.0, 0.0], 1e-9) == 7
+
+
+def test_longer_steps_are_tried_in_turn_beyond_a_locked_torus(monkeypatch):
+    one = FunctionMap(lambda k, x, a: jnp.stack([a * x[0], x[1] / 2]), parameters={"a": 1.5})
+    section = section_at(Parameter(one, "a", 1.0, 2.0), STATES, 2.0, 1, None, 1e-8)
+    here, ahead = SectionCircle(STATES, 0.25, 1.0, 1.0), SectionCircle(0 * STATES + [3.0, 4.0], 0.0, 0.0, 12.0)
+    assert ahead.length == pytest.approx(13.0)
+    sizes, places, found = [], [], {}
+
+    def step(section, here, ahead, size, tolerance):
+        sizes.append(size)
+        return CorrectedCircle(here, size in found, 3, found.get("error", np.inf))
+
+    def near(section, circle):
+        places.append(circle.parameter)
+        return LockedOrbit(1, 4, 1.5) if found.get("locked") == len(places) else None
+
+    monkeypatch.setattr(branches, "_step", step)
+    monkeypatch.setattr(branches, "locked_near", near)
+
+    def beyond(**given):
+        sizes.clear(), places.clear(), found.clear()
+        found.update({float(k[1:]) if k[0] == "s" else k: v for k, v in given.items()})
+        locked = [LockedOrbit(1, 3, 1.0)]
+        return branches._beyond(section, here, ahead, 2.0, 1e-8, locked)[1], len(locked)
+
+    assert beyond() == ("lost", 1)
+    assert sizes == [0.5, 2.0, 8.0]
+    np.testing.assert_allclose(places, 1 + 12 * np.array([0.5, 2.0, 8.0]) / 13)
+    assert beyond(error=0.1) == ("accuracy", 1)
+    assert beyond(locked=2) == ("locked 1:4", 2)
+    assert (sizes, len(places)) == ([0.5, 2.0, 8.0], 2)  # no second one is looked for
+    assert beyond(locked=1, s2=True) == ("", 2)
+    assert sizes == [0.5, 2.0]
