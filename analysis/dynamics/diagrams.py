@@ -1,5 +1,6 @@
 """Compute bifurcation diagrams: branches through given equilibria, switched at branch points."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +29,7 @@ from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError, counted
 from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import double_state
-from dynsim.systems.base import AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap
 from dynsim.systems.named import Components, components
 from dynsim.systems.parameter import Parameter
 
@@ -42,6 +43,8 @@ SAME = 1e-3
 CLOSED = 1e-6
 # Distance, relative to it, of the period of the last orbit of a branch from that at the Hopf point where it ends.
 CLOSE = 0.2
+# Distance, relative to the ranges of both parameters, at which two Bogdanov-Takens points are one.
+CORNER, TAKENS = 1e-5, "Bogdanov-Takens point"
 # Largest assumed distance of a branch from a chord between two of its points, relative to the chord.
 CUT = 0.1
 
@@ -465,7 +468,8 @@ def with_curves(
         parameters: the parameter of the diagram, and a second one of the same system.
         steps: the steps along each curve; see `critical_curve`.
         max_period: the period at which a curve of periodic orbits ends.
-        switched: continue the curves, too, that meet these at codimension-two points; see `critical_curves`.
+        switched: continue the curves, too, that meet these at codimension-two points; see `critical_curves`. Of a flow
+            these include the homoclinic orbits that begin at Bogdanov-Takens points, see `continue_connection`.
 
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
@@ -487,12 +491,38 @@ def with_curves(
     points = [(at, k) for one, k in branches for at in one.bifurcations]
     from analysis.dynamics.codim2.planes import critical_curves
 
+    loops = tuple(one for one in diagram.curves if one.kind == "homoclinic orbit")
+    known = tuple(one for one in diagram.curves if one.kind != "homoclinic orbit")
     curves = critical_curves(
-        parameters, [at for at, _ in points], iterates=[k for _, k in points], known=diagram.curves, steps=steps,
+        parameters, [at for at, _ in points], iterates=[k for _, k in points], known=known, steps=steps,
         max_period=max_period, switched=switched,
     )  # fmt: skip
+    if switched and isinstance(parameters[0].system, AbstractFlow):
+        loops = _with_loops(loops, curves, parameters, steps)
+    curves = (*curves, *loops)
     units = {name: unit for one in parameters for name, unit in one.units}
     return diagram._replace(second=second, curves=curves, parameter_units=tuple(units.items()))
+
+
+def _with_loops(
+    loops: tuple[CriticalCurve, ...],
+    curves: Sequence[CriticalCurve],
+    parameters: tuple[Parameter, Parameter],
+    steps: Steps,
+) -> tuple[CriticalCurve, ...]:
+    """Add the curves of homoclinic orbits that begin at Bogdanov-Takens points, where such orbits are found."""
+    from analysis.dynamics.boundary_values.connection_curve import continue_connection
+
+    widths = np.array([one.high - one.low for one in parameters])
+    place = lambda point: np.array([point.first, point.second]) / widths
+    known = [place(one.degeneracies[0]) for one in loops if one.ends[0] == TAKENS]
+    points = [one for curve in curves if not curve.of_orbits for one in curve.degeneracies if one.kind == TAKENS]
+    for point in points:  # one that lies on two curves is tried once
+        if not any(np.max(np.abs(other - place(point))) <= CORNER for other in known):
+            known.append(place(point))
+            with contextlib.suppress(ArgumentError):  # on curved spaces, or too close to a bound of the parameters
+                loops = (*loops, continue_connection(parameters, point, steps=steps))
+    return loops
 
 
 @extend.register

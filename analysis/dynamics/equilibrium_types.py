@@ -23,14 +23,24 @@ CENTRE = "centre of the linearisation"
 ENTRIES = 1e-10
 """Relative error of the entries of a Jacobian by which equal eigenvalues are recognised."""
 ROUNDING = 16 * float(np.finfo(float).eps)
-"""Error of the entries of a Jacobian relative to the largest one of their row, for those that cancel."""
+"""Error of the entries of a Jacobian relative to the largest one, in balanced units, for those that cancel."""
+NO_SIGN = 1e-10
+"""Size of a multiplier, relative to the largest one or to one, below which its sign is that of errors."""
 SAME = 2.0
 """Two eigenvalues count as equal if they differ by at most so many times the sum of their errors."""
 
 
 def entry_errors(A: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
-    """Estimate the errors of the entries of a Jacobian: a share of each entry, and rounding of the largest one."""
-    return ENTRIES * np.abs(A) + ROUNDING * np.max(np.abs(A), initial=0.0)
+    """Estimate the errors of the entries of a Jacobian: a share of each entry, and rounding of the largest one.
+
+    The largest one is that in balanced units of the components, in which rows and columns have equal sizes.
+    """
+    import scipy.linalg
+
+    if not A.size:
+        return np.zeros(A.shape)
+    balanced, (units, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    return ENTRIES * np.abs(A) + ROUNDING * np.max(np.abs(balanced), initial=0.0) * units[:, None] / units
 
 
 def equilibrium_type(
@@ -76,7 +86,7 @@ def fixed_point_type(multipliers: Inexact[np.ndarray, " d"], kind: str, toleranc
     """Name the type of a fixed point of a map, or of a periodic orbit, by its multipliers, such as `flip saddle`.
 
     A flip saddle has an odd number of multipliers below -1. A node with reflection has a negative multiplier: points
-    come from both sides in turn.
+    come from both sides in turn. Multipliers that are zero up to rounding have no sign.
 
     Args:
         multipliers: the eigenvalues of the derivative of the map.
@@ -89,6 +99,7 @@ def fixed_point_type(multipliers: Inexact[np.ndarray, " d"], kind: str, toleranc
         'flip saddle'
     """
     sizes = np.abs(multipliers)
+    negative = np.real(multipliers) < -NO_SIGN * np.max(sizes, initial=1.0)
     neutral, turning = np.abs(sizes - 1) <= tolerance, np.abs(np.imag(multipliers)) > tolerance * sizes
     if np.any(neutral):
         found = []
@@ -99,14 +110,14 @@ def fixed_point_type(multipliers: Inexact[np.ndarray, " d"], kind: str, toleranc
             found.append(_pairs(int(np.sum(neutral & turning)), "on the unit circle"))
         return _said(kind, found)
     if len(sizes) < 2:
-        return kind + (" with reflection" if np.any(np.real(multipliers) < 0) else "")
+        return kind + (" with reflection" if np.any(negative) else "")
     if kind == "saddle":
         flips = np.sum((np.real(multipliers) < -1) & ~turning) % 2
         name = "flip saddle" if flips else "saddle-focus" if np.any(turning) else "saddle"
         return name + (f" of index {np.sum(sizes > 1)}" if len(sizes) > 2 else "")
     if np.all(turning):
         return f"{kind} focus"
-    reflected = " with reflection" if np.any((np.real(multipliers) < 0) & ~turning) else ""
+    reflected = " with reflection" if np.any(negative & ~turning) else ""
     return f"{kind} {'focus-node' if np.any(turning) else 'node'}{reflected}"
 
 

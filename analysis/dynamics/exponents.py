@@ -13,6 +13,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from analysis.dynamics.flow_maps.component_sizes import trajectory_units
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.lyapunov import (
@@ -31,6 +32,7 @@ from analysis.dynamics.lyapunov import (
     spectrum_of_logs,
 )
 from analysis.dynamics.scaling.flat import count_of
+from analysis.dynamics.scaling.units import made_units
 from dynsim._core.host import room_for
 from dynsim._core.placement import on_host_by_default, placed
 from dynsim._core.printing import one_line
@@ -142,7 +144,8 @@ def lyapunov_ensemble(
         interval: time between two orthonormalisations. The default is 1; it becomes up to 256 times as short for
             members of which a direction contracts to rounding within it.
         t0: initial time.
-        integrator: `Diffrax(rtol=1e-8, atol=1e-10)` by default; the tolerances hold for state and vectors together.
+        integrator: `Diffrax(rtol=1e-8, atol=1e-10)` by default, in units near the sizes of the components; the
+            tolerances hold for state and vectors together, those of a given one in the units of the flow.
 
     Raises:
         ValueError: for bad input.
@@ -167,6 +170,8 @@ def lyapunov_ensemble(
     for one in flows:
         check_flow(one)
     first = check_start("starts", flows[0], jax.tree.map(lambda y: y[0], y0s))
+    if integrator is None:
+        flows, y0s, first = _in_units(flows, y0s, first, t0)
     basis = np.asarray(tangent_basis(flows[0].space, first))
     k = basis.shape[1] if count is None else integer("count", count, least=1)
     if k > basis.shape[1]:
@@ -209,6 +214,18 @@ def lyapunov_ensemble(
     order = np.argsort(-exponents, axis=1, kind="stable")
     sort = lambda a: np.take_along_axis(a, order, axis=1)
     return LyapunovEnsemble(sort(exponents), sort(errors), f"{lanes!r}")
+
+
+def _in_units(
+    flows: tuple[AbstractFlow, ...], y0s: State, first: State, t0: float
+) -> tuple[tuple[AbstractFlow, ...], State, State]:
+    """Rescale flows, starts and the first start to the components' sizes along the first trajectory, in given time."""
+    if not isinstance(flows[0].space, Euclidean):
+        return flows, y0s, first
+    scale = trajectory_units(flows[0], first, t0).scale
+    units = [made_units(flow, scale=scale) for flow in flows]
+    rescaled = lambda y: jax.tree.map(jnp.asarray, units[0].rescaled(y))
+    return tuple(one.system for one in units), rescaled(y0s), rescaled(first)
 
 
 @on_host_by_default

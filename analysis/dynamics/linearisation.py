@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.equilibrium_types import entry_errors, equilibrium_type
+from analysis.dynamics.equilibrium_types import ROUNDING, entry_errors, equilibrium_type
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.sparse.matrices import SparseMatrix, row_sizes
 from dynsim._core.checked import checked
@@ -27,8 +27,12 @@ from dynsim.systems.rescaled import is_flat
 # Number of rows of matrices whose eigenvalues are computed together.
 SMALL = 16
 NEAR_ZERO = 1e-7
-"""Real parts below this share of the Jacobian's norm count as zero (rounding moves a double zero by sqrt(eps))."""
+"""Real parts below this share of the Jacobian's norm may be zero (rounding moves a double zero by sqrt(eps))."""
 
+LINEAR = 0.1
+"""Largest errors of a matrix, relative to its norm, to which those of its eigenvalues are proportional."""
+ROUNDED = 1e-12
+"""Relative change of a state by which rounding errors of a Jacobian are estimated."""
 OWN = 1e-10
 """Relative error of the entries of a Jacobian by which the error of an eigenvalue is bounded (see `own_eigenvalue`)."""
 INVERSE = 3
@@ -135,7 +139,10 @@ def eigenvectors(A: Float[np.ndarray, "d d"], basis: Float[np.ndarray, "ambient 
 
 
 def own_eigenvalue(
-    A: Float[np.ndarray, "d d"] | SparseMatrix, value: complex, sizes: Float[np.ndarray, " d"] | float = 0.0
+    A: Float[np.ndarray, "d d"] | SparseMatrix,
+    value: complex,
+    sizes: Float[np.ndarray, " d"] | float = 0.0,
+    errors: Float[np.ndarray, "d d"] | float = 0.0,
 ) -> tuple[complex, float]:
     r"""Refine an eigenvalue, and bound its error by its own condition instead of by the norm of the matrix.
 
@@ -152,6 +159,7 @@ def own_eigenvalue(
         A: the matrix.
         value: an approximation of the eigenvalue.
         sizes: sizes of the diagonal entries that they have elsewhere, if they are small here.
+        errors: further errors of the entries.
     """
     d, eps = len(A), float(np.finfo(float).eps)
     entries = row_sizes(A)
@@ -163,7 +171,8 @@ def own_eigenvalue(
     if not abs(product) > eps or not np.isfinite(terms):
         return complex(value), np.inf
     rounding = 16 * eps * float(np.abs(y) @ rows) * float(np.sum(np.abs(x)))  # of entries that are small in their row
-    moved, error = complex(np.vdot(y, A @ x)) / product, (OWN * terms + rounding) / abs(product)
+    further = float(np.abs(y) @ np.broadcast_to(errors, (d, d)) @ np.abs(x)) if np.any(errors) else 0.0
+    moved, error = complex(np.vdot(y, A @ x)) / product, (OWN * terms + further + rounding) / abs(product)
     return (moved if abs(moved - value) <= NEAR_ZERO * float(np.max(entries)) else complex(value)), error
 
 
@@ -186,6 +195,48 @@ def _inverse_iteration(
         y = scipy.linalg.lu_solve(lu, y, trans=2, check_finite=False) / rows
         x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
     return x, y
+
+
+def zero_tolerance(
+    A: Float[np.ndarray, "d d"], values: np.ndarray, errors: Float[np.ndarray, "d d"] | float = 0.0
+) -> tuple[np.ndarray, float]:
+    """Refine small eigenvalues of a matrix, and find the modulus of the real part up to which they may be zero.
+
+    Real parts count that exceed a share of the norm of the matrix, in balanced units, or the eigenvalue's own error, so
+    that slow directions beside fast ones count, in any units of the components and of time.
+
+    Args:
+        A: the matrix.
+        values: its eigenvalues, as by `eigenvalues`.
+        errors: errors of its entries, beside a share of each one.
+
+    Returns:
+        The eigenvalues, and the tolerance.
+    """
+    import scipy.linalg
+
+    if not len(values):
+        return values, 0.0
+    balanced, (scale, _) = scipy.linalg.matrix_balance(A, permute=False, separate=True)
+    norm, uncertain = (
+        float(np.linalg.norm(part, 2)) for part in (balanced, np.multiply(errors, scale / scale[:, None]))
+    )
+    share = max(NEAR_ZERO * norm, uncertain)
+    small = np.flatnonzero(np.abs(np.real(values)) <= share)
+    if not len(small):
+        return values, share
+    found, own = np.array(values), np.zeros(len(values))
+    for k in small:
+        if k and k - 1 in small and values[k] != values[k - 1] and values[k] == np.conj(values[k - 1]):
+            found[k], own[k] = np.conj(found[k - 1]), own[k - 1]
+        else:
+            value, own[k] = own_eigenvalue(A, complex(values[k]), errors=errors)
+            found[k] = value if np.iscomplexobj(found) else value.real
+    least = share if uncertain > LINEAR * norm else ROUNDING * norm
+    sizes, own = np.abs(np.real(found)), np.clip(own, least, share)
+    zero = float(np.max(sizes[small], where=sizes[small] <= own[small], initial=0.0))
+    others = float(np.min(sizes, where=sizes > zero, initial=np.inf))
+    return found, max(zero, min(float(np.max(own)), others / 2))
 
 
 def _square(name: str, matrix: ArrayLike) -> np.ndarray:
@@ -261,21 +312,21 @@ def spectrum(flow: AbstractFlow, x: State, t: Time = 0.0, *, symmetries: Sequenc
 class TransverseJacobian(NamedTuple):
     """Jacobian across the orbit of symmetries, its coordinate directions, (ambient, d), and how many it leaves out.
 
-    `tolerance` is the real part below which an eigenvalue counts as zero.
+    `errors` are bounds of the errors of the entries in ambient coordinates, (ambient, ambient).
     """
 
     matrix: Float[np.ndarray, "d d"]
     directions: Float[np.ndarray, "ambient d"]
     num_symmetries: int
-    tolerance: float
+    errors: Float[np.ndarray, "ambient ambient"]
 
     __repr__ = one_line
     __str__ = report
 
     def spectrum(self) -> Spectrum:
         """Compute the eigenvalues and eigenvectors, and classify the equilibrium."""
-        A, least = self.matrix, self.tolerance
-        values = eigenvalues(A)
+        A, along = self.matrix, np.abs(self.directions)
+        values, least = zero_tolerance(A, eigenvalues(A), along.T @ self.errors @ along)
         word = kind(values, least)
         name = equilibrium_type(A, values, word, least, entry_errors(A))
         vectors = eigenvectors(A, self.directions)
@@ -283,18 +334,28 @@ class TransverseJacobian(NamedTuple):
 
 
 def transverse_jacobian(
-    flow: AbstractFlow, x: State, t: Time = 0.0, symmetries: Sequence[SymmetryGenerator] = ()
+    flow: AbstractFlow,
+    x: State,
+    t: Time = 0.0,
+    symmetries: Sequence[SymmetryGenerator] = (),
+    errors: Float[np.ndarray, "ambient ambient"] | None = None,
 ) -> TransverseJacobian:
-    """Restrict the Jacobian at an equilibrium to the directions across the orbit of its symmetries; see `spectrum`."""
-    x = double_state("x", x)
-    basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
-    tolerance = NEAR_ZERO * max(1.0, float(np.linalg.norm(J, 2)) if J.size else 1.0)
+    """Restrict the Jacobian at an equilibrium to the directions across the orbit of its symmetries; see `spectrum`.
+
+    Errors of the entries are by default a share of them, and what a relative change of the state by `ROUNDED` changes.
+    """
+    x, at = double_state("x", x), np.asarray(t, float)
+    basis, ambient = tangent_basis(flow.space, x), np.asarray(_ambient_jacobian(flow, x, at))
+    J = basis.T @ ambient @ basis
+    if errors is None:
+        moved = jax.tree.map(lambda y: y * (1 + ROUNDED * np.resize([1.0, -1.0], np.shape(y))), x)
+        errors = NEAR_ZERO * np.abs(ambient) + np.abs(np.asarray(_ambient_jacobian(flow, moved, at)) - ambient)
     orbit = orbit_basis(basis, x, symmetries)
-    moved = float(np.linalg.norm(J @ orbit, 2)) if orbit.size else 0.0
-    if moved > tolerance:
-        raise ArgumentError("symmetries", "give zero modes of the equilibrium `x`", f"move it at the rate {moved:.3g}")
+    size = lambda matrix: float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
+    if (moves := size(J @ orbit)) > NEAR_ZERO * size(J) + size(errors):
+        raise ArgumentError("symmetries", "give zero modes of the equilibrium `x`", f"move it at the rate {moves:.3g}")
     across = np.linalg.svd(orbit)[0][:, orbit.shape[1] :] if orbit.size else np.eye(len(J))
-    return TransverseJacobian(across.T @ J @ across, basis @ across, orbit.shape[1], tolerance)
+    return TransverseJacobian(across.T @ J @ across, basis @ across, orbit.shape[1], errors)
 
 
 def kind(values: ArrayLike, tolerance: ArrayLike) -> str:
@@ -350,7 +411,8 @@ def orbit_basis(basis: np.ndarray, x: State, symmetries: Sequence[SymmetryGenera
     flat, x = lambda v: np.asarray(jax.flatten_util.ravel_pytree(v)[0], float), jax.tree.map(jnp.asarray, x)
     moves = basis.T @ np.stack([flat(move(x)) for move in symmetries], axis=1)
     left, sizes, _ = np.linalg.svd(moves, full_matrices=False)
-    return left[:, sizes > 1e-9 * max(1.0, float(np.max(np.abs(moves))))]
+    rounding = 64 * float(np.finfo(float).eps) * float(np.max(np.abs(flat(x)), initial=0.0))
+    return left[:, sizes > max(1e-9 * float(np.max(np.abs(moves), initial=0.0)), rounding)]
 
 
 @checked

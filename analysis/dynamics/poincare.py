@@ -126,9 +126,11 @@ class Section(NamedTuple):
 
     def period(self) -> int:
         """Find the smallest number of crossings after which the state returns, up to errors; 0 if it does not."""
-        states = flat_states(self.states) if len(self.times) else np.empty((0, 0))
+        if not len(self.times):
+            return 0
+        states = flat_states(self.states)
         if self.extent.shape != states.shape[1:]:
-            return least_period(states, SETTLED * float(np.max(np.abs(states), initial=0.0)), self.angles)
+            return least_period(states, SETTLED * float(np.max(np.abs(states))), self.angles)
         units = np.where(self.extent > 0, self.extent, 1.0)
         return least_period(states / units, SETTLED, self.angles / units if self.angles.size else self.angles)
 

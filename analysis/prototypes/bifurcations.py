@@ -12,6 +12,7 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.newton import equilibria
+from analysis.dynamics.linearisation import NEAR_ZERO
 from analysis.prototypes.collapse import collapse, critical_temperature
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
@@ -95,8 +96,9 @@ def branches_in_temperature(
     found = equilibria(flow, starts, invariant=_unordered) if num_starts else ()
     # A prototype out of reach of all embeddings moves too slowly to be told from an equilibrium; it has a zero
     # eigenvalue.
+    sizes = [np.abs(rest.spectrum.values) for rest in found]
     states = [
-        np.asarray(rest.state) for rest in found if np.min(np.abs(rest.spectrum.values)) > rest.spectrum.tolerance
+        np.asarray(rest.state) for rest, size in zip(found, sizes, strict=True) if min(size) > NEAR_ZERO * max(size)
     ]
     if float(loss.barrier) == 0:
         together = collapse(points, k, loss)

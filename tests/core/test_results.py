@@ -54,6 +54,7 @@ PARTS = {
         "FlowParts",
         "special_points.Ends",
     ),
+    *("OrbitGuess", "Approach"),
     *("Lane", "TrialStep", "Recorded", "Solved", "March", "Marched", "Moment", "Ways", "FlowForm", "SlidingStates"),
     *(
         "FollowedStates",

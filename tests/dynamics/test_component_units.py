@@ -18,7 +18,7 @@ from analysis.dynamics.flow_maps.component_sizes import trajectory_units
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.orbit_diagrams import OrbitDiagram
 from analysis.dynamics.poincare import Section
-from analysis.dynamics.scaling.linear_equations import inverse, least_squares
+from analysis.dynamics.scaling.linear_equations import equilibration, inverse, least_squares
 from analysis.dynamics.scaling.samples import norms
 from dynsim import FunctionFlow, FunctionMap
 
@@ -110,6 +110,14 @@ def test_equations_with_units_far_apart_are_regular():
     np.testing.assert_allclose(least_squares(np.ones((2, 2)), np.ones(2), 1e-12), [0.5, 0.5])
     tiny = np.array([[-8.7e-318, 1.7e-159, 1.0], [1.7e-159, 0.0, 0.0], [1.0, 0.0, 0.0]])  # near singular in any units
     assert np.all(np.isfinite(least_squares(tiny, np.ones(3), 1e-12)))
+
+
+def test_rounding_errors_have_no_weight_in_the_units_of_equations():
+    units = np.array([1e-8, 1.0, 1e8])
+    clean = units[:, None] * np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 3.0, 1.0]]) / units
+    noise = units[:, None] * np.array([[1e-77, 0.0, 1e-60], [0.0, 1e-50, 0.0], [1e-70, 0.0, 0.0]]) / units
+    for found, exact in zip(equilibration(clean + noise), equilibration(clean), strict=True):
+        np.testing.assert_array_equal(found, exact)
 
 
 @pytest.mark.parametrize("middle", [0.0, 1000.0])

@@ -150,3 +150,11 @@ def test_each_member_that_is_followed_alone_has_its_own_flow_and_start(monkeypat
     assert found.solved == "not in lanes, because the states lie on Circle"
     assert found.exponents[:, 0].tolist() == [-1.0, -6.0]
     assert found.errors[:, 0].tolist() == [40.0, 40.0]
+
+
+def test_exponents_of_many_trajectories_are_the_same_in_units_far_apart():
+    """A tolerance and tangent vectors in units of 1e-6 and of 1e6 at once took minutes, and gave no answer."""
+    units, A = np.array([1e-6, 1e6]), jnp.asarray([[-0.2, 0.1], [0.0, -1.0]])
+    flow = FunctionFlow(lambda t, x: units * (A @ (x / units)))
+    found = lyapunov_ensemble(flow, np.array([[1.0, 0.5], [0.2, 1.0]]) * units, 40.0, transient=0.0)
+    np.testing.assert_allclose(found.exponents, [[-0.2, -1.0]] * 2, atol=0.03)  # of 40 units of time

@@ -108,11 +108,45 @@ def test_rotations_are_those_that_commute():
     assert abs(float(turn[0, 1])) == pytest.approx(1.0)
 
 
-def test_an_eigenvalue_that_is_zero_up_to_rounding_is_not_unstable():
-    found = spectrum(FunctionFlow(lambda t, x: jnp.array([1e-9, -1.0]) * x), np.zeros(2))
+def linear(A, sizes, time=1.0):
+    """Return a linear flow about 1 in units of its components and of time."""
+    units = np.asarray(sizes)
+    own = units[:, None] * np.asarray(A) / units / time
+    return FunctionFlow(lambda t, x: jnp.asarray(own) @ (x - 1.0)), np.ones(len(units))
+
+
+@pytest.mark.parametrize("time", [1e-12, 1.0, 1e9, 1e20])
+@pytest.mark.parametrize("sizes", [(1.0, 1.0), (1e-6, 1e6)])
+@pytest.mark.parametrize(
+    ("A", "name"),
+    [
+        ([[-0.1, 1.0], [-1.0, -0.1]], "stable focus"),
+        ([[0.0, 1.0], [-1.0, 0.0]], "centre of the linearisation"),
+        ([[0.3 - (0.1 + 0.2), 0.0], [0.5, -1.0]], "not hyperbolic (1 zero eigenvalue)"),
+        ([[1e-9, 0.0], [0.0, -1.0]], "saddle"),  # exact, however slow it is beside the other
+        ([[-1.0, 0.5], [0.0, -1e10]], "stable node"),
+    ],
+)
+def test_types_are_the_same_in_all_units(A, name, sizes, time):
+    found = spectrum(*linear(A, sizes, time))
+    assert found.description == name
+    np.testing.assert_allclose(np.sort(found.values * time), np.sort(np.linalg.eigvals(A)), rtol=1e-6, atol=1e-15)
+
+
+def test_an_eigenvalue_that_rounding_hides_is_not_unstable():
+    turned = np.array([[0.6, -0.8], [0.8, 0.6]])
+    found = spectrum(*linear(turned @ np.diag([1e-9, -1.0]) @ turned.T, (1.0, 1.0)))
     assert (found.index, found.kind) == (0, "undecided")
-    found = spectrum(FunctionFlow(lambda t, x: jnp.array([1e-6, -1.0]) * x), np.zeros(2))
+    found = spectrum(*linear(turned @ np.diag([1e-6, -1.0]) @ turned.T, (1.0, 1.0)))
     assert (found.index, found.kind) == (1, "saddle")
+
+
+@pytest.mark.parametrize(("size", "time"), [(1.0, 1.0), (1e-12, 1e9), (1e12, 1e-9)])
+def test_zeros_of_symmetries_are_left_out_in_any_units(size, time):
+    circle = FunctionFlow(lambda t, x: x * (1 - (x / size) @ (x / size)) / time)
+    found = spectrum(circle, size * np.array([0.6, 0.8]), symmetries=rotations(2))
+    assert (found.kind, found.num_symmetries) == ("stable", 1)
+    assert found.values * time == pytest.approx([-2.0])
 
 
 def test_a_generator_that_is_no_symmetry_is_refused():

@@ -237,8 +237,8 @@ def test_the_places_of_surfaces_are_found_between_states():
     np.testing.assert_array_equal(near.which, [0])
     np.testing.assert_allclose(near.points, [[1.0, 0.0]], atol=1e-15)
     assert near.slides.all()
-    np.testing.assert_array_equal(on_surface(field, 0.0, np.array([[3.0, 0.0], [3.0, 0.1]])), [True, False])
-    assert pseudo_equilibria(field, 0.0, near, lambda x: x[0] > 0) == ()
+    np.testing.assert_array_equal(on_surface(field, 0.0, np.array([[3.0, 0.0], [3.0, 0.1]]), np.ones(2)), [True, False])
+    assert pseudo_equilibria(field, 0.0, near, lambda x: x[0] > 0, np.ones(2)) == ()
 
 
 def test_jumps_are_reported_where_a_field_has_no_pieces():
@@ -479,3 +479,22 @@ def test_a_start_on_a_surface_that_repels_takes_the_side_to_which_the_velocity_p
     assert field is not None
     found = jax.jit(lambda x: switched_solver.switched_velocity(field, jnp.zeros(()), x))(jnp.zeros(1))
     np.testing.assert_allclose(found, [-1.3])
+
+
+def relay(t, y, size, away, time):
+    """On the surface x_2 = 0 the first component slides to -0.5 or 0.6, from both sides of 0.2."""
+    x, v = (y[0] - away) / size, y[1] / size
+    sliding = -(x - 0.2) * (x + 0.5) * (x - 0.6)
+    return size * jnp.stack([sliding, jnp.where(v > 0, -1.0, 1.0)]) / time
+
+
+@pytest.mark.parametrize(("size", "away", "time"), [(1.0, 0.0, 1.0), (1e-6, 0.0, 1e9), (1.0, 1e5, 1.0)])
+def test_states_at_rest_on_a_surface_are_the_same_in_all_units(size, away, time):
+    flow = FunctionFlow(relay, parameters={"size": size, "away": away, "time": time})
+    centre, unit = np.array([away, 0.0]), size * np.ones(2)
+    found = find_equilibria(flow, random_key(0, "starts"), box=np.stack([centre - 1.1 * unit, centre + 0.8 * unit], 1))
+    rests = sorted((round(float((e.state[0] - away) / size), 4), e.kind) for e in found.pseudo)
+    assert rests == [(-0.5, "stable"), (0.2, "unstable"), (0.6, "stable")]
+    limit = settle(flow, centre + unit * [0.5, 0.4], first_time=2 * time, max_time=256 * time)
+    assert limit.verdict == "stationary"
+    assert (float(limit.state[0]) - away) / size == pytest.approx(0.6, abs=1e-3)

@@ -132,3 +132,17 @@ def test_a_run_with_noise_is_drawn_at_its_steps_on_the_same_path(monkeypatch):
     np.testing.assert_allclose(refined(coarse).ys, whole.ys[::2], atol=1e-12)  # 25 of the 50 steps of an interval
     other = eqx.tree_at(lambda run: run.ys, coarse, coarse.ys + jnp.array([[0.0], [0.1], [0.2]]))
     assert refined(other) is other  # a run that cannot be repeated
+
+
+def test_a_run_off_its_own_path_is_drawn_from_one_saved_state_to_the_next_as_far_as_it_is_near(circle):
+    """The saved states grow by 0.45 of what is near at each time, so that each path stays near for two intervals."""
+    grown = 1 + 0.00045 * 2 * np.arange(7)  # relative to the extent of both components, 2
+    times = TIMES[:7]
+    saved = np.stack([np.cos(times), -np.sin(times)], axis=1) * grown[:, None]
+    run = eqx.tree_at(lambda run: (run.ts, run.ys), circle, (times, saved))
+    fine = refined(run)
+    radius = np.linalg.norm(fine.ys, axis=1)
+    pieces = (len(fine.ts) - 1) // 6
+    assert pieces > 4
+    np.testing.assert_allclose(radius[:-1], np.repeat(grown[:-1:2], 2 * pieces), rtol=1e-7)
+    np.testing.assert_allclose(fine.ts, np.linspace(0.0, 6.0, len(fine.ts)), atol=1e-12)

@@ -21,6 +21,7 @@ from dynsim.systems.tokens.interactions.expansions import over_degrees, ratios
 from dynsim.systems.tokens.interactions.harmonic import Harmonic, _first, _log_first, needed_degree, reach_of
 from dynsim.systems.tokens.interactions.masks import AbstractMask, Causal, Full, Window
 from dynsim.systems.tokens.interactions.pairs import means_by_pairs, pairs_suffice
+from dynsim.systems.tokens.interactions.shards import Shard
 from dynsim.systems.tokens.interactions.tiles import CHUNK
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 from tests.support.zoo import FLOWS, TOKEN_FLOWS
@@ -102,6 +103,19 @@ def test_means_in_pairs_of_blocks_and_their_derivatives_are_those_of_a_softmax()
     for matrix in (P + P.T, P):
         for a, b in zip(*map(jax.tree.leaves, values(matrix, xs)), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-13)
+
+
+def test_the_shift_of_scores_stays_fixed_only_where_no_weight_can_overflow():
+    """The bound is |q| max |x| - q.x <= 60, here 87 and 30 for the first token in two heads, as max |x| = 2."""
+    x = jnp.array([[-1.0, 0.0], [0.0, 2.0]])
+    q = jnp.array([[[29.0, 0.0], [0.0, 1.0]], [[10.0, 0.0], [0.0, 3.0]]])
+    sums = BlockSizes(2, 2).no_sums(q, x, Full(), Shard())
+    assert sums.fixed.tolist() == [False, True]
+    np.testing.assert_allclose(sums.shift, [[-29, 2], [-10, 6]])
+    assert sums.total.shape == (2, 2, 3)
+    assert not np.any(sums.total)
+    ahead = BlockSizes(2, 2).no_sums(q, x, _Ahead(), Shard())
+    assert (ahead.fixed.tolist(), np.unique(ahead.shift).tolist()) == ([False, False], [-np.inf])
 
 
 def test_pairs_of_blocks_are_for_symmetric_matrices_without_overflow():

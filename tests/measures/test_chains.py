@@ -387,6 +387,9 @@ def test_the_methods_for_large_chains_find_the_gap_of_all_eigenvalues(reversible
     assert few.method.startswith("lanczos" if reversible else "arnoldi")
     assert few.value == pytest.approx(every.value, rel=1e-6)
     assert abs(few.eigenvalue.imag) == pytest.approx(abs(every.eigenvalue.imag), rel=1e-6, abs=1e-12)
+    assert all(0 < one.error < 1e-6 * one.value for one in (few, every))
+    if reversible:
+        assert abs(few.value - every.value) <= few.error + every.error
 
 
 @pytest.mark.parametrize("fast", [1.0, 30.0, 1e3])

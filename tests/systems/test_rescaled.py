@@ -128,6 +128,10 @@ def test_a_run_is_stored_with_its_units(tmp_path):
             {"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": 2.0},
             "`flow` must be on a flat space if its state has a unit, but is on Sphere",
         ),
+        (
+            {"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": [1.0, 2.0, 1.0]},
+            "`flow` must be on a flat space if its state has a unit, but is on Sphere",
+        ),
         ({"flow": NoisyFlow(SMALL, 0.1, calculus="ito")}, "`flow` must be a flow without noise"),
         ({"flow": 3}, "`flow` must be a flow, but is"),
     ],

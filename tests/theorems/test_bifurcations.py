@@ -169,9 +169,21 @@ def test_bad_input_is_named():
         check(th.neimark_sacker, MAP + "a*x; y[n+1] = y/2", [0.0, 0.0])
 
 
-def test_a_zero_that_rounding_hides_has_the_size_of_the_distance_from_its_guess():
-    """A fold at the origin, of states of 1e-6, where rounding of 1e-6 keeps the equations from being exact."""
-    unit = np.full(2, 1e-6)
-    base = lambda x, a: jnp.stack([a - x[0] ** 2, x[0] - x[1]])
-    flow = ds.FunctionFlow(lambda t, x, a: unit * base(x / unit, a), parameters={"a": 0.01}, names=("x", "y"))
-    assert th.fold(ds.Parameter(flow, "a", -1.0, 1.0), 0.01, [5e-8, 5e-8]).applies
+SMALL_UNITS = {
+    "fold": (th.fold, False, lambda x, a: [a - x[0] ** 2, x[0] - x[1]], 0.01, [0.05, 0.05]),
+    "hopf": (th.hopf, False, lambda x, a: [a * x[0] - x[1] - x[0] ** 3, x[0] + a * x[1] + x[0] ** 2], 0.02, [0, 0]),
+    "flip": (th.flip, True, lambda x, a: [a * x[0] * (1 - x[0]), x[1] / 2], 2.98, [0.66, 0.0]),
+    "neimark_sacker": (th.neimark_sacker, True, lambda x, a: [x[1], a * x[1] * (1 - x[0])], 2.02, [0.5, 0.5]),
+}
+
+
+@pytest.mark.parametrize("sizes", [(1e-6, 1e-6), (1e-9, 1e6)])
+@pytest.mark.parametrize("name", SMALL_UNITS)
+def test_points_are_decided_in_any_units(name, sizes):
+    """States near zero, where rounding of the units keeps the equations from being exact."""
+    holds, is_map, base, value, near = SMALL_UNITS[name]
+    unit = np.asarray(sizes)
+    scaled = lambda t, x, a: unit * jnp.stack(base(x / unit, a))
+    kind = ds.FunctionMap if is_map else ds.FunctionFlow
+    system = kind(scaled, parameters={"a": value}, names=("x", "y"))
+    assert holds(ds.Parameter(system, "a", value - 1, value + 1), value, unit * np.asarray(near)).applies

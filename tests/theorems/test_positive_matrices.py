@@ -9,6 +9,7 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from analysis.theorems.chains.foster import DEPTH, _not_negative, _shifted
 
 SMALL = 0.1 * 3 - 0.3  # 5.6e-17
 
@@ -47,6 +48,13 @@ APPLIES = {
     ),
 }
 MISSES = {
+    "a negative rate between components": (
+        lambda: th.perron_frobenius(flow("x' = -5*x + y; y' = -2*x - y")),
+        ("no entry off the diagonal is negative", "fails"),
+    ),
+    "a map with a negative entry on its diagonal": (
+        lambda: th.perron_frobenius(np.array([[-1.0, 1.0], [1.0, 1.0]])), ("no entry is negative", "fails"),
+    ),
     "two blocks": (lambda: th.perron_frobenius(np.eye(2)), ("the matrix is irreducible", "fails")),
     "a negative entry by a rounding error": (
         lambda: th.perron_frobenius(np.array([[1.0, -SMALL, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])),
@@ -122,3 +130,26 @@ def test_the_dominant_eigenvalue_and_the_stationary_distribution_are_the_known_o
 def test_bad_input_is_named(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+def test_polynomials_are_not_negative_at_integers_where_all_their_values_are_not():
+    """Quadratic functions of two integers, at or above a corner, against their values at many integers."""
+    drawn, shown = np.random.default_rng(3), {True: 0, False: 0}
+    for _ in range(60):
+        powers = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2))
+        p = {
+            q: Fraction(int(v))
+            for q, v in zip(powers, [*drawn.integers(-9, 30, 3), *drawn.integers(1, 4, 2)], strict=True)
+        }
+        p = {q: v - (12 if sum(q) == 1 else 0) for q, v in p.items()}
+        corner = tuple(drawn.integers(0, 3, 2).tolist())
+        at = lambda x, p=p: sum(v * x[0] ** q[0] * x[1] ** q[1] for q, v in p.items())
+        values = {(i, j): at((i, j)) for i in range(corner[0], 25) for j in range(corner[1], 25)}
+        found = _not_negative(p, corner, DEPTH)
+        holds = min(values.values()) >= 0
+        assert found is True if holds else isinstance(found, tuple)
+        assert holds or (values[found] < 0)
+        moved = _shifted(p, corner)
+        assert sum(v * 2 ** q[0] * 3 ** q[1] for q, v in moved.items()) == at((corner[0] + 2, corner[1] + 3))
+        shown[holds] += 1
+    assert min(shown.values()) > 10

@@ -221,7 +221,7 @@ class Followed:
 
 def relabelled(labels: Int[np.ndarray, "..."], names: Sequence[int]) -> Int[np.ndarray, "..."]:
     """Replace indices of attractors by labels; negative labels are kept."""
-    return np.where(labels >= 0, np.append(np.asarray(names, int), 0)[labels], labels)
+    return np.where(labels >= 0, np.append(np.asarray(names, int), 0)[np.maximum(labels, -1)], labels)
 
 
 def match(

@@ -7,10 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.boundary_values.problem import BoundaryValueProblem
+from analysis.dynamics.boundary_values.projections import Connection, equilibrium_near, left_subspace
 from analysis.dynamics.collocation.intervals import CycleField
-from analysis.dynamics.collocation.solver import BoundaryProblem, EndConditions, collocated, gauss_points
-from analysis.dynamics.continuation.parameter_flow import WithUnknowns, inside
+from analysis.dynamics.collocation.solver import BoundaryProblem, collocated, gauss_points
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.flow_maps.component_sizes import orbit_scale, range_unit, trajectory_units, turn_unit
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
@@ -35,10 +34,6 @@ DISTANCE = 1e-4
 # Distance at which an orbit is first solved for, as a multiple of that of the guess, and its bound relative to that of
 # the farthest point; the largest reduction of the distance at once.
 FIRST, FAR, CLOSER = 5.0, 0.3, 10.0
-# Relative step of the differences by which boundary conditions are differentiated by parameters.
-STEP = 1e-6
-# Most Newton steps for an equilibrium, and the last step relative to its size.
-NEWTON, LAST = 20, 1e-13
 # Number of intervals of the first mesh, and of the pieces that are added at the ends.
 INTERVALS, ADDED = 40, 8
 # Largest distance from the last equilibrium, relative to the ranges of the trajectory, at which it is approached.
@@ -114,137 +109,10 @@ class ConnectingOrbit(NamedTuple):
         return f"{self.kind} orbit at {self.parameter:.10g}, over a time of {self.times[-1]:.5g}"
 
 
-class _Timed(WithUnknowns):
-    """Flow over a unit of time with one of its parameters and, last, the duration as components of the state."""
-
-    def __init__(self, flow: Any, takes: tuple[Callable, ...]):
-        super().__init__(flow, takes)
-
-    def velocity(self, t: Any, x: Any) -> Any:
-        """Compute the velocity, multiplied by the duration."""
-        return jnp.concatenate([x[-1] * self.at(x[:-1]).vector_field(t, x[:-2]), jnp.zeros(2)])
-
-
-class Connection(BoundaryValueProblem):
-    """Connecting orbit as a boundary value problem, for a parameter and the duration as unknowns.
-
-    The first state lies in the unstable subspace of the first equilibrium, the last one in the stable subspace of the
-    last one, both at given distances.
-
-    Source: W.-J. Beyn, The numerical computation of connecting orbits in dynamical systems, IMA J. Numer. Anal. 10
-    (1990).
-    """
-
-    def __init__(self, parameter: Parameter, begin: np.ndarray, end: np.ndarray, distances: tuple[float, float]):
-        self.flow, self.interval, self.unknowns = parameter.system, (0.0, 1.0), (parameter.name, "duration")
-        self.takes, self.distances = (parameter.take,), distances
-        self.equilibria: list[np.ndarray] | None = [begin, end]
-        self.rows: list[np.ndarray] | None = None
-
-    def extended(self, flow: Any) -> WithUnknowns:
-        """Build the flow whose state has the parameter and the duration as further components."""
-        return _Timed(flow, self.takes)
-
-    def end_equations(self, take: Callable | None, size: int) -> "_Projections":
-        """Build the boundary conditions."""
-        return _Projections(self, take, size)
-
-
-class _Projections:
-    """Values and derivatives of projection boundary conditions."""
-
-    def __init__(self, problem: Connection, take: Callable | None, size: int):
-        self.problem, self.n = problem, size - 2
-        moved = None if take is None else inside(take)
-        self._field = CycleField(WithUnknowns(problem.flow, problem.takes), moved, np.zeros(size - 1))
-
-    def at(self, first: np.ndarray, last: np.ndarray, parameter: float) -> tuple[EndConditions, np.ndarray]:
-        """Evaluate the conditions; give their derivatives by the parameter, too."""
-        n, own = self.n, float(first[self.n])
-        values, before, after = self._values(first, last, own, parameter)
-        by_first, by_last = np.zeros((n + 2, n + 2)), np.zeros((n + 2, n + 2))
-        by_first[:, :n], by_last[:, :n] = before, after
-        differences = []
-        for k, value in enumerate((own, parameter)):
-            h = STEP * (1 + abs(value))
-            ends = [self._values(first, last, own + s * h * (k == 0), parameter + s * h * (k == 1))[0] for s in (1, -1)]
-            differences.append((ends[0] - ends[1]) / (2 * h))
-        by_first[:, n] = differences[0]
-        return EndConditions(values, by_first, by_last), differences[1]
-
-    def _values(
-        self, first: np.ndarray, last: np.ndarray, own: float, parameter: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Evaluate the conditions and their derivatives by both states at fixed parameters."""
-        n, problem = self.n, self.problem
-        away, rows = [], []
-        for k, state in enumerate((first, last)):
-            near = state[:n] if problem.equilibria is None else problem.equilibria[k]
-            rest = equilibrium_near(lambda x: self.linear(x, own, parameter), near)
-            if rest is None:
-                nothing = np.full((n + 2, n), np.nan)
-                return nothing[:, 0], nothing, nothing
-            away.append(state[:n] - rest)
-            rows.append(left_subspace(self.linear(rest, own, parameter)[1], stable=k == 0))
-        known = rows if problem.rows is None else problem.rows
-        if [len(mine) for mine in rows] != [len(one) for one in known]:
-            nothing = np.full((n + 2, n), np.nan)
-            return nothing[:, 0], nothing, nothing
-        aligned = [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
-        problem.rows = aligned
-        count = len(aligned[0])
-        before, after = np.zeros((n + 2, n)), np.zeros((n + 2, n))
-        before[:count], after[count : count + len(aligned[1])] = aligned[0], aligned[1]
-        lengths = [float(np.linalg.norm(part)) for part in away]
-        before[-2], after[-1] = away[0] / lengths[0] ** 2, away[1] / lengths[1] ** 2
-        logs = np.log(np.array(lengths) / problem.distances)
-        return np.concatenate([aligned[0] @ away[0], aligned[1] @ away[1], logs]), before, after
-
-    def linear(self, x: np.ndarray, own: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate the field of the flow, and its derivative by the state."""
-        f, J = self._field.at(np.zeros(()), np.append(x, own), np.asarray(parameter))
-        return f[: self.n], J[: self.n, : self.n]
-
-    def equilibrium(self, near: np.ndarray, own: float) -> np.ndarray:
-        """Find the equilibrium near a state at a value of the parameter that is solved for."""
-        found = equilibrium_near(lambda x: self.linear(x, own, 0.0), near)
-        return near if found is None else found
-
-
-def equilibrium_near(
-    linear: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], start: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, " n"] | None:
-    """Find an equilibrium by Newton's method from a state; None if it fails."""
-    x = np.array(start, float)
-    for _ in range(NEWTON):
-        f, J = linear(x)
-        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))):
-            return None
-        step = np.linalg.lstsq(J, f, rcond=None)[0]
-        x = x - step
-        if np.max(np.abs(step)) <= LAST * (1 + np.max(np.abs(x))):
-            return x
-    return x if np.max(np.abs(step)) <= np.sqrt(LAST) * (1 + np.max(np.abs(x))) else None
-
-
-def left_subspace(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndarray, "k n"]:
-    """Compute orthonormal left vectors that span the invariant subspace of the stable or the unstable eigenvalues."""
-    import scipy.linalg
-
-    found: Any = scipy.linalg.schur(J.T, sort="lhp" if stable else "rhp")
-    return found[1][:, : found[2]].T
-
-
 def ranges(states: Float[np.ndarray, "k n"]) -> Float[np.ndarray, " n"]:
     """Compute the ranges of components, or one for those that are constant."""
     found = np.ptp(states, axis=0)
     return np.where(found > 0, found, 1.0)
-
-
-def nearest_basis(rows: Float[np.ndarray, "k n"], known: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k n"]:
-    """Choose the orthonormal basis of the span of orthonormal rows that is nearest to another one."""
-    left, _, right = np.linalg.svd(known @ rows.T)
-    return left @ right @ rows
 
 
 @on_host_by_default
@@ -279,7 +147,7 @@ def homoclinic_orbit(
     Source: W.-J. Beyn, The numerical computation of connecting orbits in dynamical systems (1990).
     """
     given = instance("orbit", orbit, PeriodicOrbit, "a periodic orbit that `periodic_orbit` returned")
-    _check(parameter, given.state)
+    check_connection(parameter, given.state)
     units = connection_units(parameter, flat_states(given.nodes), given.period)
     (own,), nodes, period = units.varied, units.rescaled(flat_states(given.nodes)), given.period / units.time
     field, count = CycleField(own.system, None, nodes[0]), len(nodes)
@@ -287,7 +155,7 @@ def homoclinic_orbit(
     angles = flat_state(own.system.space.periods(nodes[0]))
     speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / ranges(nodes), axis=1)
     slowest = int(np.argmin(speeds))
-    rest = equilibrium_near(_linear_part(field), nodes[slowest])
+    rest = equilibrium_near(linear_part(field), nodes[slowest])
     if rest is None:
         raise ArgumentError("orbit", "pass close to an equilibrium", "passes close to none")
     turned = np.roll(nodes, -slowest, axis=0)
@@ -295,7 +163,7 @@ def homoclinic_orbit(
     rows = turned[0] + np.cumsum(np.vstack([np.zeros_like(rest), nearest(np.diff(turned, axis=0), angles)]), axis=0)
     last = rows[-1] + nearest(turned[0] - turned[-1], angles)
     end = rest + (last - rows[0])
-    return _solved(units, field, (later, np.vstack([rows, last])), (rest, end), distance, rtol)
+    return solved_from(units, field, (later, np.vstack([rows, last])), (rest, end), distance, rtol)
 
 
 @on_host_by_default
@@ -334,7 +202,7 @@ def connecting_orbit(
     Raises:
         ValueError: for bad input, or if no such orbit is found.
     """
-    _check(parameter, begin)
+    check_connection(parameter, begin)
     given = [flat_state(double_state(name, state)) for name, state in (("begin", begin), ("end", end))]
     path = None
     if guess is not None:
@@ -344,19 +212,19 @@ def connecting_orbit(
             raise ArgumentError("guess", must, f"has shapes {path[0].shape} and {path[1].shape}")
     if path is None:
         units = connection_units(parameter, np.stack(given))
-        field, rests = _rests(units, given)
+        field, rests = rests_near(units, given)
         times, states = _along_unstable(field, rests[0], rests[1], distance)
         path = times * units.time, units.restored(states)
     units = connection_units(parameter, path[1], float(np.ptp(path[0])))
-    field, rests = _rests(units, given)
-    return _solved(units, field, (path[0] / units.time, units.rescaled(path[1])), rests, distance, rtol)
+    field, rests = rests_near(units, given)
+    return solved_from(units, field, (path[0] / units.time, units.rescaled(path[1])), rests, distance, rtol)
 
 
-def _rests(units: Units, given: list[np.ndarray]) -> tuple[CycleField, tuple[np.ndarray, np.ndarray]]:
+def rests_near(units: Units, given: list[np.ndarray]) -> tuple[CycleField, tuple[np.ndarray, np.ndarray]]:
     """Find the equilibria near the first and the last state, in units; give the field, too."""
     field, rests = CycleField(units.varied[0].system, None, given[0]), []
     for name, state in zip(("begin", "end"), given, strict=True):
-        rest = equilibrium_near(_linear_part(field), units.rescaled(state))
+        rest = equilibrium_near(linear_part(field), units.rescaled(state))
         if rest is None:
             raise ArgumentError(name, "be near an equilibrium", "leads to none by Newton's method")
         rests.append(rest)
@@ -374,7 +242,7 @@ def connection_units(parameter: Parameter, rows: Float[np.ndarray, "k n"], durat
     return made_units(flow, (parameter,), scale, time, [range_unit(parameter)])
 
 
-def _check(parameter: Parameter, state: Any) -> None:
+def check_connection(parameter: Parameter, state: Any) -> None:
     """Check that the parameter is one of an autonomous flow on a flat space."""
     flow = parameter.system
     check_flow(flow)
@@ -386,7 +254,9 @@ def _check(parameter: Parameter, state: Any) -> None:
         raise ArgumentError("parameter", "be one of an autonomous flow", "its flow depends on time")
 
 
-def _linear_part(field: CycleField) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def linear_part(field: CycleField) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Build the function that evaluates a field and its derivative by the state."""
+
     def linear(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         f, J = field.at(np.zeros(()), x, np.zeros(()))
         return f, J[:, :-1]
@@ -400,7 +270,7 @@ def _along_unstable(
     """Integrate along both unstable directions of an equilibrium; take the path that comes closest to another one."""
     import scipy.integrate
 
-    found: Any = np.linalg.eig(_linear_part(field)(begin)[1])
+    found: Any = np.linalg.eig(linear_part(field)(begin)[1])
     values, vectors = found
     growing = np.flatnonzero(values.real > 0)
     if len(growing) != 1:
@@ -431,22 +301,26 @@ def _along_unstable(
     return best[1], best[2]
 
 
-def _solved(
+def solved_from(
     units: Units,
     field: CycleField,
     path: tuple[np.ndarray, np.ndarray],
     rests: tuple[np.ndarray, np.ndarray],
     distance: float,
     rtol: float,
+    *,
+    by_time: bool = False,
 ) -> ConnectingOrbit:
     """Solve for a connecting orbit from a path, with ends that are moved towards the equilibria step by step.
 
-    The field, the path and the equilibria are in units; the orbit is in those of the given system.
+    The field, the path and the equilibria are in units; the orbit is in those of the given system. With `by_time` the
+    path is taken as it is: it is first solved for over its own time, for which a rough path is enough, and from there
+    on between given distances.
     """
     (parameter,), (times, states) = units.varied, path
     size = float(np.max(np.ptp(states, axis=0)))
     aim, accuracy = number("distance", distance) * size, number("rtol", rtol)
-    counts = [len(left_subspace(_linear_part(field)(rest)[1], stable=k == 0)) for k, rest in enumerate(rests)]
+    counts = [len(left_subspace(linear_part(field)(rest)[1], stable=k == 0)) for k, rest in enumerate(rests)]
     n = field.size
     if sum(counts) != n:
         must = "lead between equilibria whose unstable and stable directions are as many as components"
@@ -456,7 +330,8 @@ def _solved(
     middle = int(np.argmax(np.minimum(away[0] / size, away[1] / size)))
     least = np.array([np.min(away[0][: middle + 1]), np.min(away[1][middle:])])
     starts = np.maximum(
-        np.minimum(FIRST * least, FAR * np.array([one[middle] for one in away])), np.maximum(least, aim)
+        np.minimum((1.0 if by_time else FIRST) * least, FAR * np.array([one[middle] for one in away])),
+        np.maximum(least, aim),
     )
     keep_first = int(np.flatnonzero(away[0][: middle + 1] <= starts[0])[-1])
     keep_last = middle + int(np.flatnonzero(away[1][middle:] <= starts[1])[0])
@@ -465,6 +340,7 @@ def _solved(
     while True:
         starts = np.maximum(starts, aim)
         problem = Connection(parameter, known[0], known[1], (float(starts[0]), float(starts[1])))
+        problem.duration = float(times[-1]) if by_time and found is None else None
         found = _on_mesh(problem, times, states, value, accuracy)
         value, duration = (float(x) for x in found.nodes[0, n:])
         ends = problem.end_equations(None, n + 2)
@@ -511,16 +387,23 @@ def _prolonged(
     times: np.ndarray, states: np.ndarray, rests: list[np.ndarray], linear: list[np.ndarray], closer: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add the linear parts of an orbit beside both equilibria, until it is closer to them by some factors."""
-    import scipy.linalg
-
     rates = [np.linalg.eigvals(J).real for J in linear]
     before = float(np.log(closer[0]) / np.min(rates[0][rates[0] > 0]))
     after = float(np.log(closer[1]) / -np.max(rates[1][rates[1] < 0]))
     shares = np.arange(1, ADDED + 1) / ADDED
     if closer[0] > 1:
-        new = np.array([rests[0] + scipy.linalg.expm(-before * s * linear[0]) @ (states[0] - rests[0]) for s in shares])
+        new = _linear(linear[0], rests[0], states[0], -before * shares, stable=False)
         times, states = np.append(before * (1 - shares[::-1]), times + before), np.vstack([new[::-1], states])
     if closer[1] > 1:
-        new = np.array([rests[1] + scipy.linalg.expm(after * s * linear[1]) @ (states[-1] - rests[1]) for s in shares])
+        new = _linear(linear[1], rests[1], states[-1], after * shares, stable=True)
         times, states = np.append(times, times[-1] + after * shares), np.vstack([states, new])
     return times, states
+
+
+def _linear(J: np.ndarray, rest: np.ndarray, state: np.ndarray, times: np.ndarray, *, stable: bool) -> np.ndarray:
+    """Follow the linear flow beside an equilibrium within a subspace, in which alone a state close to it stays."""
+    import scipy.linalg
+
+    basis = left_subspace(J.T, stable=stable)
+    inside, own = basis @ (state - rest), basis @ J @ basis.T
+    return rest + np.array([scipy.linalg.expm(t * own) @ inside for t in times]) @ basis

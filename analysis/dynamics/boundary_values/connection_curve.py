@@ -5,24 +5,23 @@ from typing import Any
 import jax
 import numpy as np
 
-from analysis.dynamics.boundary_values.connecting import (
-    ConnectingOrbit,
-    Connection,
-    connection_units,
-    equilibrium_near,
-    left_subspace,
-)
+from analysis.dynamics.boundary_values.bogdanov_takens import homoclinic_beside
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit, ranges
 from analysis.dynamics.boundary_values.curve import BoundaryCurve, Profile
+from analysis.dynamics.boundary_values.projections import Connection, equilibrium_near, left_subspace
 from analysis.dynamics.boundary_values.special_points import Ends, bounded_adjoint, ends_of, special_points
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.degeneracies import Degeneracy
 from analysis.dynamics.collocation.intervals import refined_mesh
+from analysis.dynamics.continuation.collocation_curve import NODES
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes
+from analysis.dynamics.continuation.orbit_curve import LONGER
 from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.flow_maps.component_sizes import range_unit
 from analysis.dynamics.scaling.units import made_units
 from dynsim._core.placement import on_host_by_default
+from dynsim._core.types import State
 from dynsim._core.validation import instance, number
 from dynsim.errors import ArgumentError
 from dynsim.systems.parameter import Parameter
@@ -31,16 +30,74 @@ from dynsim.systems.parameter import Parameter
 POINTS = 500
 # Distance, relative to the ranges of the parameters, up to which two special points of a kind are one.
 SAME = 1e-6
+# Places along an orbit at which the signs of adjoint solutions of successive orbits are compared.
+PLACES = 32
+# Share of a step over which the field at an equilibrium is differentiated.
+SHARE = 1e-3
+# Slowest rate at an equilibrium, relative to its largest value along the curve, at which a fold of equilibria is near.
+VANISHING = 0.02
 
 
 class ConnectionCurve(BoundaryCurve):
     """Equations of connecting orbits along a second parameter."""
 
+    slowest: np.ndarray | float = 0.0  # the largest values so far of the slowest rate at each equilibrium
+
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
-        """Choose the largest step: durations, which grow without bound beside some special points, do not count."""
-        tangent = point.tangent.copy()
-        tangent[:-1].reshape(self.segments, -1)[:, -1] = 0.0
-        return super().largest_step(point._replace(tangent=tangent), within, first)
+        """Choose the largest step: nodes and both parameters move by that of the limits.
+
+        Durations, which grow without bound beside some special points, do not count. If the limit is a default, nodes
+        of orbits that have grown move by a share of their distances from their mean.
+        """
+        moves = np.array(point.tangent[:-1]).reshape(self.segments, -1)
+        nodes, own = self.nodes(point.state)[:, :-2], abs(float(point.tangent[-1]))
+        away = LONGER * float(np.linalg.norm(nodes - np.mean(nodes, axis=0))) if within.free else 0.0
+        shares = (
+            float(np.linalg.norm(moves[:, :-2])) / max(within.largest * (self.segments / NODES) ** 0.5, away),
+            max(float(np.max(np.abs(moves[:, -2]))), own) / within.largest,
+        )
+        return 1 / max(*shares, np.finfo(float).tiny)
+
+    def predicted(self, point: CurvePoint, state: State, parameter: float) -> State:
+        """Move a predicted orbit with its equilibria, which bend away from the tangent.
+
+        The ends are so close to them that they would leave along other sides.
+        """
+        conditions: Any = self._conditions
+        nodes, new = self.nodes(point.state), self.nodes(state)
+        n, before, after = nodes.shape[1] - 2, (nodes[0, -2], point.parameter), (new[0, -2], parameter)
+        bends = []
+        for k in (0, -1):
+            rest = equilibrium_near(lambda x: conditions.linear(x, *before), nodes[k, :n])
+            found = None if rest is None else equilibrium_near(lambda x: conditions.linear(x, *after), new[k, :n])
+            if rest is None or found is None:
+                return state
+            moved = lambda share, rest=rest: conditions.linear(
+                rest, *(a + share * (b - a) for a, b in zip(before, after, strict=True))
+            )
+            slope = (moved(SHARE)[0] - moved(-SHARE)[0]) / (2 * SHARE)
+            bends.append(found - rest + np.linalg.lstsq(moved(0.0)[1], slope, rcond=None)[0])
+        shares = self.mesh[:-1, None]
+        new = new.copy()
+        new[:, :n] += (1 - shares) * bends[0] + shares * bends[1]
+        return new
+
+    def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
+        """End a curve as `saddle-node` where the slowest rate at an equilibrium is small beside its largest value."""
+        del before
+        self.slowest = np.maximum(self.slowest, rates := self._slowest_rates(point))
+        return "saddle-node" if np.any(rates < VANISHING * self.slowest) else ""
+
+    def _slowest_rates(self, point: CurvePoint) -> np.ndarray:
+        """Compute the least modulus of the real parts of the eigenvalues, at both equilibria."""
+        conditions: Any = self._conditions
+        nodes = self.nodes(point.state)
+        n, own = nodes.shape[1] - 2, float(nodes[0, -2])
+        linear = lambda x: conditions.linear(x, own, point.parameter)
+        rests = [equilibrium_near(linear, nodes[k, :n]) for k in (0, -1)]
+        return np.array([
+            0.0 if rest is None else float(np.min(np.abs(np.linalg.eigvals(linear(rest)[1]).real))) for rest in rests
+        ])  # fmt: skip
 
     def ends_of(self, point: CurvePoint) -> Ends:
         """Collect what test functions of special points need from a homoclinic orbit."""
@@ -55,20 +112,30 @@ class ConnectionCurve(BoundaryCurve):
             raise ArithmeticError("no equilibrium beside the ends of an orbit")
         J = linear(rest)[1]
         unstable, stable = (left_subspace(J.T, stable=side) for side in (False, True))
-        adjoint = bounded_adjoint(found.maps[:, :n, :n], unstable, stable)
-        far = int(np.argmax(np.minimum(np.linalg.norm(rows - rest, axis=1), np.linalg.norm(rows - last, axis=1))))
-        return ends_of(J, np.array([rows[-1] - last, rows[0] - rest]), adjoint[[0, -1, far]])
+        away = np.minimum(np.linalg.norm(rows - rest, axis=1), np.linalg.norm(rows - last, axis=1))
+        adjoint = bounded_adjoint(found.maps[:, :n, :n], unstable, stable, int(np.argmax(away[:-1])))
+        lengths = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(rows, axis=0), axis=1)))
+        places = np.linspace(0.0, lengths[-1], PLACES + 2)[1:-1]
+        along = np.column_stack([np.interp(places, lengths, one) for one in adjoint.T])
+        return ends_of(J, np.array([rows[-1] - last, rows[0] - rest]), np.vstack([adjoint[[0, -1]], along]))
+
+
+def nearest_power(sizes: np.ndarray) -> np.ndarray:
+    """Round positive sizes to powers of two, as units that change no digits."""
+    return np.asarray(2.0 ** np.round(np.log2(sizes)))
 
 
 @on_host_by_default
 def continue_connection(
     parameters: tuple[Parameter, Parameter],
-    orbit: ConnectingOrbit,
+    orbit: ConnectingOrbit | Degeneracy,
     *,
     steps: Steps = Steps(),
     rtol: float = 1e-6,
 ) -> CriticalCurve:
     """Continue a homoclinic or heteroclinic orbit in two parameters, in both directions.
+
+    From a Bogdanov-Takens point the curve of homoclinic orbits that begins there is continued.
 
     States of the curve are `Profile(states, unknowns, x)`, with shares of the duration as places; the unknowns are the
     first parameter and the duration.
@@ -80,7 +147,9 @@ def continue_connection(
 
     Args:
         parameters: the parameter that was solved for, and another one of the same flow, with their ranges.
-        orbit: what `homoclinic_orbit` or `connecting_orbit` returned, at the flow's own value of the second one.
+        orbit: what `homoclinic_orbit` or `connecting_orbit` returned, at the flow's own value of the second one; or a
+            Bogdanov-Takens point on a curve in these parameters. The curve then begins there, with orbits that have
+            shrunk to a point and take for ever, and goes on with a small orbit beside it.
         steps: the steps along the curve.
         rtol: largest error of the states, relative to the size of each component.
 
@@ -104,14 +173,19 @@ def continue_connection(
         True
     """
     first, second = parameters
-    instance("orbit", orbit, ConnectingOrbit, "what `homoclinic_orbit` or `connecting_orbit` returned")
+    words = "what `homoclinic_orbit` or `connecting_orbit` returned, or a Bogdanov-Takens point"
+    instance("orbit", orbit, ConnectingOrbit | Degeneracy, words)
     if jax.tree.structure(first.system) != jax.tree.structure(second.system) or first.name == second.name:
         raise ArgumentError("parameters", "be two parameters of one flow", f"are {first.name} and {second.name}")
+    corner = orbit if isinstance(orbit, Degeneracy) else None
+    if isinstance(orbit, Degeneracy):
+        flow, orbit = homoclinic_beside(parameters, orbit)
+        first, second = first.of(flow), second.of(flow)
     duration = float(orbit.times[-1])
-    sized = connection_units(second, orbit.states, duration)
+    scale, time = nearest_power(ranges(orbit.states)), float(nearest_power(np.asarray(duration)))
     sizes = [range_unit(first), range_unit(second)]
     own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
-    units = made_units(second.system, (own, second), sized.scale, sized.time, sizes)
+    units = made_units(second.system, (own, second), scale, time, sizes)
     begin, end, last = (units.rescaled(np.asarray(x)) for x in (orbit.begin, orbit.end, orbit.states[[0, -1]]))
     distances = float(np.linalg.norm(last[0] - begin)), float(np.linalg.norm(last[1] - end))
     problem = Connection(units.varied[0], begin, end, distances)
@@ -127,7 +201,27 @@ def continue_connection(
         raise ArgumentError("orbit", "be one at the flow's own second parameter", "is not found again")
     limits = steps.limits(curve.parameter, POINTS, curve.unit)
     kind = f"{orbit.kind} orbit"
-    return both_ways_on_meshes(curve, here, limits, lambda parts, ends: _collected(parts, ends, (kind, first, second)))
+    collect = lambda parts, ends: _collected(parts, ends, (kind, first, second))
+    if corner is None:
+        return both_ways_on_meshes(curve, here, limits, collect)
+    place = np.array([orbit.parameter - corner.first, second.value - corner.second]) / sizes
+    leads_away = lambda point: bool(point.flat_tangent[[begin.size, -1]] @ place >= 0)
+    found = both_ways_on_meshes(curve, here, limits, collect, (corner.kind, leads_away))
+    return _begun_at(corner, found)
+
+
+def _begun_at(corner: Degeneracy, curve: CriticalCurve) -> CriticalCurve:
+    """Put the Bogdanov-Takens point, at which orbits have shrunk and take for ever, before the first orbit."""
+    states: Any = curve.states
+    rest = np.broadcast_to(np.asarray(corner.state), states.states.shape[1:])
+    first = Profile(rest, np.array([corner.first, np.inf]), states.x[0])
+    return curve._replace(
+        first=np.append(corner.first, curve.first),
+        second=np.append(corner.second, curve.second),
+        states=jax.tree.map(lambda one, more: np.concatenate([one[None], more]), first, states),
+        frequencies=np.append(0.0, curve.frequencies),
+        degeneracies=(corner, *curve.degeneracies),
+    )
 
 
 def _collected(parts: list[Part], ends: tuple[str, str], of: tuple[str, Parameter, Parameter]) -> Any:

@@ -16,7 +16,7 @@ from analysis.dynamics.continuation.branches import Branch, branch, joined
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.marks import Mark, Watched
 from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes, follow_on_meshes
-from analysis.dynamics.continuation.on_mesh import CurveOnMesh
+from analysis.dynamics.continuation.on_mesh import FAR, CurveOnMesh
 from analysis.dynamics.continuation.parameter_flow import inside
 from analysis.dynamics.continuation.stepping import departing
 from analysis.dynamics.continuation.steps import Limits, Steps
@@ -103,6 +103,7 @@ class BoundaryCurve(CurveOnMesh):
         self.problem, self.mesh, self.segments, self.accuracy = problem, mesh, len(mesh) - 1, rtol
         self.begin, self.length = problem.interval[0], problem.interval[1] - problem.interval[0]
         self.field = CycleField(problem.extended(moved), inside(parameter.take), np.zeros(size))
+        self._stages = {}
         self._conditions = problem.end_equations(parameter.take, size)
 
     def nodes(self, state: Any) -> np.ndarray:
@@ -185,7 +186,7 @@ class BoundaryCurve(CurveOnMesh):
         found = self.solution(nodes, self.length, parameter)
         if factor < 1:
             begins = self.begin + self.length * self.mesh[:-1]
-            found = halved(self.field, begins, self.length * self.shares, nodes, parameter, found.stages)
+            found = halved(self.field, begins, self.length * self.shares, nodes, parameter, found.stages, far=FAR)
         conditions, slope = self._conditions.at(nodes[0], found.ends[-1], parameter)
         own, first = blocks(found, conditions)
         slopes = along(conditions, found.slopes)

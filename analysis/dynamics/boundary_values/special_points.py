@@ -26,8 +26,8 @@ class Ends(NamedTuple):
         left: left eigenvectors of the leading stable and unstable eigenvalue, (2, n); NaN for a complex one.
         right: right eigenvectors, (2, n).
         orbit: directions from the saddle to the last and to the first state, (2, n).
-        adjoint: the bounded solution of the adjoint variational equation at the first state, the last one, and the one
-            farthest from the saddle, each of length one, (3, n).
+        adjoint: the bounded solution of the adjoint variational equation at the first state, at the last one, and at
+            places along the orbit, each of length one, (2 + places, n).
     """
 
     stable: Complex[np.ndarray, " s"]
@@ -35,12 +35,12 @@ class Ends(NamedTuple):
     left: Float[np.ndarray, "2 n"]
     right: Float[np.ndarray, "2 n"]
     orbit: Float[np.ndarray, "2 n"]
-    adjoint: Float[np.ndarray, "3 n"]
+    adjoint: Float[np.ndarray, "k n"]
 
     def beside(self, other: "Ends") -> "Ends":
         """Choose the signs of eigenvectors and of the adjoint like those beside another orbit."""
         turned = lambda rows, near: rows * np.where(np.sum(rows * near, axis=1, keepdims=True) < 0, -1.0, 1.0)
-        sign = -1.0 if self.adjoint[2] @ other.adjoint[2] < 0 else 1.0
+        sign = -1.0 if np.sum(self.adjoint[2:] * other.adjoint[2:]) < 0 else 1.0
         return self._replace(
             left=turned(self.left, other.left), right=turned(self.right, other.right), adjoint=sign * self.adjoint
         )
@@ -149,14 +149,17 @@ def _changes(sizes: Sequence[float], least: float) -> list[tuple[int, int]]:
 
 
 def bounded_adjoint(
-    maps: Float[np.ndarray, "N n n"], unstable: Float[np.ndarray, "u n"], stable: Float[np.ndarray, "s n"]
+    maps: Float[np.ndarray, "N n n"], unstable: Float[np.ndarray, "u n"], stable: Float[np.ndarray, "s n"], far: int
 ) -> Float[np.ndarray, "N+1 n"]:
     """Compute the solution of the adjoint variational equation that is bounded for all times, up to a factor.
+
+    It decays towards both ends, where it must be accurate relative to its size.
 
     Args:
         maps: derivatives of the ends of successive intervals by their beginnings.
         unstable: a basis of the unstable subspace, to which it is perpendicular at the first state.
         stable: a basis of the stable subspace, to which it is perpendicular at the last state.
+        far: the interval that is farthest from the saddle, which takes up what errors leave over.
     """
     import scipy.sparse.linalg
 
@@ -170,7 +173,8 @@ def bounded_adjoint(
     matrix[size : size + len(unstable), :n] = unstable
     matrix[size + len(unstable) : size + n, size : size + n] = stable
     # a border makes the matrix, which is singular, regular
-    border = np.random.default_rng(0).standard_normal((2, size + n))
+    border = np.zeros((2, size + n))
+    border[:, far * n : (far + 1) * n] = np.random.default_rng(0).standard_normal((2, n))
     matrix[:-1, [-1]], matrix[[-1], :-1] = border[0][:, None], border[1][None]
     found = scipy.sparse.linalg.splu(matrix.tocsc()).solve(np.append(np.zeros(size + n), 1.0))
     return found[:-1].reshape(N + 1, n)

@@ -14,10 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.coefficients import degenerate_coefficients
-from analysis.dynamics.codim2.degeneracies import Degeneracy, as_bifurcation, check_leaving, leaving
+from analysis.dynamics.codim2.degeneracies import WITH_ORBITS, Degeneracy, as_bifurcation, check_leaving, leaving
 from analysis.dynamics.codim2.equilibria import AbstractCritical, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.codim2.large_equilibria import LargeFoldCurve, LargeHopfCurve
 from analysis.dynamics.codim2.orbits import CriticalReturns
+from analysis.dynamics.codim2.orbits_beside import bifurcation_beside
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.branches import point_beyond
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
@@ -170,8 +171,11 @@ def plane_of(parameters: Any) -> tuple[Parameter, Parameter]:
 # Test function at the end of a curve, relative to that at the point before, that vanishes up to its error; and the
 # distance of its zero from the end, relative to the last step.
 NEAR_ZERO, AT_END = 1e-4, 1e-6
-END_WORDS = {"bounds": "a bound of the second parameter", "outside": "a bound of the first one"}
-"""Descriptions of ends of curves at bounds."""
+END_WORDS = {
+    "bounds": "a bound of the second parameter", "outside": "a bound of the first one",
+    "saddle-node": "a fold in which the saddle vanishes",
+}  # fmt: skip
+"""Descriptions of ends of curves at bounds, and where a homoclinic orbit loses its saddle."""
 
 
 class CriticalCurve(NamedTuple):
@@ -188,7 +192,8 @@ class CriticalCurve(NamedTuple):
         ends: why the curve ends at either side: `bounds` of the second parameter, `outside` the bounds of the first
             one, a `Bogdanov-Takens point`, a `1:1 resonance` or `1:2 resonance`, an `equilibrium` to which orbits
             shrink, the longest `period`, close to a `homoclinic` orbit, where a stricter solver does not confirm the
-            orbits (`accuracy`), `closed`, `steps`, `corner` or `lost`.
+            orbits (`accuracy`), a fold in which an equilibrium of a connecting orbit vanishes (`saddle-node`),
+            `closed`, `steps`, `corner` or `lost`.
         iterate: iterate of a map.
     """
 
@@ -273,7 +278,8 @@ def critical_curve(
             codimension-two point of equilibria on a curve in these parameters, from which a curve goes on. Periodic
             orbits are followed by shooting, also from one by collocation.
         kind: of a curve through a codimension-two point: `fold` or `Hopf point`, by default the latter where there are
-            both.
+            both. Of bifurcations of periodic orbits: `fold of periodic orbits` at a Bautin point, and `Neimark-Sacker
+            point` at a double Hopf point, of the orbits of a `frequency`; the curve is begun a little beside it.
         frequency: of the Hopf points on a curve through a double Hopf point; by default the higher one.
         iterate: of a map, that of the branch.
         forcing: of a forced flow, the period as a function of the flow; see `continue_orbits`.
@@ -301,6 +307,11 @@ def critical_curve(
     if isinstance(at, Degeneracy):
         check_leaving(inner.system, at, kind)
         kind = kind or leaving(at.kind)[-1]
+        if kind == WITH_ORBITS.get(at.kind):
+            hopf = critical_curve(parameters, at, kind="Hopf point", frequency=frequency)
+            both, beside = bifurcation_beside((inner, outer), at, hopf, kind.split(" of ")[0])
+            found = critical_curve(both, beside, steps=steps, max_period=max_period, rtol=rtol)
+            return found if both[0].name == inner.name else _exchanged(found)
         if (at.kind, kind) != ("Bogdanov-Takens point", "Hopf point"):
             both, at = as_bifurcation((inner, outer), at, kind, frequency)
             return critical_curve(both, at, steps=steps)
@@ -330,13 +341,21 @@ def critical_curve(
     return _in_given(units, _found(curve, points, (begin, end), kind))._replace(iterate=returning.iterate)
 
 
+def _exchanged(found: CriticalCurve) -> CriticalCurve:
+    """Exchange both parameters of a curve."""
+    points = tuple(one._replace(first=one.second, second=one.first) for one in found.degeneracies)
+    words = {"bounds": "outside", "outside": "bounds"}
+    begin, end = (words.get(one, one) for one in found.ends)
+    return found._replace(first=found.second, second=found.first, degeneracies=points, ends=(begin, end))
+
+
 def _first(curve: AbstractCritical, units: Units, at: Bifurcation | Degeneracy) -> CurvePoint | None:
     """Find the first point of a curve at a bifurcation, or beside a Bogdanov-Takens point; None if it fails."""
     if isinstance(at, Degeneracy) and isinstance(curve, LargeHopfCurve):
         raise ArgumentError("at", "be a Hopf point itself, of a system with many unknowns", f"is a {at.kind}")
     if isinstance(at, Degeneracy):
-        state, places = moved_states(units, at.state, -1), zip((at.first, at.second), units.parameters, strict=True)
-        return curve.beside(state, *(value / unit for value, unit in places)) if isinstance(curve, HopfCurve) else None
+        state, (p, q) = moved_states(units, at.state, -1), units.parameters
+        return curve.beside(state, at.first / p, at.second / q) if isinstance(curve, HopfCurve) else None
     at = at if units.are_given else moved_bifurcation(units, at)
     return curve.at(curve.begin(at.state, at.parameter, at.frequency), curve.value)
 

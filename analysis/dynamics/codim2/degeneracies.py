@@ -77,6 +77,8 @@ LEAVING = {
     "fold-Hopf point": ("fold", "Hopf point"), "double Hopf point": ("Hopf point",),
 }  # fmt: skip
 """Kinds of the curves of bifurcations of equilibria that meet at a codimension-two point."""
+WITH_ORBITS = {"Bautin point": "fold of periodic orbits", "double Hopf point": "Neimark-Sacker point"}
+"""Kinds of the curves of bifurcations of periodic orbits that may begin there."""
 
 
 def leaving(kind: str) -> tuple[str, ...]:
@@ -88,8 +90,9 @@ def check_leaving(flow: Any, at: Degeneracy, kind: str) -> None:
     """Raise `ValueError` for a codimension-two point from which no curve of a kind is continued."""
     if not leaving(at.kind) or isinstance(flow, AbstractMap) or isinstance(at.state, Cycle):
         raise ArgumentError("at", "be a bifurcation, or a codimension-two point of equilibria", f"is a {at.kind}")
-    if kind and kind not in leaving(at.kind):
-        raise ArgumentError("kind", f"be {' or '.join(leaving(at.kind))} at a {at.kind}", f"is {kind}")
+    kinds = (*leaving(at.kind), *([WITH_ORBITS[at.kind]] if at.kind in WITH_ORBITS else []))
+    if kind and kind not in kinds:
+        raise ArgumentError("kind", f"be {' or '.join(kinds)} at a {at.kind}", f"is {kind}")
 
 
 def frequencies_at(parameters: tuple[Parameter, Parameter], at: Degeneracy) -> list[float]:

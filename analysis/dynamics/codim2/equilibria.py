@@ -1,7 +1,7 @@
 """Equations of fold and Hopf points with their critical vectors, for continuation in two parameters."""
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -247,16 +247,17 @@ class HopfCurve(CriticalEquations):
         self.reference = (jnp.asarray(B @ v.real), jnp.asarray(B @ v.imag))
         return Critical(state, *self.reference, np.asarray(frequency), np.asarray(parameter))
 
-    def beside(self, state: State, first: float, second: float) -> CurvePoint | None:
+    def beside(self, state: State, first: float, second: float, shares: Sequence[float] = SLOW) -> CurvePoint | None:
         r"""Find a Hopf point of small frequency near a Bogdanov-Takens point; None if Newton's method fails.
 
         With generalised null vectors, $J q_0 = 0$ and $J q_1 = q_0$, the critical vector of the frequency $\omega$ is
-        $\omega q_1 - i q_0$ to first order. The frequency is kept fixed, and both parameters are solved for.
+        $\omega q_1 - i q_0$ to first order. The frequency is kept fixed, and both parameters are solved for. `shares`
+        are the frequencies that are tried, relative to the norm of the Jacobian.
         """
         B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(first, second), state)
         null = null_vectors(J)[0]
         other = np.linalg.lstsq(J, null, rcond=DEFECTIVE)[0]
-        for share in SLOW:
+        for share in shares:
             frequency = share * float(np.linalg.norm(J, 2))
             a, b = frequency * (B @ other), -(B @ null)
             size = float(np.hypot(np.linalg.norm(a), np.linalg.norm(b)))

@@ -18,7 +18,7 @@ from analysis.dynamics.continuation.orbit_curve import Cycle, flat_sizes
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.field_rows import newton_steps
-from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
+from analysis.dynamics.linearisation import eigenvalues, kind, tangent_basis, zero_tolerance
 from analysis.dynamics.periodic_orbits.maps import phases
 from analysis.dynamics.scaling.flat import chord_distances, flat_state, flat_states
 from dynsim._core.host import filled, room_for
@@ -290,7 +290,7 @@ class _Sheets:
             for place, x, slope in zip(places, points, slopes, strict=True):
                 basis = tangent_basis(self.space, self.unravel(x))
                 J = basis.T @ slope @ basis
-                word = kind(eigenvalues(J), NEAR_ZERO * float(np.linalg.norm(J, 2)))
+                word = kind(*zero_tolerance(J, eigenvalues(J)))
                 counts[:, place] += 1, word == "stable", word == "undecided"
         return counts.reshape(3, *self.grid.shape[:2])
 

@@ -178,6 +178,7 @@ class Intervals(NamedTuple):
         maps: derivatives of the ends by the first states, (N, n, n).
         slopes: derivatives of the ends by the parameter, (N, n).
         rates: derivatives of the ends by the durations, (N, n), at fixed times of a field that depends on time.
+        is_solved: whether the last Newton step of the stages was small, so that they satisfy the equations.
     """
 
     stages: np.ndarray
@@ -186,6 +187,7 @@ class Intervals(NamedTuple):
     maps: np.ndarray
     slopes: np.ndarray
     rates: np.ndarray
+    is_solved: bool = True
 
 
 def solved(
@@ -196,7 +198,7 @@ def solved(
     parameter: Float[np.ndarray, " N"] | float,
     stages: Float[np.ndarray, "N stages n"],
     *,
-    once: bool = False,
+    far: float = np.inf,
 ) -> Intervals:
     """Solve the collocation equations of all intervals from their first states by Newton's method.
 
@@ -209,7 +211,8 @@ def solved(
         nodes: the states at their beginnings.
         parameter: the value of the parameter, or one for each interval.
         stages: a guess of the stages.
-        once: take a single Newton step, in which the equations are linear.
+        far: change of the stages in the first Newton step, relative to their sizes, above which it is the only one.
+            Nodes and stages then move together, if the nodes move with the ends; with 0 this is the first step.
     """
     c, A, weights = rule(stages.shape[1])
     (N, m, n), h = stages.shape, durations[:, None, None]
@@ -219,7 +222,7 @@ def solved(
     right = np.zeros((N, m, n, n + 3))
     right[:, :, np.arange(n), 1 + np.arange(n)] = 1.0
     matrix = np.empty((N, m, n, m, n))
-    for _ in range(ITERATIONS):
+    for step in range(ITERATIONS):
         f, J = field.at(times, stages, at)
         if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))):
             break
@@ -241,15 +244,17 @@ def solved(
         # a component at rest at zero, as a velocity, moves by the rounding errors of the forces that balance
         forces = np.max(h * np.einsum("kmij,kmj->kmi", np.abs(J[..., :n]), np.abs(stages)), axis=(0, 1))
         change = float(np.max(change / np.maximum(sizes, ROUNDED / LAST * forces)))
-        if once or change <= LAST:
+        is_solved = change <= LAST
+        if is_solved or (step == 0 and change > far):
             by = moves[..., 1:]
             moved = np.einsum("j,kjab->kab", weights, by)
             rest = 1 - float(np.sum(weights))
             ends = rest * nodes + np.einsum("j,kja->ka", weights, stages)
-            return Intervals(stages, by, ends, moved[..., :n] + rest * np.eye(n), moved[..., n], moved[..., n + 1])
+            maps = moved[..., :n] + rest * np.eye(n)
+            return Intervals(stages, by, ends, maps, moved[..., n], moved[..., n + 1], is_solved)
     nothing = np.full((N, n), np.nan)
     maps = np.full((N, n, n), np.nan)
-    return Intervals(stages, np.zeros((N, m, n, n + 2)), nothing, maps, nothing, nothing)
+    return Intervals(stages, np.zeros((N, m, n, n + 2)), nothing, maps, nothing, nothing, False)
 
 
 def halved(
@@ -259,18 +264,24 @@ def halved(
     nodes: Float[np.ndarray, "N n"],
     parameter: Float[np.ndarray, " N"] | float,
     stages: Float[np.ndarray, "N stages n"],
+    *,
+    far: float = np.inf,
 ) -> Intervals:
-    """Solve all intervals in two halves each, whose error is smaller by a factor of 2 to twice the number of stages."""
+    """Solve all intervals in two halves each, whose error is smaller by a factor of 2 to twice the number of stages.
+
+    With a bound `far` both take a single Newton step where the stages would move further; see `solved`.
+    """
     c = rule(stages.shape[1]).c
     known = np.concatenate([nodes[:, None], stages], axis=1)
     places, half = np.append(0.0, c), durations / 2
-    first = solved(field, begins, half, nodes, parameter, lagrange(places, c / 2) @ known)
-    guess = lagrange(places, (1 + c) / 2) @ known
-    last = solved(field, begins + half, half, first.ends, parameter, guess)
+    early, late = (lagrange(places, share) @ known for share in (c / 2, (1 + c) / 2))
+    first = solved(field, begins, half, nodes, parameter, early, far=far)
+    last = solved(field, begins + half, half, first.ends, parameter, late, far=far)
     maps = last.maps @ first.maps
     through = lambda part: np.einsum("kij,kj->ki", last.maps, part)
     rates = (last.rates + through(first.rates)) / 2
-    return Intervals(first.stages, first.moves, last.ends, maps, last.slopes + through(first.slopes), rates)
+    slopes = last.slopes + through(first.slopes)
+    return Intervals(first.stages, first.moves, last.ends, maps, slopes, rates, first.is_solved and last.is_solved)
 
 
 def only_multiplier(

@@ -184,22 +184,24 @@ def _on_mesh(
     def of(duration: float) -> tuple[np.ndarray, np.ndarray]:
         return problem.begin + duration * mesh[:-1], duration * shares
 
-    share, size, known = 1.0, np.inf, None
+    share, size, residual, known = 1.0, np.inf, np.inf, None
     first_sizes = _sizes(nodes, problem)
     for _ in range(STEPS):
-        found = solved(field, *of(duration), nodes, 0.0, stages, once=True)
+        found = solved(field, *of(duration), nodes, 0.0, stages, far=0.0)
         speeds, conditions, gaps = evaluate(found, duration, nodes)
         change = None if gaps is None else _change(found, conditions, speeds, gaps, shares, problem.free)
         step = None if change is None else _step(found, change, nodes, stages, duration, shares)
         whole = np.inf if step is None else max(float(np.max(np.abs(part) / first_sizes)) for part in step[:2])
-        if not problem.periodic and known is not None and not whole <= size and share > DAMPED:  # a shorter step
+        left = np.inf if gaps is None else float(np.linalg.norm(gaps))
+        worse = not (whole <= size or left <= residual) and not problem.periodic
+        if known is not None and worse and share > DAMPED:  # a shorter step
             share /= 4
             nodes, stages = (part + share * move for part, move in zip(*known, strict=True))
             continue
         if step is None or change is None:
             break
         moves, stage_moves, stretch = step
-        size, known = whole, ((nodes, stages), (moves, stage_moves))
+        size, residual, known = whole, left, ((nodes, stages), (moves, stage_moves))
         share = 1.0 if problem.periodic else min(1.0, 2 * share)
         nodes, stages, duration = nodes + share * moves, stages + share * stage_moves, duration + share * stretch
         sizes = _sizes(nodes, problem)

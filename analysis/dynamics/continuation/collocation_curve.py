@@ -14,7 +14,6 @@ from jaxtyping import Float
 from analysis.dynamics.collocation.intervals import (
     ACCURATE,
     CycleField,
-    Intervals,
     cubic,
     evaluated,
     halved,
@@ -23,7 +22,7 @@ from analysis.dynamics.collocation.intervals import (
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.cycle_equations import OrbitSegments, may_have_loops
 from analysis.dynamics.continuation.dense import identity
-from analysis.dynamics.continuation.on_mesh import CurveOnMesh
+from analysis.dynamics.continuation.on_mesh import FAR, CurveOnMesh
 from analysis.dynamics.continuation.orbit_curve import LEAST_ERROR, NEAR, OF_RETURNS, Cycle, OrbitCurve
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.normal_forms.collocated_cycles import OrbitOnMesh, cycle_coefficient
@@ -73,8 +72,7 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         if not is_flat(self.flow.space):
             raise ArgumentError("method", "be shooting on a curved space", "is collocation")
         self.mesh, self.accuracy = np.asarray(mesh, float), ACCURATE * rtol
-        self.field = CycleField(self.flow, parameter.take, state)
-        self._last: tuple[np.ndarray, float, float, Intervals] | None = None
+        self.field, self._stages = CycleField(self.flow, parameter.take, state), {}
 
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why an orbit is not resolved: `mesh` if its error on this mesh is too large; "" if it is resolved."""
@@ -115,7 +113,7 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         found = self.solution(nodes, period, parameter)
         if factor < 1:
             begins, durations = period * self.mesh[:-1], period * self.shares
-            found = halved(self.field, begins, durations, nodes, parameter, found.stages)
+            found = halved(self.field, begins, durations, nodes, parameter, found.stages, far=FAR)
         speeds = self.field.at(period * self.mesh[1:], found.ends, np.asarray(parameter))[0]
         by_parameter = found.slopes
         if slope:
@@ -136,7 +134,9 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         return only_multiplier(self.field, begins, durations, parameter, stages)
 
     def on_this_mesh(self, point: CurvePoint, J: np.ndarray) -> np.ndarray:
-        """Compute the multipliers from the intervals' own derivatives."""
+        """Compute the multipliers from the intervals' own derivatives; none where the divergence gives the only one."""
+        if self.nodes(point.state).shape[1] == (1 if self.forced else 2):
+            return np.empty(0)
         return super().spectrum(point.state, point.parameter, J, point.orbit)
 
     def _blocks(self, state: Any, J: np.ndarray) -> np.ndarray:

@@ -503,6 +503,8 @@ class AbstractCurve(abc.ABC):
         Corrections stop at errors of the last allowed step; afterwards only rounding errors remain.
         """
         before = self.scaled(self.equations(point.state, point.parameter, point.basis))
+        if not (np.all(np.isfinite(before.values)) and np.all(np.isfinite(row_sizes(before.J)))):
+            return point
         change = newton_step(before, direction)
         state = self.displaced(point.state, point.basis @ change[:-1])
         basis, parameter = _transported(point.basis, self.basis(state)), point.parameter + float(change[-1])
@@ -516,9 +518,15 @@ class AbstractCurve(abc.ABC):
     def stepped(self, point: CurvePoint, direction: np.ndarray, size: float) -> CurvePoint | None:
         """Predict a point at a distance in a direction, and correct it to the curve; None if it fails."""
         move = size * direction
-        state = self.displaced(point.state, point.basis @ move[:-1])
+        parameter = point.parameter + float(move[-1])
+        state = self.predicted(point, self.displaced(point.state, point.basis @ move[:-1]), parameter)
         across = joined(self.basis(state).T @ (point.basis @ direction[:-1]), direction[-1])
-        return self.corrected(state, point.parameter + float(move[-1]), across)
+        return self.corrected(state, parameter, across)
+
+    def predicted(self, point: CurvePoint, state: State, parameter: float) -> State:
+        """Improve a state that was predicted along the tangent at a point; by default it stays."""
+        del point, parameter
+        return state
 
     def crossing(self, point: CurvePoint, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Compute the tangent of a curve at a branch point, and directions across it in the null space, as rows.

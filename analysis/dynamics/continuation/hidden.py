@@ -229,6 +229,8 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     step = float(np.linalg.norm(chord))
     begin, end = samples[k].length, samples[k + 1].length
     size = end - begin
+    if not size > 0:  # two bifurcations at one point of the curve
+        return None
     near = _near(samples, k)
     growths, signs, slopes, sides, discriminants = paths.functions([samples[j] for j in near], near.index(k), chord)
     if not growths.shape[1]:

@@ -222,8 +222,13 @@ def both_ways_on_meshes(
     first: CurvePoint,
     within: Limits,
     collect: Callable[[list[Part], tuple[str, str]], Any] | None = None,
+    away: tuple[str, Callable[[CurvePoint], bool]] | None = None,
 ) -> Any:
-    """Continue a curve of solutions from one of them in both directions, and collect the parts; see `both_ways`."""
+    """Continue a curve of solutions from one of them in both directions, and collect the parts; see `both_ways`.
+
+    `away` says why a curve begins at its first point, and whether the tangent leads away from there: the other
+    direction is then left out.
+    """
     first = begun_inside(first, within)
     if isinstance(curve, CurveOnMesh) and curve.unresolved(first):
         found = remeshed(curve, first, np.append(np.zeros(len(first.tangent) - 1), 1.0))
@@ -232,6 +237,10 @@ def both_ways_on_meshes(
             raise ArgumentError("orbit", must, "needs more")
         curve, first = found
     collected = collect or (lambda parts, ends: branch_of_parts(parts, ends, within.marks))
+    if away is not None:
+        outward = first.tangent if away[1](first) else -first.tangent
+        parts, end = follow_on_meshes(curve, first, outward, within)
+        return collected(parts or [Part(curve, [first])], (away[0], end))
     forward, end = follow_on_meshes(curve, first, first.tangent, within)
     if end == "closed":
         return collected(forward, ("closed", "closed"))

@@ -13,6 +13,11 @@ from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.dense import solution
 from analysis.dynamics.continuation.orbit_curve import AGREED
 
+# Change of the stages of intervals in a Newton step, relative to their sizes, above which they move with the nodes.
+FAR = 1e-3
+# Number of the last solutions of the intervals that are kept with their derivatives.
+KEPT = 8
+
 
 class CurveOnMesh(AbstractCurve):
     """Curve of solutions on a mesh, whose unknowns are the states at the beginnings of the intervals, and more.
@@ -26,7 +31,11 @@ class CurveOnMesh(AbstractCurve):
     accuracy: float
     begin: float = 0.0
     periodic: bool = False
-    _last: tuple[np.ndarray, float, float, Intervals] | None = None
+    # nodes, duration and parameter of the last solutions of the intervals, and of the last Newton step of all stages;
+    # the stages of all solutions, since those of points passed before may not be found again
+    _solutions: list[tuple[np.ndarray, Intervals]] = []
+    _moving: tuple[np.ndarray, Intervals] | None = None
+    _stages: dict[bytes, np.ndarray]
     _known: dict[float, Any]
 
     @abc.abstractmethod
@@ -68,7 +77,8 @@ class CurveOnMesh(AbstractCurve):
     def on(self, mesh: Float[np.ndarray, " edges"]) -> Any:
         """Build the same curve on another mesh."""
         other = copy.copy(self)
-        other.mesh, other.segments, other._last, other._known = mesh, len(mesh) - 1, None, {}
+        other.mesh, other.segments = mesh, len(mesh) - 1
+        other._solutions, other._moving, other._stages, other._known = [], None, {}, {}
         return other
 
     @property
@@ -77,27 +87,55 @@ class CurveOnMesh(AbstractCurve):
         return np.diff(self.mesh)
 
     def solution(self, nodes: np.ndarray, duration: float, parameter: float) -> Intervals:
-        """Solve the intervals from their nodes, beginning with the last solution or, where that fails, a guess."""
-        if self._last is not None:
-            known, time, value, last = self._last
-            if time == duration and value == parameter and np.array_equal(known, nodes):
-                return last
-            away = np.column_stack(
-                [nodes - known, np.full(len(nodes), parameter - value), (duration - time) * self.shares]
+        """Solve the intervals from their nodes, beginning with the last solution or, without one, a guess.
+
+        Where the stages would move far, they take a Newton step with the nodes, as in the whole system of equations: an
+        orbit that follows what repels it has no intervals from nodes beside it.
+        """
+        place = np.append(nodes.ravel(), [duration, parameter])
+        known = [*self._solutions, *([self._moving] if self._moving is not None else [])]
+        for begun in known:
+            if np.array_equal(begun[0], place):
+                return begun[1]
+        if (stages := self._stages.get(place.tobytes())) is not None:
+            return self._solved(place, nodes, duration, parameter, stages)
+        if known:
+            before, last = min(known, key=lambda one: float(np.linalg.norm(one[0] - place)))
+            away = place - before
+            by = np.column_stack(
+                [away[:-2].reshape(nodes.shape), np.full(len(nodes), away[-1]), away[-2] * self.shares]
             )
-            guess = last.stages + np.einsum("kmij,kj->kmi", last.moves, away)
-            found = self._solved(nodes, duration, parameter, guess)
+            guess = last.stages + np.einsum("kmij,kj->kmi", last.moves, by)
+            found = self._solved(place, nodes, duration, parameter, guess, far=FAR)
             if np.all(np.isfinite(found.ends)):
-                self._last = (nodes, duration, parameter, found)
                 return found
-        found = self._solved(nodes, duration, parameter, self.guessed(nodes, duration, parameter))
-        if np.all(np.isfinite(found.ends)):
-            self._last = (nodes, duration, parameter, found)
+        return self._solved(place, nodes, duration, parameter, self.guessed(nodes, duration, parameter))
+
+    def _solved(
+        self,
+        place: np.ndarray,
+        nodes: np.ndarray,
+        duration: float,
+        parameter: float,
+        guess: np.ndarray,
+        far: float = np.inf,
+    ) -> Intervals:
+        """Solve the intervals from a guess of their stages, and keep the solution, or its first step, for the next."""
+        begins = self.begin + duration * self.mesh[:-1]
+        found = solved(self.field, begins, duration * self.shares, nodes, parameter, guess, far=far)
+        if found.is_solved:
+            self._solutions, self._moving = [*self._solutions[1 - KEPT :], (place, found)], None
+            self._stages[place.tobytes()] = found.stages
+        elif np.all(np.isfinite(found.ends)):
+            self._moving = place, found
         return found
 
-    def _solved(self, nodes: np.ndarray, duration: float, parameter: float, guess: np.ndarray) -> Intervals:
-        begins = self.begin + duration * self.mesh[:-1]
-        return solved(self.field, begins, duration * self.shares, nodes, parameter, guess)
+    def _is_solved(
+        self, at: Any, residual: float, tolerance: float, rows: np.ndarray, state: Any, parameter: float
+    ) -> bool:
+        """Do the same as for other curves, once the stages satisfy the equations of the intervals, too."""
+        found = self.solution(self.nodes(state), self.duration(state), parameter)
+        return found.is_solved and super()._is_solved(at, residual, tolerance, rows, state, parameter)
 
     def error(self, point: CurvePoint) -> float:
         """Estimate the largest error of a solution and its parameter by a Newton step with all intervals halved.
@@ -146,9 +184,8 @@ class CurveOnMesh(AbstractCurve):
         inner = gauss_points(mesh)
         stages = self.states_at(state, point.parameter, inner.ravel()).reshape(*inner.shape, -1)
         duration = self.duration(state)
-        found = other._solved(nodes, duration, point.parameter, stages)
-        if np.all(np.isfinite(found.ends)):
-            other._last = (nodes, duration, point.parameter, found)
+        place = np.append(nodes.ravel(), [duration, point.parameter])
+        other._solved(place, nodes, duration, point.parameter, stages, far=FAR)
         n, rest = nodes.shape[1], direction[self.segments * nodes.shape[1] :]
         rows = direction[: self.segments * n].reshape(-1, n)
         closed = np.vstack([rows, rows[:1] if self.periodic else rows[-1:]])

@@ -57,7 +57,8 @@ SMALL = 1e-4
 LONGER, STRETCH = 0.1, 0.1
 # Number of its errors that the slope of the parameter must exceed for its sign to count.
 RESOLVED = 3
-# Share of the period within which a state is at a node; largest multiplier and least volume of a segment for shooting.
+# Share of the period within which a state is at a node; for shooting, largest multiplier or derivative of a segment,
+# and least volume of a segment.
 AT_NODE, LARGE, STIFF = 1e-12, 1e6, 1e-100
 # Largest slope of the parameter along a vertical family, where its sign is that of errors.
 STEEPEST = 1e-6
@@ -519,9 +520,13 @@ class OrbitCurve(AbstractCurve):
         return vertical and self.singular(before) * self.singular(point) < 0
 
     def _is_hard(self, point: CurvePoint) -> bool:
-        """Test whether a multiplier is so large that others have no digits, or a segment is stiff."""
-        volumes = np.abs(np.linalg.det(self._blocks(point.state, point.J)))
-        return bool(np.any(np.abs(point.values) > LARGE) or np.any(volumes < STIFF))
+        """Test whether a multiplier is so large that others have no digits, or a segment is stiff or stretches as far.
+
+        A canard's segments stretch and contract, so that its multiplier is small.
+        """
+        blocks = self._blocks(point.state, point.J)
+        hard = np.any(np.abs(np.linalg.det(blocks)) < STIFF) or np.any(np.linalg.norm(blocks, axis=(1, 2)) > LARGE)
+        return bool(hard or np.any(np.abs(point.values) > LARGE))
 
     def _undefined(self, shot: OrbitSegments, parameter: float, k: int) -> str:
         """Name the state at which the solver of a segment stops, in the units of the given system."""

@@ -121,6 +121,12 @@ def continue_orbits(
     curve = curve_of_orbits(units, given.state, count, forcing, *options, changes=method == "auto")
     check_forcing(parameter.system, cycle, forcing)
     first = _orbit_near(curve, curve.own(cycle), curve.value)
+    if first is None and method == "collocation" and given.times is None:  # its nodes may be a poor mesh
+        forced = forcing is not None
+        found = periodic_orbit(parameter.system, given.state, float(given.period), forced=forced, method=method)
+        return continue_orbits(
+            parameter, found, forcing=forcing, steps=steps, max_period=max_period, rtol=rtol, method=method
+        )
     if first is None:
         raise ArgumentError("orbit", "be near a periodic orbit", "leads to none at the flow's own parameter")
     return both_ways_on_meshes(curve, first, steps.limits(curve.parameter, POINTS, curve.unit))

@@ -216,9 +216,9 @@ def _unsure(curve: AbstractCurve, three: tuple[CurvePoint, CurvePoint, CurvePoin
 
     `known` says whether the tangents are those of the curve, and `far` whether slow Newton contraction is a sign.
     """
-    if far and (three[2].contraction > CONTRACTION or _is_aside(*three[1:])):
+    if far and (three[2].contraction > CONTRACTION or known and _is_aside(*three[1:])):
         return True
-    return (known and has_kink(curve, *three)) or passes_by(curve, *three[1:])
+    return known and has_kink(curve, *three) or passes_by(curve, *three[1:])
 
 
 def _is_aside(here: CurvePoint, found: CurvePoint) -> bool:

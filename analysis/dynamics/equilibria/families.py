@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Equilibrium, start_units, weak_directions
-from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, kind, tangent_basis
+from analysis.dynamics.linearisation import eigenvalues, kind, tangent_basis, zero_tolerance
 from analysis.dynamics.scaling.flat import chord_distances, flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.checked import checked
@@ -247,9 +247,9 @@ class _Curves:
         """Classify an equilibrium by its eigenvalues without the zeros along the family."""
         basis = tangent_basis(self.rows.flow.space, self.rows.state(z))
         J = basis.T @ self.rows(z[None])[1][0] @ basis
-        values = eigenvalues(J)
+        values, tolerance = zero_tolerance(J, eigenvalues(J))
         others = values[np.argsort(np.abs(values), kind="stable")][len(weak_directions(self.rows, z)) :]
-        return kind(others, NEAR_ZERO * float(np.linalg.norm(J, 2))) if others.size else "undecided"
+        return kind(others, tolerance) if others.size else "undecided"
 
 
 def _oriented(points: np.ndarray, closed: bool, step: float) -> np.ndarray:

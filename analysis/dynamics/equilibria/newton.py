@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from analysis.dynamics.equilibria.centres import centre_type
-from analysis.dynamics.equilibria.field_rows import LEFT, FieldRows, newton_steps
+from analysis.dynamics.equilibria.field_rows import LEFT, OF_ROWS, FieldRows, newton_steps
 from analysis.dynamics.equilibrium_types import CENTRE
 from analysis.dynamics.flow_maps.angles import modulo, turned_by
 from analysis.dynamics.flow_maps.compiled import compiled
@@ -325,18 +325,18 @@ def classified(
 ) -> Equilibrium:
     """Classify an equilibrium computed in rescaled units, and convert it to the units of the given flow.
 
-    Eigenvalues count as zero that are within rounding of the Jacobian's norm, or below its change over the distance by
-    which the equilibrium is uncertain.
+    Eigenvalues may be zero within their own errors, to which the change of the Jacobian belongs over the distance by
+    which the equilibrium is uncertain; see `zero_tolerance`.
     """
     z = jax.device_put(rows.state(x))
-    near = transverse_jacobian(units.system, z, float(rows.t) / units.time, units.acting(symmetries))
     (slopes,), (changes,) = jacobians(rows, x[None])
-    tolerance = max(NEAR_ZERO * float(np.linalg.norm(slopes, 2)), float(np.linalg.norm(changes, 2)))
-    found = near._replace(tolerance=tolerance).spectrum()
+    errors = changes + OF_ROWS * np.max(np.abs(slopes), initial=0.0)  # a row this small is rounding for the search, too
+    near = transverse_jacobian(units.system, z, float(rows.t) / units.time, units.acting(symmetries), errors)
+    found = near.spectrum()
     vectors = found.vectors * rows.scale[:, None]
     own = found._replace(
         values=found.values / units.time,
-        tolerance=tolerance / units.time,
+        tolerance=found.tolerance / units.time,
         vectors=vectors / np.linalg.norm(vectors, axis=0),
         description=(
             centre_type(rows, x, near.matrix, units.system, z)

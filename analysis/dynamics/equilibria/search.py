@@ -211,8 +211,8 @@ def _with_pseudo(flow: AbstractFlow, found: AllEquilibria, sides: np.ndarray) ->
     if not np.any(near.jumps):
         return found
     states = np.array([np.asarray(e.state) for e in found.found]).reshape(-1, len(low))
-    on = on_surface(field, 0.0, states)
-    rests = pseudo_equilibria(field, 0.0, near, lambda x: in_box(x, low, high))
+    on = on_surface(field, 0.0, states, high - low)
+    rests = pseudo_equilibria(field, 0.0, near, lambda x: in_box(x, low, high), high - low)
     kept = tuple(e for e, out in zip(found.found, on, strict=True) if not out)
     return found._replace(found=kept, pseudo=rests, completeness=Completeness())
 

@@ -5,10 +5,11 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from analysis.dynamics.equilibria.newton import displaced, max_speed, newton
+from analysis.dynamics.equilibria.newton import displaced, field_at, max_speed, newton
 from analysis.dynamics.equilibria.sliding import rest_by_sliding
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
-from analysis.dynamics.scaling.flat import flat_state
+from analysis.dynamics.scaling.flat import flat_state, flat_states
+from analysis.dynamics.scaling.linear_equations import least_squares
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
@@ -24,10 +25,16 @@ from dynsim.systems.base import AbstractFlow
 
 # Speed, relative to the initial one or in units of the trajectory, below which stationarity is tested.
 SLOW = 1e-8
+# Distance from an equilibrium, in tolerances of the solver, within which its errors may keep a state moving.
+ERRORS = 100.0
 # Number of saved times in a window.
 FRAMES = 17
 # Length of the step along a null direction of the linearisation.
 STEP = 1e-3
+# Singular values of a Jacobian below this share count as zero.
+RANK = 1e-9
+# Rounding errors of a field, relative to the terms of its linearisation.
+ROUNDING = 64 * float(np.finfo(float).eps)
 # Pulls that cancel to this fraction leave only errors of the solver.
 BALANCED = 1e-6
 # Number of e-foldings after which a rounding error along an unstable direction would have reached size one.
@@ -83,7 +90,8 @@ def settle(
     the drift between clusters, which may be far below rounding error. If the verdict is `undecided`, compute `spectrum`
     with the symmetries of the flow. For a field that depends on time, the test decides only if the linearisation is
     constant, or if its symmetric part is negative definite. Tolerances are relative to `sample_units` of the
-    trajectory, computed from its largest states and rates.
+    trajectory, computed from its largest states and rates. Where errors of the solver keep a state moving, as in states
+    of 1e-6 or far from zero, it has settled if it stays within a hundred tolerances of an equilibrium.
 
     Args:
         flow: the system.
@@ -105,7 +113,7 @@ def settle(
     """
     if not 0 < first_time <= max_time:
         raise ArgumentError("first_time", f"lie in (0, max_time = {max_time}]", f"is {first_time}")
-    x, t, window, start = double_state("y0", y0), 0.0, first_time, None
+    x, t, window, start, stays = double_state("y0", y0), 0.0, first_time, None, False
     while True:
         path = simulate(flow, x, np.linspace(t, t + window, FRAMES), integrator=integrator)
         x, t = path.final, t + window
@@ -116,8 +124,10 @@ def settle(
         ts = np.asarray(path.ts)
         late = [(float(ts[k]), jax.tree.map(lambda y, k=k: y[k], ys)) for k in range(FRAMES - 4, FRAMES)]
         speed, slow, slow_in_units = _slow(units, start, late)
-        if _rests_by_sliding(flow, x, t):
+        if _rests_by_sliding(flow, x, t, passed):
             return Limit(x, t, 0.0, "stationary", 0.0)
+        was_near, stays = stays, not (slow and slow_in_units) and _is_near_rest(flow, late, integrator)
+        slow, slow_in_units = (slow, slow_in_units) if not (was_near and stays) else (True, True)
         rest, times = Rest("moving", 0.0), [when for when, _ in late]
         if slow and slow_in_units:
             rest = look(flow, x, times, units)
@@ -130,10 +140,15 @@ def settle(
         window = min(t, max_time - t)
 
 
-def _rests_by_sliding(flow: AbstractFlow, x: State, t: float) -> bool:
-    """Test whether a state is at rest on a surface on which the field jumps, and not at an unstable point there."""
-    field, flat = switched_field(flow, x), flat_state(x)
-    found = None if field is None else rest_by_sliding(field, t, flat, 1 + np.abs(flat))
+def _rests_by_sliding(flow: AbstractFlow, x: State, t: float, passed: State) -> bool:
+    """Test whether a state is at rest on a surface on which the field jumps, and not at an unstable point there.
+
+    `passed` are states of the trajectory, whose extents are the sizes of the components.
+    """
+    if (field := switched_field(flow, x)) is None:
+        return False
+    extents = np.ptp(flat_states(passed), axis=0)
+    found = rest_by_sliding(field, t, flat_state(x), np.where(extents > 0, extents, np.max(extents) or 1.0))
     return found is not None and found[1] == "stable"
 
 
@@ -147,6 +162,17 @@ def _slow(units: Units, start: State, late: list[tuple[float, State]]) -> tuple[
     begin = max_speed(units.system, units.rescaled(start), 0.0)
     fastest = max(max_speed(units.system, units.rescaled(x), t / units.time) for t, x in late)
     return own, slow, fastest <= SLOW * max(1.0, begin)
+
+
+def _is_near_rest(flow: AbstractFlow, late: list[tuple[float, State]], integrator: AbstractIntegrator) -> bool:
+    """Test whether Newton's method leads from late states to equilibria within errors of the solver."""
+    rtol, atol = (float(np.max(getattr(integrator, name, 0.0))) for name in ("rtol", "atol"))
+    for t, x in late:
+        basis, field = tangent_basis(flow.space, x), np.asarray(field_at(flow, double_state("x", x), np.asarray(t)))
+        step = basis @ least_squares(tangent_jacobian(flow, x, t), -basis.T @ field, RANK)
+        if not np.all(np.abs(step) <= ERRORS * (rtol * np.abs(flat_state(x)) + atol)):
+            return False
+    return True
 
 
 def look(flow: AbstractFlow, x: State, times: list[float] | None = None, units: Units | None = None) -> Rest:
@@ -169,7 +195,8 @@ def _linearised(flow: AbstractFlow, x: State, times: list[float]) -> Rest:
     basis = tangent_basis(flow.space, x)
     jacobians = [tangent_jacobian(flow, x, t) for t in times]
     tolerance = NEAR_ZERO * max(1.0, *(float(np.linalg.norm(J, 2)) for J in jacobians))
-    if max(max_speed(flow, x, t) for t in times) > 1e-3 * SLOW:
+    rounding = ROUNDING * max(float(np.max(np.abs(basis @ J @ basis.T) @ np.abs(flat_state(x)))) for J in jacobians)
+    if max(max_speed(flow, x, t) for t in times) > max(1e-3 * SLOW, rounding):
         return Rest("undecided", 0.0)
     if max(float(np.max(np.abs(J - jacobians[0]))) for J in jacobians) > tolerance:
         norm = max(float(np.linalg.eigvalsh((J + J.T) / 2)[-1]) for J in jacobians)

@@ -90,14 +90,18 @@ def surface_points(field: SwitchedField, t: Any, begins: np.ndarray, ends: np.nd
     return SurfacePoints(which, points[which], sides[which], jumps, jumps & np.all(exits[which] > 0, axis=1))
 
 
-def on_surface(field: SwitchedField, t: Any, points: np.ndarray) -> Bool[np.ndarray, " points"]:
-    """Tell which points lie on a surface on which the field jumps, up to 1e-7 of their size."""
-    found = np.zeros(len(points), bool)
-    beside = 1e-7 * (1 + np.max(np.abs(points), axis=1, initial=0.0, keepdims=True))
+def on_surface(field: SwitchedField, t: Any, points: np.ndarray, sizes: np.ndarray) -> Bool[np.ndarray, " points"]:
+    """Tell which points lie on a surface on which the field jumps, up to 1e-7 of the sizes of the components."""
+    found, beside = np.zeros(len(points), bool), _beside(points, sizes)
     for e in np.eye(points.shape[1]) if len(points) else ():
         part = surface_points(field, t, points - e * beside, points + e * beside)
         found[part.which[part.jumps]] = True
     return found
+
+
+def _beside(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Compute small distances along the components, by their sizes and by rounding of the points."""
+    return 1e-7 * sizes + 16 * np.spacing(np.abs(points))
 
 
 def rest_by_sliding(
@@ -108,8 +112,7 @@ def rest_by_sliding(
     Give the states at rest that it belongs to, which are several along a curve up to some sizes to each side, their
     stability and the eigenvalues, one of them minus infinity for the direction across the surface.
     """
-    beside = 1e-7 * (1 + np.max(np.abs(x)))
-    near = surface_points(field, t, *(x + sign * beside * np.eye(len(x)) for sign in (-1, 1)))
+    near = surface_points(field, t, *(x + sign * np.diag(_beside(x, sizes)) for sign in (-1, 1)))
     if not np.any(near.slides):
         return None
     sides = jnp.asarray(near.sides[np.flatnonzero(near.slides)[:1]])
@@ -135,12 +138,12 @@ def rest_in_corner(
 
     Give the state, its stability along both surfaces and the eigenvalues, two of them minus infinity.
     """
-    rests, J, normals = (np.asarray(part) for part in _in_corner(field, jnp.asarray(t, float), jnp.asarray(x)))
+    rests, slopes, normals = (np.asarray(part) for part in _in_corner(field, jnp.asarray(t, float), jnp.asarray(x)))
     if not rests:
         return None
     basis = np.linalg.svd(normals)[2][2:].T
-    values = np.linalg.eigvals(basis.T @ J @ basis)
-    known = np.abs(values) > ZERO * max(1.0, float(np.linalg.norm(J)))
+    values = np.linalg.eigvals(basis.T @ slopes[0] @ basis)
+    known = np.abs(values) > ZERO * _rate(slopes)
     spectrum = np.append(values, [-np.inf, -np.inf])
     return x[None], kind(spectrum, 0.0) if np.all(known) else "undecided", spectrum
 
@@ -149,8 +152,9 @@ def rest_in_corner(
 def _in_corner(field: SwitchedField, t: Array, x: Array) -> tuple[Array, Array, Array]:
     corner = corner_at(field, t, x)
     J = jax.jacfwd(lambda z: corner_motion(field, t, z, corner).velocity)(x)
+    pieces = jax.jacfwd(lambda z: jax.vmap(lambda modes: field.at(t, z, modes)[0])(corner.modes))(x)
     normals = jax.jacfwd(lambda z: field.at(t, z, corner.modes[0])[1][corner.which])(x)
-    return rests_in_corner(field, t, x)[0], J, normals
+    return rests_in_corner(field, t, x)[0], jnp.concatenate([J[None], pieces]), normals
 
 
 def _segment(
@@ -193,16 +197,27 @@ def _bisected(field: SwitchedField, t: Array, begins: Array, ends: Array) -> tup
     return jax.vmap(one)(begins, ends)
 
 
-def _along_surface(J: np.ndarray, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _along_surface(
+    slopes: Float[np.ndarray, "3 n n"], normal: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Restrict the derivative of the sliding field to a surface: a basis, the matrix, its eigenvalues, which are zero.
 
-    The eigenvalues are sorted by size, the largest first.
+    The eigenvalues are sorted by size, the largest first. `slopes` are the derivatives of the sliding field and of both
+    pieces beside it, whose rates say what is zero.
     """
     basis = np.linalg.svd(normal[None])[2][1:].T
-    along = basis.T @ J @ basis
+    along = basis.T @ slopes[0] @ basis
     values = np.linalg.eigvals(along)
     values = values[np.argsort(-np.abs(values))]
-    return basis, along, values, np.abs(values) <= ZERO * max(1.0, float(np.linalg.norm(J)))
+    return basis, along, values, np.abs(values) <= ZERO * _rate(slopes)
+
+
+def _rate(slopes: Float[np.ndarray, "matrices n n"]) -> float:
+    """Compute the largest norm of matrices, in balanced units of the components."""
+    import scipy.linalg
+
+    balanced = [scipy.linalg.matrix_balance(matrix, permute=False)[0] for matrix in slopes]
+    return max(float(np.linalg.norm(matrix)) for matrix in balanced)
 
 
 def pseudo_equilibria(
@@ -210,8 +225,11 @@ def pseudo_equilibria(
     t: Any,
     near: SurfacePoints,
     inside: Callable[[np.ndarray], bool],
+    extent: Float[np.ndarray, " n"],
 ) -> tuple[PseudoEquilibrium, ...]:
     """Find the states at rest on surfaces by Newton's method from points where trajectories slide.
+
+    Two of them are one whose distance is a small share of the extent of the region that is searched.
 
     States at rest that fill a curve are followed along it to the ends of their segment.
     """
@@ -222,12 +240,12 @@ def pseudo_equilibria(
     room, time = room_for(len(starts)), jnp.asarray(t, float)
     given = (jnp.asarray(filled(part[starts], room)) for part in (near.points, near.sides))
     xs, rest, held, jacobians, normals = (np.asarray(part)[: len(starts)] for part in _polished(field, time, *given))
-    sizes, spread = 1 + np.max(np.abs(near.points), axis=0), np.max(np.ptp(near.points, axis=0))
+    spread = np.max(np.ptp(near.points, axis=0))
     found: list[PseudoEquilibrium] = []
     known = np.zeros((0, xs.shape[1]))
     for k in np.flatnonzero(rest & held):
         x, sides = xs[k], jnp.asarray(near.sides[starts[k]])[None]
-        if not inside(x) or any(np.all(np.abs(x - e.state) <= SAME * sizes) for e in found):
+        if not inside(x) or any(np.all(np.abs(x - e.state) <= SAME * extent) for e in found):
             continue
         basis, along, values, null = _along_surface(jacobians[k], normals[k])
         if not np.any(null):
@@ -248,18 +266,28 @@ def pseudo_equilibria(
 
 @eqx.filter_jit
 def _polished(field: SwitchedField, t: Array, xs: Array, sides: Array) -> tuple[Array, ...]:
-    """Apply Newton's method to the sliding velocity and the distance from the surface together."""
+    """Apply Newton's method to the sliding velocity and the distance from the surface together.
 
-    def one(x: Array, sides: Array) -> tuple[Array, ...]:
+    Give the states, whether they rest and are held on the surface, by the speeds beside it, the derivatives of the
+    sliding velocity and of both pieces, and the normal.
+    """
+
+    def one(start: Array, sides: Array) -> tuple[Array, ...]:
+        pieces = lambda z: jax.vmap(lambda m: field.at(t, z, m)[0])(sides)
+        speed = jnp.max(jnp.abs(pieces(start)))
+
         def both(z: Array) -> Array:
             velocity, _, gap = sliding(field, t, z, sides)
-            return jnp.append(velocity, gap)
+            return jnp.append(velocity / speed, gap)
 
         move = lambda x: x - jnp.linalg.pinv(jax.jacfwd(both)(x), rtol=1e-9) @ both(x)
-        x = jax.lax.fori_loop(0, STEPS, lambda _, x: move(x), x)
-        velocity, exits, _ = sliding(field, t, x, sides)
+        x = jax.lax.fori_loop(0, STEPS, lambda _, x: move(x), start)
+        velocity, exits, gap = sliding(field, t, x, sides)
         matrix = jax.jacfwd(both)(x)
-        sizes = jnp.max(jnp.abs(jax.vmap(lambda m: field.at(t, x, m)[0])(sides)))
-        return x, jnp.max(jnp.abs(both(x))) <= REST * (1 + sizes), jnp.all(exits > -REST), matrix[:-1], matrix[-1]
+        reach = jnp.abs(matrix[-1]) @ (jnp.abs(x) + jnp.abs(x - start))
+        rests = (jnp.max(jnp.abs(velocity)) <= REST * jnp.max(jnp.abs(pieces(x)))) & (jnp.abs(gap) <= REST * reach)
+        held = jnp.all(exits >= -REST * jnp.max(jnp.abs(exits)))
+        slopes = jnp.concatenate([speed * matrix[None, :-1], jax.jacfwd(pieces)(x)])
+        return x, rests, held, slopes, matrix[-1]
 
     return jax.vmap(one)(xs, sides)

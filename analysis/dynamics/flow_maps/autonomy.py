@@ -1,5 +1,6 @@
 """Evaluate the vector field at many states, and test whether it depends on time or has a given period."""
 
+import math
 from typing import Any
 
 import equinox as eqx
@@ -38,7 +39,7 @@ def fields(flow: AbstractFlow, points: State, ts: Any) -> Float[np.ndarray, "poi
     serves any number. NumPy: not for `jit`.
     """
     leaves, tree = jax.tree.flatten(jax.tree.map(np.asarray, points))
-    count, entries = len(leaves[0]), sum(leaf[:1].size for leaf in leaves)
+    count, entries = len(leaves[0]), sum(math.prod(leaf.shape[1:]) for leaf in leaves)
     if not count:
         return np.empty((0, entries))
     programmed = PROGRAMMED.rows((flow,), np.zeros(()), jax.tree.unflatten(tree, [leaf[0] for leaf in leaves]))

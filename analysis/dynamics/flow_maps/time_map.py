@@ -56,6 +56,17 @@ def state_itself(x: State) -> Array:
     return ravel_pytree(x)[0]
 
 
+def resolving_tolerance(rtol: float, xs: Float[np.ndarray, "... n"], extent: Float[np.ndarray, " n"]) -> float:
+    """Choose a relative tolerance, smaller where states are far from zero, to resolve their extents.
+
+    An extent of zero is not known, and does not count.
+    """
+    sizes = np.max(np.where(np.isfinite(xs), np.abs(xs), 0.0).reshape(-1, xs.shape[-1]), axis=0)
+    shares = np.divide(extent, sizes, out=np.ones(len(sizes)), where=(sizes > 0) & (extent > 0))
+    share = float(np.min(shares, initial=1.0))
+    return rtol if share > DISTANT else max(share * rtol, FINEST)
+
+
 class TimeMap(eqx.Module):
     """Map of a flow over an interval, or an iterate of a map, for flattened states, (members, n).
 
@@ -143,15 +154,8 @@ class TimeMap(eqx.Module):
         return eqx.tree_at(lambda m: m.interval, self, times * self.interval)
 
     def resolving(self, rtol: float, xs: Float[np.ndarray, "... n"], extent: Float[np.ndarray, " n"]) -> "TimeMap":
-        """Build the map with a relative tolerance, smaller where states are far from zero, to resolve their extents.
-
-        An extent of zero is not known, and does not count.
-        """
-        sizes = np.max(np.where(np.isfinite(xs), np.abs(xs), 0.0).reshape(-1, xs.shape[-1]), axis=0)
-        shares = np.divide(extent, sizes, out=np.ones(len(sizes)), where=(sizes > 0) & (extent > 0))
-        share = float(np.min(shares, initial=1.0))
-        fine = rtol if share > DISTANT else max(share * rtol, FINEST)
-        return eqx.tree_at(lambda m: m.rtol, self, jnp.asarray(fine, float))
+        """Build the map with a relative tolerance that resolves the extents of states; see `resolving_tolerance`."""
+        return eqx.tree_at(lambda m: m.rtol, self, jnp.asarray(resolving_tolerance(rtol, xs, extent), float))
 
     def window(self, xs: Float[np.ndarray, "members n"], begun: int) -> Float[np.ndarray, "window members n"]:
         """Compute the states after each of `WINDOW` intervals; NaN where the solver fails.

@@ -1,6 +1,7 @@
 """Compute a single periodic orbit by collocation from a guess of a state and the period."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -27,47 +28,58 @@ RETURNS = 1.5
 INSIDE = 9
 # Share of the mean density of a first mesh that every part of an orbit has.
 EVENLY = 0.25
+# Size of a component that is zero at the start, relative to the largest one.
+UNKNOWN = 1e-3
+
+
+class OrbitGuess(NamedTuple):
+    """Trajectory that nearly comes back, on a mesh from 0 to 1.
+
+    Attributes:
+        mesh: ends of the intervals, as shares of the duration.
+        nodes: states at these, (N + 1, n).
+        stages: states at the Gauss points of the intervals, (N, stages, n).
+        period: the duration.
+    """
+
+    mesh: np.ndarray
+    nodes: np.ndarray
+    stages: np.ndarray
+    period: float
+
+    def scaled(self, sizes: Float[np.ndarray, " n"], time: float) -> "OrbitGuess":
+        """Convert to units of the components and of time."""
+        return OrbitGuess(self.mesh, self.nodes / sizes, self.stages / sizes, self.period / time)
 
 
 def collocated_orbit(
-    field: CycleField,
-    start: Float[np.ndarray, " n"],
-    period: float,
-    angles: Float[np.ndarray, " n"],
-    *,
-    count: int,
-    forced: bool,
-    accuracy: float,
+    field: CycleField, guess: OrbitGuess, angles: Float[np.ndarray, " n"], *, forced: bool, accuracy: float
 ) -> Collocated:
     """Compute a periodic orbit on a mesh on which the relative error of its states is below an accuracy.
 
-    The guess is the trajectory from the start over the period, by an implicit method.
-
     Args:
         field: the field.
-        start: a state near the orbit.
-        period: a guess of the period, or the period of a forced flow.
+        guess: a guess of the orbit, which has the period of a forced flow.
         angles: periods of the angles among the components, infinite for the others.
-        count: the first number of intervals.
         forced: whether the period is fixed.
         accuracy: the largest error, relative to the ranges of the states.
 
     Raises:
         ValueError: if Newton's method leads to no orbit, or the orbit needs more than 400 intervals.
     """
-    mesh, whole, stages, period = _guess(field, start, period, angles, max(count, FEWEST), forced=forced)
-    away = whole[-1] - whole[0]
+    away = guess.nodes[-1] - guess.nodes[0]
     problem = BoundaryProblem(field, periodic(away - nearest(away, angles)), free=not forced, periodic=True)
-    return collocated(problem, mesh, whole[:-1], stages, period, accuracy)
+    return collocated(problem, guess.mesh, guess.nodes[:-1], guess.stages, guess.period, accuracy)
 
 
-def _guess(
+def guessed_orbit(
     field: CycleField, start: np.ndarray, period: float, angles: np.ndarray, count: int, *, forced: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Integrate from a state to where it comes back; give a mesh as dense as the steps, states on it, and the time.
+) -> OrbitGuess:
+    """Integrate by an implicit method from a state to where it comes back.
 
     The time is the given one for a forced flow, and otherwise that within a factor of `RETURNS` of it at which the
-    trajectory is nearest to where it began. The second turn serves if it comes back closer than the first one.
+    trajectory is nearest to where it began. The second turn serves if it comes back closer than the first one. There
+    are at least `count` intervals.
     """
     first = _turn(field, start, period, angles, forced=forced)
     if first is None:
@@ -76,14 +88,26 @@ def _guess(
     if not forced:
         second = _turn(field, path.sol(period), period, angles, forced=forced)
         path, period, away = min(first, second or first, key=lambda one: one[2])
-    ends = np.append(path.t[path.t < period], period)
-    count = min(max(count, len(ends) // SHORTER), MOST)
-    total = np.linspace(0.0, 1.0, len(ends)) + EVENLY * ends / period
-    mesh = np.interp(np.linspace(0.0, total[-1], count + 1), total, ends / period)
+    return sampled_guess(path.sol, np.append(path.t[path.t < period], period), count)
+
+
+def sampled_guess(path: Callable[[Any], np.ndarray], steps: Float[np.ndarray, " k"], count: int = 0) -> OrbitGuess:
+    """Sample a trajectory, whose states at times are the columns of `path`, on a mesh as dense as its steps."""
+    begin, period = float(steps[0]), float(steps[-1] - steps[0])
+    shares = (steps - begin) / period
+    count = min(max(count, FEWEST, len(steps) // SHORTER), MOST)
+    total = np.linspace(0.0, 1.0, len(steps)) + EVENLY * shares
+    mesh = np.interp(np.linspace(0.0, total[-1], count + 1), total, shares)
     mesh[-1] = 1.0
     inner = gauss_points(mesh)
-    whole = path.sol(np.concatenate([mesh, inner.ravel()]) * period).T
-    return mesh, whole[: count + 1], whole[count + 1 :].reshape(*inner.shape, -1), period
+    whole = path(begin + np.concatenate([mesh, inner.ravel()]) * period).T
+    return OrbitGuess(mesh, whole[: count + 1], whole[count + 1 :].reshape(*inner.shape, -1), period)
+
+
+def known_sizes(start: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Estimate the sizes of the components of a trajectory from its first state, of those that are zero by others."""
+    sizes = np.abs(start)
+    return np.where(sizes > 0, sizes, UNKNOWN * float(np.max(sizes)) or 1.0)
 
 
 def _turn(
@@ -96,7 +120,7 @@ def _turn(
     at = lambda t, x: field.at(np.asarray(t), x, np.zeros(()))
     path = scipy.integrate.solve_ivp(
         lambda t, x: at(t, x)[0], (0.0, period if forced else RETURNS * period), start, "Radau", dense_output=True,
-        rtol=GUESS, atol=GUESS * (1 + np.max(np.abs(start))), jac=lambda t, x: at(t, x)[1][:, :-1],
+        rtol=GUESS, atol=GUESS * known_sizes(start), jac=lambda t, x: at(t, x)[1][:, :-1],
     )  # fmt: skip
     if not np.all(np.isfinite(path.y)) or path.t[-1] < (1 if forced else 1 / RETURNS) * period:
         return None

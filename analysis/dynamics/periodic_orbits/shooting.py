@@ -20,7 +20,7 @@ from analysis.dynamics.flow_maps.python_solver import StuckError, advanced
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
-from analysis.dynamics.periodic_orbits.collocated_orbit import collocated_orbit
+from analysis.dynamics.periodic_orbits.collocated_orbit import OrbitGuess, collocated_orbit, guessed_orbit
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.flat import flat_state, states_like
@@ -202,6 +202,13 @@ def periodic_orbit(
     angles = flat_state(flow.space.periods(start))
     flat, restored = ravel_pytree(start)
     pair, tolerance = Linearised(flow, start, solver), jax.device_put(np.float64(rtol))  # which compiles nothing
+    if method == "collocation":
+        if pair.switched is not None:
+            must = "be shooting for a field that may jump"
+            raise ArgumentError("method", must, f"is collocation; it jumps where {pair.switched.named()}")
+        field = CycleField(flow, None, start)
+        guess = guessed_orbit(field, flat_state(start), time, angles, count, forced=forced)
+        return orbit_on_mesh(flow, start, guess, time, forced=forced, rtol=float(rtol))
     units = _units(pair, flat, time, tolerance)
     if not units.are_given:
         moved = None if turn is None else units.rescaled(restored(jnp.asarray(turn)))
@@ -209,11 +216,9 @@ def periodic_orbit(
         away = None if lost is None else lambda x, period: lost(units.restored(x), period * units.time)
         found = periodic_orbit(
             units.system, first, duration, segments=count, forced=forced, shift=moved, rtol=rtol, lost=away,
-            solver=solver, method=method,
+            solver=solver,
         )  # fmt: skip
         return orbit_in_given(found, units)
-    if method == "collocation":
-        return _by_collocation(pair, start, time, count, forced=forced, rtol=float(rtol))
     nodes, flat_space = _nodes(pair, flat, time, count, tolerance), is_flat(flow.space)
     begun_aside, before = False, np.inf
     for _ in range(ITERATIONS):
@@ -263,16 +268,21 @@ def _check_collocation(flow: AbstractFlow, given: dict[str, Any]) -> None:
         raise ArgumentError("method", "be shooting on a curved space", "is collocation")
 
 
-def _by_collocation(
-    pair: Linearised, start: State, time: float, count: int, *, forced: bool, rtol: float
+def orbit_on_mesh(
+    flow: AbstractFlow, start: State, guess: OrbitGuess, time: float, *, forced: bool = False, rtol: float = 1e-10
 ) -> PeriodicOrbit:
-    """Compute a periodic orbit by collocation on a flat space."""
-    if pair.switched is not None:
-        must = "be shooting for a field that may jump"
-        raise ArgumentError("method", must, f"is collocation; it jumps where {pair.switched.named()}")
-    angles = flat_state(pair.system.space.periods(start))
-    field, flat = CycleField(pair.system, None, start), flat_state(start)
-    made = collocated_orbit(field, flat, time, angles, count=count, forced=forced, accuracy=ACCURATE * rtol)
+    """Compute a periodic orbit by collocation on a flat space, from a trajectory that nearly comes back.
+
+    `time` is a period to which that of the orbit is compared, since a guess may be that of several turns.
+    """
+    units = made_units(flow)
+    if not isinstance(flow, NoisyFlow):
+        units = made_units(flow, scale=orbit_scale(flow, states_like(start, guess.nodes)), time=turn_unit(time))
+    begin = units.rescaled(start)
+    pair, sizes, angles = Linearised(units.system, begin), units.flat(start), flat_state(flow.space.periods(start))
+    field = CycleField(units.system, None, begin)
+    own = guess.scaled(sizes, units.time)
+    made = collocated_orbit(field, own, angles / sizes, forced=forced, accuracy=ACCURATE * rtol)
     size = float(max(np.max(np.ptp(made.nodes, axis=0)), np.max(np.abs(made.speeds)) * made.period))
     begun = None if forced else np.roll(made.speeds, 1, axis=0)
     bases = [np.eye(made.nodes.shape[1])] * len(made.nodes)
@@ -281,9 +291,10 @@ def _by_collocation(
         begins, durations = made.period * made.mesh[:-1], made.period * np.diff(made.mesh)
         only = only_multiplier(field, begins, durations, 0.0, made.intervals.stages)
         found = found._replace(multipliers=only, stability=orbit_stability(only, max(UNIT, 10 * found.trivial_error)))
-    if not 1 / FURTHEST <= made.period / time <= FURTHEST:  # the guess may be that of several turns
-        raise ArgumentError("period", "be near that of the orbit", f"is {time:g}, and leads to {made.period:g}")
-    return found._replace(times=made.mesh[:-1])
+    period = made.period * units.time
+    if not 1 / FURTHEST <= period / time <= FURTHEST:  # the guess may be that of several turns
+        raise ArgumentError("period", "be near that of the orbit", f"is {time:g}, and leads to {period:g}")
+    return orbit_in_given(found._replace(times=made.mesh[:-1]), units)
 
 
 def _on_a_surface(pair: Linearised, nodes: np.ndarray) -> bool:

@@ -387,8 +387,8 @@ class _Surfaces(NamedTuple):
     ) -> "tuple[tuple[Equilibrium, ...], _Surfaces]":
         """Leave out equilibria that lie on a surface, and find the pseudo-equilibria."""
         places = np.array([np.asarray(e.state) for e in found]).reshape(-1, 2)
-        on = on_surface(self.field, self.t, places)
-        rests = pseudo_equilibria(self.field, self.t, self.near, lambda x: in_box(x, low, high))
+        on = on_surface(self.field, self.t, places, high - low)
+        rests = pseudo_equilibria(self.field, self.t, self.near, lambda x: in_box(x, low, high), high - low)
         return tuple(e for e, out in zip(found, on, strict=True) if not out), self._replace(pseudo=rests)
 
     def drawn(self, axes: list[int]) -> tuple[np.ndarray, np.ndarray, tuple[PseudoEquilibrium, ...]]:

@@ -10,23 +10,19 @@ from jaxtyping import Float
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.tori.section_map import SectionMap, check_section
 from analysis.dynamics.tori.solver import CircleCondition, SectionCircle, corrected, locked_near
-from analysis.dynamics.tori.torus import InvariantTorus, section_at, torus_of
+from analysis.dynamics.tori.torus import InvariantTorus, on_path, section_at, torus_of
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
 from dynsim._core.validation import integer, number
 from dynsim.errors import ArgumentError
-from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.simulation.checks import check_start, double_state
 from dynsim.simulation.simulate import iterate as iterated
-from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.parameter import Parameter
 
 # Number of states of the motion from which frequencies are found.
 SAMPLES = 2048
-# Most steps of the solver over all turns.
-STEPS = 10_000_000
 # Default of the number of turns that are left out before them.
 TRANSIENT = 500
 # Samples in a turn of an autonomous flow, from which its own frequency is found.
@@ -126,8 +122,8 @@ def _sampled(system: Any, start: State, turn: float, left: int, per_turn: int = 
     """Sample a trajectory at shares of its turns, or the iterates of a map, after those that are left out."""
     if isinstance(system, AbstractFlow):
         ts = left * turn + turn / per_turn * np.arange(SAMPLES)
-        ys = simulate(system, start, np.append(0.0, ts) if left else ts, integrator=Diffrax(max_steps=STEPS)).ys
-        return jax.tree.map(lambda part: np.asarray(part)[1:] if left else np.asarray(part), ys)
+        ys = on_path(system, start, np.append(0.0, ts) if left else ts)
+        return jax.tree.map(lambda part: part[1:], ys) if left else ys
     steps = round(turn)
     ys = iterated(system, start, (left + SAMPLES - 1) * steps, every=steps).ys
     return jax.tree.map(lambda part: np.asarray(part)[left:], ys)

@@ -6,7 +6,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.flow_maps.component_sizes import orbit_scale, range_unit, turn_unit
+from analysis.dynamics.flow_maps.component_sizes import orbit_scale, range_unit, trajectory_units, turn_unit
+from analysis.dynamics.flow_maps.time_map import resolving_tolerance
 from analysis.dynamics.scaling.flat import flat_states, states_like
 from analysis.dynamics.scaling.units import made_units
 from analysis.dynamics.tori.circles import evaluated_at, shifted
@@ -16,7 +17,9 @@ from dynsim._core.printing import one_line
 from dynsim._core.types import State
 from dynsim._core.validation import integer
 from dynsim.errors import ArgumentError
+from dynsim.integrators.diffrax_backend import Diffrax
 from dynsim.notebook import picture, plot
+from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
 from dynsim.systems.parameter import Parameter
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 
 # Distance of the growth across a torus from 1 that counts as none.
 NEUTRAL = 1e-6
+# Number of states on a turn that give the ranges of the components.
+TURN = 17
+# Solver of trajectories, and most of its steps over all turns.
+SOLVER = Diffrax(max_steps=10_000_000)
 
 
 class InvariantTorus(NamedTuple):
@@ -151,7 +158,9 @@ class InvariantTorus(NamedTuple):
 def section_at(
     parameter: Parameter, states: State, period: float, iterate: int, forcing: Any, rtol: float
 ) -> SectionMap:
-    """Set up the map of a system in units near the ranges of some states on a torus, and its period.
+    """Set up the map of a system in units near the ranges of some states on a torus and on a turn, and its period.
+
+    A component may rest on the section of a flow. The tolerance of the solver is smaller for a torus far from zero.
 
     Raises:
         ValueError: see `check_section`.
@@ -159,8 +168,23 @@ def section_at(
     system = parameter.system
     check_section(system, states, period, iterate, forcing)
     time = turn_unit(period) if isinstance(system, AbstractFlow) else 1.0
-    units = made_units(system, (parameter,), orbit_scale(system, states), time, [range_unit(parameter)])
-    return SectionMap(units, jax.tree.map(lambda part: np.asarray(part)[0], states), iterate, forcing, rtol)
+    first, seen = jax.tree.map(lambda part: np.asarray(part)[0], states), states
+    if isinstance(system, AbstractFlow):
+        turn = on_path(system, first, np.linspace(0.0, period, TURN))
+        seen = jax.tree.map(lambda one, other: np.concatenate([one, other]), states, turn)
+    units = made_units(system, (parameter,), orbit_scale(system, seen), time, [range_unit(parameter)])
+    rows = flat_states(seen)
+    return SectionMap(units, first, iterate, forcing, resolving_tolerance(rtol, rows, np.ptp(rows, axis=0)))
+
+
+def on_path(flow: AbstractFlow, start: State, ts: Float[np.ndarray, " times"]) -> State:
+    """Compute states at times on the trajectory from a state at the first one, with times on the first axis.
+
+    They are computed in units of their components.
+    """
+    units = made_units(flow, scale=trajectory_units(flow, start).scale)
+    begin = jax.tree.map(np.asarray, units.rescaled(start))
+    return jax.tree.map(np.asarray, units.restored(simulate(units.system, begin, ts, integrator=SOLVER).ys))
 
 
 def torus_of(section: SectionMap, circle: SectionCircle, error: float, name: str) -> InvariantTorus:

@@ -3,6 +3,7 @@
 Source: W. Tucker, Validated Numerics, Princeton 2011, section 5.2.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,8 +15,12 @@ from analysis.dynamics.validated.enclosures import ball_box, ends_of, is_inside
 from dynsim._core.printing import one_line
 from dynsim.errors import ArgumentError
 
-# Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component, or to its size.
+# Half sides of the boxes on which uniqueness is tried, relative to one plus the size of each component.
 INFLATIONS = (1e-10, 1e-7, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
+# Half sides that are tried in other units, relative to those of a box that barely holds its image.
+GROWTH = tuple(10.0**k for k in range(17))
+# Rounds in which a box grows to hold its image, by which factor it exceeds this, and the least and largest half side.
+ROUNDS, WIDER, LEAST, HUGE = 12, 2.0, 1e-290, 1e290
 # Largest condition number of a Jacobian that is inverted.
 REGULAR = 1e12
 # Largest number of Newton steps in floating-point arithmetic.
@@ -90,21 +95,17 @@ def krawczyk(equations: BallEquations, low: np.ndarray, high: np.ndarray) -> tup
     return X, point - C.dot(values) + (one - C.dot(J)).dot(X - point)
 
 
-def certified_zero(
-    equations: BallEquations, x: np.ndarray, *, widest: bool = True, near: np.ndarray | None = None
-) -> Zero | None:
+def certified_zero(equations: BallEquations, x: np.ndarray, *, widest: bool = True) -> Zero | None:
     """Prove that exactly one zero lies near a point.
 
     Args:
         equations: the equations.
         x: the point.
         widest: whether to look for the widest box in which the zero is unique, not for any.
-        near: a guess, whose distance from the point is a size of a component that is zero.
     """
     found = _alone(equations, x, 1 + np.abs(x), widest)
-    reach = np.abs(x) if near is None else np.abs(x) + np.abs(x - near)
-    if found is None and (sizes := _own_sizes(equations, x, reach)) is not None:
-        found = _alone(equations, x, sizes, widest)
+    if found is None and (half := _settled_sides(equations, x)) is not None:
+        found = _alone(equations, x, half, widest, GROWTH)
     if found is None:
         return None
     tight, alone = found
@@ -116,20 +117,34 @@ def certified_zero(
     return Zero(*ends_of(tight), alone)
 
 
-def _own_sizes(equations: BallEquations, x: np.ndarray, reach: np.ndarray) -> np.ndarray | None:
-    """Compute sizes of the components of a zero in their own units, also where `reach` is zero and they are coupled."""
-    J = _middles(equations.jacobian(balls(x)))
-    inverted = inverse(J, REGULAR) if np.all(np.isfinite(J)) else None
-    if inverted is None:
-        return None
-    sizes = reach + np.abs(inverted) @ (np.abs(J) @ reach)
-    return np.where(sizes > 0, sizes, 1.0)
+def _settled_sides(equations: BallEquations, x: np.ndarray) -> np.ndarray | None:
+    """Find half sides of a box that the operator maps into itself, in any units, from rounding errors up.
+
+    The first box is the point up to rounding. Each image, which the errors of the values and the coupling of the
+    components widen, gives the next box, until one holds its image.
+
+    Source: S. M. Rump, Verification methods, Acta Numerica 19 (2010), section 10, on inflation.
+    """
+    half = np.maximum(4 * np.spacing(np.abs(x)), LEAST)
+    for _ in range(ROUNDS):
+        found = krawczyk(equations, x - half, x + half)
+        if found is None:
+            return None
+        if is_inside(found[1], found[0]):
+            return half
+        low, high = ends_of(found[1])
+        half = np.maximum(half, WIDER * np.maximum(high - x, x - low))
+        if not np.all(half < HUGE):
+            return None
+    return None
 
 
-def _alone(equations: BallEquations, x: np.ndarray, sizes: np.ndarray, widest: bool) -> tuple[Balls, np.ndarray] | None:
+def _alone(
+    equations: BallEquations, x: np.ndarray, sizes: np.ndarray, widest: bool, shares: Sequence[float] = INFLATIONS
+) -> tuple[Balls, np.ndarray] | None:
     """Find a small box that holds the only zero near a point, and the widest one, or any, in which it is alone."""
     tight, alone = None, None
-    for share in INFLATIONS:
+    for share in shares:
         half = share * sizes
         found = krawczyk(equations, x - half, x + half)
         if found is None or not is_inside(found[1], found[0]):
@@ -155,7 +170,7 @@ def zero_near(equations: BallEquations, near: np.ndarray) -> Balls | None:
             return None
         if (exact := _exactly(equations, found)) is not None:
             return exact
-        zero = certified_zero(equations, found, widest=False, near=near)
+        zero = certified_zero(equations, found, widest=False)
     except (ArgumentError, ZeroDivisionError):  # of series, where the field is not smooth nearby
         return None
     return None if zero is None else ball_box(zero.low, zero.high)

@@ -70,10 +70,12 @@ def as_in_run(o: Continue, made: "Found") -> "Found":
 def diagram_of_limit(o: Continue, made: "Found", parameter: "Parameter") -> "Diagram":
     """Compute the periodic orbit, or with `--from` the equilibrium, that the start approaches, and continue it."""
     from analysis.dynamics.attractors.attracting_orbit import attracting_orbit, limit_of
+    from analysis.dynamics.attractors.limit_set import LimitSet
     from analysis.dynamics.attractors.options import Search
     from analysis.dynamics.continuation.equilibria import check_autonomous
     from analysis.dynamics.continuation.orbits import continue_orbits
     from analysis.dynamics.diagrams import Diagram, bifurcation_diagram, with_orbits
+    from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
     from dynsim.systems.named import components
 
     start = made.begun()
@@ -84,13 +86,18 @@ def diagram_of_limit(o: Continue, made: "Found", parameter: "Parameter") -> "Dia
         raise ArgumentError("parameter", must, f"is `{o.parameter}`")
     check_autonomous("system", parameter, start)
     with typed_as(start="from" if o.from_ is not None else "start"):
-        limit = limit_of(parameter.system, start, Search())
-        if o.from_ is not None and limit.kind == "equilibrium":
+        search = Search(longest=o.longest)
+        limit = limit_of(parameter.system, start, segments=o.segments, search=search)
+        if isinstance(limit, LimitSet) and o.from_ is not None and limit.kind == "equilibrium":
             say(str(limit))
             steps = watched(steps_of(o), o, parameter, lambda: start)
             diagram = bifurcation_diagram(parameter, [limit.state], levels=o.levels, steps=steps)
             return with_orbits(diagram, parameter, segments=o.segments, **of_orbits) if o.cycles else diagram
-        orbit = attracting_orbit(parameter.system, limit, segments=o.segments)
+        orbit = (
+            limit
+            if isinstance(limit, PeriodicOrbit)
+            else attracting_orbit(parameter.system, limit, segments=o.segments)
+        )
     refuse_unused(o, ("levels", "cycles"), "with `--from` and a run that ends on a periodic orbit")
     say(str(orbit))
     found = continue_orbits(parameter, orbit, **of_orbits)

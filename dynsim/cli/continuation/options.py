@@ -53,6 +53,8 @@ class Continue(SystemOptions):
     point: int | None = None
     """with `--from` a diagram file, the row of its table (`--out` with .csv) to start from, counted from 1: a point or
     a bifurcation of any branch; it may be continued in another parameter"""
+    longest: int = 4096
+    """with `--cycle` or `--from`, for how many steps the trajectory is followed until it has settled"""
     method: Literal["auto", "shooting", "collocation"] = "auto"
     """how periodic orbits are computed: by multiple shooting, or by collocation on a mesh that is adapted, for stiff
     systems, long periods and large multipliers; auto changes from shooting to collocation where shooting ends"""
@@ -70,7 +72,8 @@ class Continue(SystemOptions):
     """a second parameter with its range, NAME=LOW:HIGH: continue the bifurcations (with `--cycles`, of
     periodic orbits too) in the plane of both parameters, and draw the curves there"""
     switch_curves: bool = False
-    """continue also the curves that meet those of `--second` at Bogdanov-Takens, fold-Hopf and double Hopf points"""
+    """continue also the curves that meet those of `--second` at Bogdanov-Takens, fold-Hopf and double Hopf points, and
+    the homoclinic orbits that begin at the first of these"""
     counts: int = 0
     """grid points per side of a map of the number of stable equilibria over both parameters; 0 for no map"""
     against: str = ""

@@ -11,7 +11,7 @@ from dynsim.integrators import Scipy
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Henon
-from dynsim.systems.catalogue.oscillators import DoubleWell
+from dynsim.systems.catalogue.oscillators import DoubleWell, VanDerPol
 
 
 def turning(t, x):
@@ -53,3 +53,28 @@ def test_a_state_and_the_end_of_a_run_lead_to_the_orbit():
         attracting_orbit(CIRCLE, [0.0, 0.0])
     with pytest.raises(ValueError, match="must lead to a stable periodic orbit, but it has (escaped|left the domain)"):
         attracting_orbit(CIRCLE, [3.1, 0.0], search=Search(longest=256))
+
+
+def oregonator(t, s):
+    x, y, z = s
+    return jnp.stack([77.27 * (y + x * (1 - 8.375e-6 * x - y)), (z - (1 + x) * y) / 77.27, 0.161 * (x - z)])
+
+
+def test_stiff_relaxation_oscillations_are_found_from_afar():
+    """Van der Pol's period is asymptotically (3 - 2 ln 2) mu + 7.01432 mu^(-1/3) - 22/9 ln mu / mu + 0.8 / mu.
+
+    A. A. Dorodnicyn, Prikl. Mat. Mekh. 11 (1947). The Oregonator's is published as 302.9: E. Hairer and G. Wanner,
+    Solving Ordinary Differential Equations II, section IV.10.
+    """
+    orbit = attracting_orbit(VanDerPol(mu=jnp.asarray(1000.0)), [2.0, 0.0])
+    assert orbit.period == pytest.approx(1614.40, abs=0.01)
+    assert orbit.stability == orbit.description == "stable"
+    orbit = attracting_orbit(FunctionFlow(oregonator), [4.0, 1.1, 4.0])
+    assert orbit.period == pytest.approx(302.858, abs=1e-3)
+    assert np.max(np.abs(orbit.multipliers)) < 1e-6
+
+
+def test_a_start_that_needs_more_time_is_told_which_option_gives_it():
+    drift = FunctionFlow(lambda t, x: jnp.stack([1.0 + 0.0 * x[0], -100 * x[1]]))
+    with pytest.raises(ValueError, match=r"not settled after .* \(a larger `longest` than 256 follows it further\)"):
+        attracting_orbit(drift, [0.1, 0.0], search=Search(longest=256))

@@ -279,6 +279,8 @@ def test_sets_are_the_same_if_each_covers_the_other():
     assert reach(limit([[0.0]], 0.0), np.ones(1)) == ARRIVED
     one, near, far = (limit([[x]], 0.0) for x in (0.0, 1e-5, 1.0))
     assert reach(one, np.ones(1), (one, near, far)) == pytest.approx(APART * 1e-5)
+    both = limit([[1.0], [1e-5], [2.0]], 0.0)  # its nearest point counts
+    assert reach(one, np.ones(1), (both, one)) == pytest.approx(APART * 1e-5)
     assert reach(one, np.ones(1), (one, far)) == ARRIVED
     assert reach(one, 1e-5 * np.ones(1), (one, near)) == ARRIVED  # the gap is an extent
     assert reach(one._replace(radius=0.1), np.ones(1), (one, near)) == 0.025  # from there perturbations came back

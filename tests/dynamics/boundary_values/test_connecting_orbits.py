@@ -72,7 +72,7 @@ def test_a_rotation_is_cut_where_it_is_slowest_and_leads_one_turn_on(monkeypatch
         given.extend(arguments)
         raise LookupError
 
-    monkeypatch.setattr(connecting, "_solved", solve)
+    monkeypatch.setattr(connecting, "solved_from", solve)
     with pytest.raises(LookupError):
         homoclinic_orbit(Parameter(rotor, "torque", -1.0, 1.0), orbit)
     units, _, (later, rows), rests, *_ = given
@@ -114,3 +114,18 @@ def test_lorenzs_homoclinic_orbit_is_where_it_is_published():
 def test_bad_input_is_one_sentence(call, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         call()
+
+
+def test_an_orbit_goes_on_beside_its_equilibria_within_their_subspaces():
+    """Errors across them, in directions that decay at a rate of 100, would grow by 1e100."""
+    linear = [np.diag([1.0, -100.0]), np.diag([50.0, -2.0])]
+    rests, states = [np.array([3.0, 4.0]), np.array([5.0, 6.0])], np.array([[3.1, 4.0 + 1e-9], [5.0 + 1e-9, 6.2]])
+    times, found = connecting._prolonged(np.array([0.0, 1.0]), states, rests, linear, np.array([10.0, 100.0]))
+    before, after = np.log(10), np.log(100) / 2
+    shares = np.arange(8) / 8
+    np.testing.assert_allclose(
+        times, [*(before * shares), before, before + 1, *(before + 1 + after * (shares + 1 / 8))]
+    )
+    begin = np.column_stack([3 + 0.01 * 10**shares, np.full(8, 4.0)])
+    end = np.column_stack([np.full(8, 5.0), 6 + 0.2 * 0.01 ** (shares + 1 / 8)])
+    np.testing.assert_allclose(found, [*begin, *states, *end], atol=1e-12)

@@ -13,6 +13,7 @@ from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.boundary_values.connecting import connecting_orbit
 from analysis.dynamics.boundary_values.connection_curve import ConnectionCurve, continue_connection
 from analysis.dynamics.boundary_values.curve import Profile
+from analysis.dynamics.boundary_values.special_points import bounded_adjoint
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.meshes import Part
 from analysis.dynamics.continuation.steps import Steps
@@ -35,7 +36,7 @@ def special(field, names, size, second, inside=None):
     return [(one.kind, one.second) for one in curve.degeneracies]
 
 
-def test_directions_are_those_at_the_first_and_the_last_state_and_the_one_farthest_from_the_saddle(monkeypatch):
+def test_directions_are_those_at_both_ends_and_of_the_adjoint_at_equal_lengths_along_the_orbit(monkeypatch):
     J, curve = np.diag([-1.0, 2.0]), ConnectionCurve.__new__(ConnectionCurve)
     curve._conditions, curve.length = SimpleNamespace(linear=lambda x, own, p: (J @ x, J)), 1.0
     nodes = np.array([[0.0, 0.1, 0.0, 1.0], [0.5, 0.5, 0.0, 1.0], [3.0, 1.0, 0.0, 1.0], [1.0, 0.2, 0.0, 1.0]])
@@ -48,8 +49,38 @@ def test_directions_are_those_at_the_first_and_the_last_state_and_the_one_farthe
         CurvePoint(nodes, 0.0, None, None, np.zeros(1), np.ones(2), lambda: np.zeros(1), np.zeros((1, 0)))
     )
     np.testing.assert_array_equal(found.orbit, [[1.0, 0.0], [0.0, 1.0]])
-    np.testing.assert_allclose(found.adjoint, [[1.0, 0.0], [0.0, -1.0], [0.6, 0.8]])
+    rows = np.vstack([nodes[:, :2], [[0.2, 0.0]]])
+    lengths = np.append(0.0, np.cumsum(np.hypot(*np.diff(rows, axis=0).T)))
+    at = lengths[-1] * np.arange(1, 33) / 33
+    along = np.column_stack([np.interp(at, lengths, one) for one in adjoint.T])
+    aim = np.vstack([[1.0, 0.0], [0.0, -1.0], along / np.linalg.norm(along, axis=1, keepdims=True)])
+    np.testing.assert_allclose(found.adjoint, aim, atol=1e-14)
     assert (found.stable.tolist(), found.unstable.tolist()) == ([-1.0], [2.0])
+
+
+def test_a_predicted_orbit_moves_with_its_equilibrium_which_bends():
+    """It is at sqrt(p): from 1 to 1.5 the tangent leads to 1.25."""
+    curve = ConnectionCurve.__new__(ConnectionCurve)
+    linear = lambda x, own, p: (np.array([x[0] ** 2 - p, -x[1]]), np.diag([2 * x[0], -1.0]))
+    curve._conditions, curve.mesh = SimpleNamespace(linear=linear), np.array([0.0, 0.5, 1.0])
+    nodes = np.array([[1.1, 0.2, 0.3, 4.0], [0.9, 0.1, 0.3, 4.0]])
+    point = CurvePoint(nodes, 1.0, None, None, np.zeros(1), np.ones(2), lambda: np.zeros(1), np.zeros((1, 0)))
+    moved = nodes + [0.25, 0.0, 0.5, 1.0]
+    bend = np.sqrt(1.5) - 1.25
+    np.testing.assert_allclose(curve.predicted(point, moved, 1.5), moved + [bend, 0.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_array_equal(curve.predicted(point, moved, -1.0), moved)  # no equilibrium there
+
+
+def test_an_adjoint_solution_is_accurate_relative_to_its_size_at_both_ends():
+    """Maps of a saddle, with an error in the middle: 1e-9 of the adjoint would hide its values at the ends."""
+    growth = np.diag([100.0, 0.01])
+    maps = np.array([growth] * 4 + [np.array([[1e-9, 1.0], [-1.0, 2e-9]])] + [growth] * 4)
+    unstable, stable = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    found = bounded_adjoint(maps, unstable, stable, 4)
+    for k in (0, 1, 2, 3, 5, 6, 7, 8):
+        np.testing.assert_allclose(found[k], maps[k].T @ found[k + 1], rtol=1e-12)
+    assert 0 < abs(found[0, 1]) < 1e-7 * np.max(np.abs(found))
+    np.testing.assert_allclose([found[0, 0] / found[0, 1], found[-1, 1] / found[-1, 0]], 0.0, atol=1e-12)
 
 
 def test_parts_of_a_curve_are_joined_once_and_cut_at_the_bounds_of_the_first_parameter(monkeypatch):

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 import dynsim as ds
-from analysis.dynamics import continue_equilibria, critical_curve, critical_curves, extend
+from analysis.dynamics import (
+    Steps,
+    bifurcation_diagram,
+    continue_equilibria,
+    critical_curve,
+    critical_curves,
+    extend,
+    with_curves,
+)
+from analysis.dynamics.boundary_values import connection_curve
+from analysis.dynamics.codim2.curves import CriticalCurve
+from dynsim.errors import ArgumentError
 
 OSCILLATORS = ds.system(
     "x' = a*x - y - x*(x^2 + y^2); y' = x + a*y - y*(x^2 + y^2); u' = b*u - 1.7*v - u*(u^2 + v^2)"
@@ -31,7 +42,9 @@ def test_the_second_curve_leaves_a_double_hopf_point():
     (point,) = curves[0].degeneracies
     again = critical_curve(both, point, frequency=1.0)
     assert np.allclose(again.first, 0, atol=1e-9)
-    with pytest.raises(ValueError, match="`kind` must be Hopf point at a double Hopf point, but is fold"):
+    with pytest.raises(
+        ValueError, match="`kind` must be Hopf point or Neimark-Sacker point at a double Hopf point, but is fold"
+    ):
         critical_curve(both, point, kind="fold")
     with pytest.raises(ValueError, match="`kind` must be left out with a bifurcation, but is fold"):
         critical_curve(both, first, kind="fold")
@@ -66,3 +79,70 @@ def test_a_codimension_two_point_at_a_bound_of_the_range_is_found(flow):
     longer = extend(curve, plane(flow))
     assert len(longer.degeneracies) == 1
     assert np.ptp(longer.second) == pytest.approx(1.8)
+
+
+def test_homoclinic_orbits_are_continued_once_from_each_bogdanov_takens_point(monkeypatch):
+    asked, both = [], plane(TAKENS)
+    diagram = bifurcation_diagram(both[0], [[0.0, 0.0]])
+
+    def loops(parameters, point, *, steps):
+        asked.append((parameters, point.kind, steps.points))
+        if len(asked) == 1:
+            raise ArgumentError("orbit", "have homoclinic orbits beside it", "has none")
+        return CriticalCurve("homoclinic orbit", *np.zeros((3, 2)), np.zeros(2), (point,), (point.kind, "bounds"))
+
+    monkeypatch.setattr(connection_curve, "continue_connection", loops)
+    options = {"steps": Steps(points=60)}
+    plain = with_curves(diagram, both, **options)
+    assert not asked
+    missed = with_curves(plain, both, switched=True, **options)
+    found = with_curves(missed, both, switched=True, **options)
+    again = with_curves(found, both, switched=True, **options)
+    assert asked[0] == asked[1] == (both, "Bogdanov-Takens point", 60)
+    kinds = [[curve.kind for curve in one.curves] for one in (plain, missed, found, again)]
+    assert kinds[1] == ["Hopf point", "fold"]
+    assert kinds[2] == kinds[3] == ["Hopf point", "fold", "homoclinic orbit"]
+    assert len(asked) == 2
+
+
+BAUTIN = ds.system(
+    "x' = a*x - y + b*x*r - x*r^2; y' = x + a*y + b*y*r - y*r^2; r = x^2 + y^2; a = -0.5; b = -0.5"
+)  # fmt: skip
+
+
+def folds_beside(steps):
+    """Continue the folds of periodic orbits that begin at the Bautin point of the normal form, on a = -b^2/4."""
+    both = plane(BAUTIN, (-1.0, 1.0), (-1.0, 1.0))
+    curve = critical_curve(both, continue_equilibria(both[0], [0.0, 0.0]).bifurcations[0])
+    (point,) = curve.degeneracies
+    return critical_curve(both, point, kind="fold of periodic orbits", steps=steps)
+
+
+def test_folds_of_periodic_orbits_leave_a_bautin_point():
+    found = folds_beside(Steps(points=2))
+    assert (found.name, found.of_orbits) == ("fold of periodic orbits", True)
+    np.testing.assert_allclose(found.first, -(found.second**2) / 4, atol=1e-6)
+    assert np.all(found.second > 0)
+
+
+@pytest.mark.slow
+def test_the_whole_curve_of_folds_of_periodic_orbits_ends_at_the_bautin_point_and_at_a_bound():
+    found = folds_beside(Steps())
+    np.testing.assert_allclose(found.first, -(found.second**2) / 4, atol=1e-6)
+    assert set(found.ends) == {"equilibrium", "bounds"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("frequency", "along", "end"), [(1.0, (1.0, 3.0), "bounds"), (1.7, (2.0, 1.0), "outside")])
+def test_neimark_sacker_points_of_both_orbits_leave_a_double_hopf_point(frequency, along, end):
+    """The orbit of one pair has r^2 = a, and the other pair grows at b - 3 r^2, and the other way round with 2."""
+    flow = ds.system(
+        "x' = a*x - y - x*(r + 2*s); y' = x + a*y - y*(r + 2*s); u' = b*u - 1.7*v - u*(s + 3*r)"
+        "; v' = 1.7*u + b*v - v*(s + 3*r); r = x^2 + y^2; s = u^2 + v^2; a = -0.5; b = -0.25"
+    )
+    both = plane(flow, (-1.0, 1.0), (-1.0, 1.0))
+    curve = critical_curve(both, continue_equilibria(both[0], np.zeros(4)).bifurcations[0])
+    (point,) = curve.degeneracies
+    found = critical_curve(both, point, kind="Neimark-Sacker point", frequency=frequency)
+    np.testing.assert_allclose(found.first * along[1], found.second * along[0], atol=1e-5)
+    assert set(found.ends) == {"equilibrium", end}

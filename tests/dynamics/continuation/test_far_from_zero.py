@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.orbits import orbits_from_hopf
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.diagrams import bifurcation_diagram
@@ -54,3 +54,16 @@ def test_cycles_of_a_map_are_told_apart():
     kinds = [(k, [b.kind for b in one.bifurcations]) for one, k in zip(found.branches, found.iterates, strict=True)]
     assert kinds == [(1, ["period doubling"]), (2, ["period doubling"]), (4, [])]
     np.testing.assert_allclose(found.branches[1].bifurcations[0].parameter, 1 + np.sqrt(6), rtol=1e-7)
+
+
+def test_a_cycle_of_a_map_leaves_its_period_doubling_by_ordinary_steps():
+    """Steps of 1e-5, where rounding errors move points further than the parameter turns, gave false folds."""
+    away = FunctionMap(lambda k, x, r: 1e5 + r * (x - 1e5) * (1 - (x - 1e5)), parameters={"r": 2.9})
+    r = Parameter(away, "r", 2.9, 3.3)
+    (doubling,) = continue_equilibria(r, [1e5 + 1 - 1 / 2.9]).bifurcations
+    left = switch(r, doubling)
+    assert [one.bifurcations for one in left] == [(), ()]
+    assert all(one.arclengths[1] > 0.01 for one in left)
+    ends = sorted(float(one.states[-1, 0]) - 1e5 for one in left)
+    root = np.sqrt((3.3 + 1) * (3.3 - 3))
+    assert ends == pytest.approx([(4.3 - root) / 6.6, (4.3 + root) / 6.6], abs=1e-8)

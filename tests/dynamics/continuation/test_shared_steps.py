@@ -303,3 +303,5 @@ def test_clear_steps_are_told_at_once_and_others_are_left():
         doubts = [doubtful(paths, samples[k - 2 : k + 4], 2, flats[1] - flats[0]) for k in np.flatnonzero(clear)]
         assert doubts == [None] * len(doubts)
     assert not np.any(certain(curve, [one._replace(rates=None) for one in samples], flats))
+    twice = [one._replace(length=min(one.length, 2.0)) for one in samples[:4]]  # two bifurcations at one point
+    assert doubtful(paths, twice, 2, flats[1] - flats[0]) is None

@@ -136,6 +136,20 @@ def test_verdicts_do_not_depend_on_the_units(size, rate, start, max_time, verdic
     assert found.rate == pytest.approx(rate if verdict == "metastable" else 0.0, rel=1e-9)
 
 
+@pytest.mark.parametrize(("size", "away"), [(1e-6, 0.0), (1.0, 1e3), (1.0, 1e5)])
+@pytest.mark.parametrize(
+    ("start", "verdict", "rate"), [([0.3, 0.2], "stationary", 0.0), ([0.0, 0.2], "metastable", 1.0)]
+)
+def test_errors_of_the_solver_do_not_keep_a_state_from_settling(size, away, start, verdict, rate):
+    base = lambda x: jnp.stack([x[0] - x[0] ** 3, -x[1]])
+    flow = FunctionFlow(
+        lambda t, s, size, away: size * base((s - away) / size), parameters={"size": size, "away": away}
+    )
+    limit = settle(flow, away + size * np.array(start), max_time=2.0**10)
+    assert (limit.verdict, limit.rate) == (verdict, pytest.approx(rate))
+    assert (np.asarray(limit.state) - away) / size == pytest.approx([1.0 - rate, 0.0], abs=1e-3)
+
+
 def test_repelling_tokens_rest_on_a_manifold_of_equilibria():
     flow = TokenFlow(np.eye(2), -1.0)
     angles = np.array([0.1, 2.0, 4.5])

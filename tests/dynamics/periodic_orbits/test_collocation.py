@@ -1,5 +1,7 @@
 """Collocation at Gauss points: its rule, derivatives, meshes and single orbits, against exact and published values."""
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,12 +9,15 @@ import pytest
 from analysis.dynamics.collocation.intervals import (
     CycleField,
     adapted_mesh,
+    cubic,
     evaluated,
     halved,
+    only_multiplier,
     refined_mesh,
     rule,
     solved,
 )
+from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.errors import ArgumentError
@@ -178,3 +183,23 @@ def test_what_collocation_cannot_do_is_said_in_one_sentence(flow, options, sente
     start = [1.0, 0.0, 0.0] if isinstance(flow, FunctionFlow) and isinstance(flow.space, Sphere) else [1.0, 0.0]
     with pytest.raises(ArgumentError, match=sentence):
         periodic_orbit(flow, start, 6.3, **{"method": "collocation", **options})
+
+
+def test_guesses_are_cubic_polynomials_of_time_and_stages_determine_their_polynomials():
+    mesh, period = np.array([0.0, 0.1, 0.4, 0.5, 1.0]), 2.5
+    x = lambda t: np.stack([t * (t - period) * (t + 1), 2 + 0 * t], axis=-1)  # as at its end, so at its start
+    speed = lambda t: np.stack([3 * t**2 + 2 * (1 - period) * t - period, 0 * t], axis=-1)
+    times = period * (mesh[:-1, None] + np.diff(mesh)[:, None] * rule().c)
+    nodes, shares = x(period * mesh[:-1]), np.diff(mesh)
+    field = SimpleNamespace(at=lambda t, states, parameter: (speed(t), None))
+    curve = SimpleNamespace(field=field, mesh=mesh, shares=shares, _short=lambda away: away)
+    found = CollocationCurve.guessed(curve, nodes, period, 0.0)
+    np.testing.assert_allclose(found[:-1], x(times)[:-1], atol=1e-12)  # the last one has the slope of the first
+    exact = cubic(nodes, np.diff(x(period * mesh), axis=0), speed(period * mesh), period * shares)
+    np.testing.assert_allclose(exact, x(times), atol=1e-12)
+    at = np.array([0.0, 0.05, 0.1, 0.3, 0.45, 0.99, 1.0])
+    np.testing.assert_allclose(evaluated(mesh, nodes, exact, at), x(period * at), atol=1e-12)
+    flow = FunctionFlow(lambda t, x, a=0.0: jnp.stack([t**3 * x[0], a * t + x[0]]), parameters={"a": 0.0})
+    growth = CycleField(flow, where(flow, "a"), np.zeros(2))
+    multiplier = only_multiplier(growth, period * mesh[:-1], period * shares, 0.0, exact)
+    np.testing.assert_allclose(multiplier, np.exp(period**4 / 4))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from analysis import dynamics as ad
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.normal_forms.flows import lyapunov_coefficient
 from analysis.dynamics.symbolic import invariants
+from analysis.dynamics.symbolic.fields import _functions
 from analysis.dynamics.symbolic.stability import _conditions
 
 pytestmark = pytest.mark.untraced  # the function that is replaced is none of JAX
@@ -220,3 +222,16 @@ def test_hopf_points_are_told_from_neutral_saddles():
 def test_nullclines_are_real():
     (only,) = ad.nullcline_formulas(equations("x' = x^2 + x + 1; y' = y - x")).parts
     assert only.of == "y"
+
+
+def test_each_function_of_an_expression_has_the_values_of_the_field():
+    others = {"log2": np.log2(0.3), "one_minus_square": 0.91, "convert_element_type": 0.3, "integer_pow": 0.3**3}
+    others |= {"square": 0.09, "add_any": 0.8}
+    pairs = {"add", "add_any", "sub", "mul", "div", "pow"}
+    names = _functions()
+    for name, function in names.items():
+        a = 1.3 if name == "acosh" else 0.3
+        given = (a, 0.5) if name in pairs else (a, 3) if name == "integer_pow" else (a,)
+        expected = others[name] if name in others else float(getattr(jax.lax, name)(*given))
+        assert float(function(*given)) == pytest.approx(expected, rel=1e-12), name
+    assert float(names["cbrt"](-8)) == -2

@@ -136,6 +136,23 @@ def locked(k, x, mu=0.1, ratio=0.2):
 LOCKED = FunctionMap(locked, parameters={"mu": 0.1, "ratio": 0.2})
 
 
+def test_a_torus_is_found_in_units_far_apart_and_far_from_zero():
+    """Two oscillators; on the section over a turn of the faster one this rests, and only its errors are seen."""
+    unit, fast = np.array([1e-6, 1e-6, 1e6, 1e6]), np.sqrt(2.0)
+    away = 1e3 * unit
+
+    def field(t, s, p):
+        x, y, u, v = (s - away) / unit
+        near, far = p - x**2 - y**2, 1 - u**2 - v**2
+        return unit * jnp.stack([near * x - y, near * y + x, far * u - fast * v, far * v + fast * u])
+
+    p = Parameter(FunctionFlow(field, parameters={"p": 1.0}), "p", 0.5, 2.0)
+    found = invariant_torus(p, away + unit * np.array([1.0, 0.1, 0.9, 0.2]), period=2 * np.pi, transient=5)
+    assert found.period == pytest.approx(2 * np.pi / fast, rel=1e-7)
+    assert found.rotation == pytest.approx(1 - 1 / fast, abs=1e-7)
+    assert np.allclose(np.linalg.norm((found.circle() - away)[:, :2], axis=1), 1e-6, rtol=1e-7)
+
+
 def test_locked_motion_is_named():
     with pytest.raises(ArgumentError, match="leads to a periodic orbit that is locked 1:5"):
         invariant_torus(Parameter(LOCKED, "mu", 0.0, 0.2), [0.3, 0.1])

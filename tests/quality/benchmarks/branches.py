@@ -1,6 +1,7 @@
-"""Branches of equilibria and periodic orbits, warm, in CPU seconds, beside AUTO-07p where `bifpy` is found.
+"""Branches of equilibria and periodic orbits, warm, in CPU seconds, beside AUTO-07p and JaxCont where they are found.
 
-`AUTO_PYTHON` names that Python; without it this one is tried. Compiled models are AUTO's way, in Fortran.
+`AUTO_PYTHON` names a Python with `bifpy` and gfortran, `JAXCONT_PYTHON` one with `jaxcont`; without them this one is
+tried. Compiled models are AUTO's way, in Fortran.
 """
 
 import json
@@ -67,21 +68,27 @@ CASES: dict[str, tuple[Callable[[], Callable[[], Any]], float]] = {
 """What is continued, and the CPU seconds that are aimed at."""
 
 
-def by_auto() -> dict[str, Any]:
-    """Return the CPU seconds and points of AUTO-07p; nothing, with a reason, where it is absent."""
-    python = os.environ.get("AUTO_PYTHON", sys.executable)
-    script = Path(__file__).with_name("by_auto.py")
-    done = subprocess.run([python, str(script)], capture_output=True, text=True, check=False)
+PEERS = {"AUTO-07p": ("AUTO_PYTHON", "by_auto.py"), "JaxCont": ("JAXCONT_PYTHON", "by_jaxcont.py")}
+"""Who is raced: the variable that names a Python that has it, and the script that this runs."""
+
+
+def by(name: str) -> dict[str, Any]:
+    """Return the CPU seconds and points of a peer, by branch; nothing, with a reason, where it is absent."""
+    variable, script = PEERS[name]
+    python = os.environ.get(variable, sys.executable)
+    path = str(Path(__file__).with_name(script))
+    done = subprocess.run([python, path], capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip() or "no message").splitlines()[-1]
-        print(f"  AUTO-07p is left out: {reason}", file=sys.stderr)
+        print(f"  {name} is left out: {reason}", file=sys.stderr)
         return {}
     return json.loads(done.stdout)
 
 
 def everything(rounds: int, *, quick: bool) -> list[dict[str, Any]]:
-    """Time all branches, and print the ratio to AUTO's time where it is known."""
-    other, rows = ({} if quick else by_auto()), []
+    """Time all branches, and print the ratios of the times of others where they are known."""
+    others: dict[str, Any] = {} if quick else {name: by(name) for name in PEERS}
+    rows = []
     for name, (prepared, aim) in CASES.items():
         if quick and name != "lorenz":
             continue
@@ -92,9 +99,12 @@ def everything(rounds: int, *, quick: bool) -> list[dict[str, Any]]:
             begin = time.process_time()
             found = run()
             times.append(time.process_time() - begin)
-        seconds, theirs = float(np.median(times)), other.get(name, {"seconds": np.nan, "points": 0})
-        counted = f"{name}: {len(found.parameters)} points, AUTO {theirs['points']}"
-        ratio = theirs["seconds"] / seconds
-        rows.append(Row(counted, seconds, (max(times) - min(times)) / seconds, 0.0, ratio, aim, "AUTO-07p"))
+        seconds = float(np.median(times))
+        spread, counted = (max(times) - min(times)) / seconds, f"{name}: {len(found.parameters)} points"
+        rows.append(Row(counted, seconds, spread, 0.0, 1.0, aim, counted))
+        for peer in (one for one in others if name in others[one]):
+            theirs = others[peer][name]
+            of = f"{name}: {theirs['points']} points, {peer}"
+            rows.append(Row(of, theirs["seconds"], 0.0, 0.0, seconds / theirs["seconds"], 0.0, "dynsim"))
     show("branches (CPU seconds; aims in seconds)", rows)
     return [row._asdict() for row in rows]

@@ -1,0 +1,193 @@
+"""Projection boundary conditions of connecting orbits, which begin and end in subspaces of their equilibria."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from analysis.dynamics.boundary_values.problem import BoundaryValueProblem
+from analysis.dynamics.collocation.intervals import CycleField
+from analysis.dynamics.collocation.solver import EndConditions
+from analysis.dynamics.continuation.parameter_flow import WithUnknowns, inside
+from dynsim.systems.parameter import Parameter
+
+# Relative step of the differences by which boundary conditions are differentiated by parameters.
+STEP = 1e-6
+# Most Newton steps for an equilibrium, and the last step relative to its size.
+NEWTON, LAST = 20, 1e-13
+
+
+class _Timed(WithUnknowns):
+    """Flow over a unit of time with one of its parameters and, last, the duration as components of the state."""
+
+    def __init__(self, flow: Any, takes: tuple[Callable, ...]):
+        super().__init__(flow, takes)
+
+    def velocity(self, t: Any, x: Any) -> Any:
+        """Compute the velocity, multiplied by the duration."""
+        return jnp.concatenate([x[-1] * self.at(x[:-1]).vector_field(t, x[:-2]), jnp.zeros(2)])
+
+
+class Connection(BoundaryValueProblem):
+    """Connecting orbit as a boundary value problem, for a parameter and the duration as unknowns.
+
+    The first state lies in the unstable subspace of the first equilibrium, the last one in the stable subspace of the
+    last one, both at given distances.
+
+    Source: W.-J. Beyn, The numerical computation of connecting orbits in dynamical systems, IMA J. Numer. Anal. 10
+    (1990).
+    """
+
+    def __init__(self, parameter: Parameter, begin: np.ndarray, end: np.ndarray, distances: tuple[float, float]):
+        self.flow, self.interval, self.unknowns = parameter.system, (0.0, 1.0), (parameter.name, "duration")
+        self.takes, self.distances = (parameter.take,), distances
+        self.equilibria: list[np.ndarray] | None = [begin, end]
+        self.rows: list[np.ndarray] | None = None
+        self.ways: dict[int, np.ndarray] = {}
+        self.duration: float | None = None  # in place of the distance from the last equilibrium
+
+    def extended(self, flow: Any) -> WithUnknowns:
+        """Build the flow whose state has the parameter and the duration as further components."""
+        return _Timed(flow, self.takes)
+
+    def end_equations(self, take: Callable | None, size: int) -> "_Projections":
+        """Build the boundary conditions."""
+        return _Projections(self, take, size)
+
+
+class _Projections:
+    """Values and derivatives of projection boundary conditions."""
+
+    def __init__(self, problem: Connection, take: Callable | None, size: int):
+        self.problem, self.n = problem, size - 2
+        moved = None if take is None else inside(take)
+        self._field = CycleField(WithUnknowns(problem.flow, problem.takes), moved, np.zeros(size - 1))
+
+    def at(self, first: np.ndarray, last: np.ndarray, parameter: float) -> tuple[EndConditions, np.ndarray]:
+        """Evaluate the conditions; give their derivatives by the parameter, too."""
+        n, own = self.n, float(first[self.n])
+        by_first, by_last = np.zeros((n + 2, n + 2)), np.zeros((n + 2, n + 2))
+        ends = self._ends(first, last, own, parameter)
+        if ends is None:
+            return EndConditions(np.full(n + 2, np.nan), by_first, by_last), np.full(n + 2, np.nan)
+        rests, rows = ends
+        self.problem.rows = rows
+        count, away = len(rows[0]), [state[:n] - rest for state, rest in zip((first, last), rests, strict=True)]
+        by_first[:count, :n], by_last[count:n, :n] = rows
+        ways, gaps = self._lengths(rows, away)
+        by_first[-2, :n], by_last[-1, :n] = ways
+        values = np.concatenate([rows[0] @ away[0], rows[1] @ away[1], gaps])
+        by_own, by_parameter = (self._by(k, (own, parameter), rests, rows, away, ways) for k in (0, 1))
+        if self.problem.duration is not None:
+            values[-1], by_last[-1], by_own[-1], by_parameter[-1] = last[-1] / self.problem.duration - 1, 0.0, 0.0, 0.0
+            by_last[-1, -1] = 1 / self.problem.duration
+        by_first[:, n] = by_own
+        return EndConditions(values, by_first, by_last), by_parameter
+
+    def _ends(
+        self, first: np.ndarray, last: np.ndarray, own: float, parameter: float
+    ) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
+        """Find both equilibria and left vectors of their subspaces; None if they are not like those known before."""
+        n, problem, rests, rows = self.n, self.problem, [], []
+        for k, state in enumerate((first, last)):
+            near = state[:n] if problem.equilibria is None else problem.equilibria[k]
+            rest = equilibrium_near(lambda x: self.linear(x, own, parameter), near)
+            if rest is None:
+                return None
+            rests.append(rest)
+            rows.append(left_subspace(self.linear(rest, own, parameter)[1], stable=k == 0))
+        known = rows if problem.rows is None else problem.rows
+        if [len(mine) for mine in rows] != [len(one) for one in known]:
+            return None
+        return rests, [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
+
+    def _lengths(self, rows: list[np.ndarray], away: list[np.ndarray]) -> tuple[list[np.ndarray], list[float]]:
+        """Compute how far the distances of both ends are from the given ones, and the derivatives by the states.
+
+        In a subspace of one dimension the distance is a coordinate, which is linear. Otherwise it is a logarithm.
+        """
+        derivatives, gaps = [], []
+        for k, (own, apart, given) in enumerate(zip(rows, away, self.problem.distances, strict=True)):
+            length = float(np.linalg.norm(apart))
+            if len(own) == self.n - 1:
+                way = np.linalg.svd(own)[2][-1]
+                known = self.problem.ways.get(k, apart)
+                way = self.problem.ways[k] = -way if way @ known < 0 else way
+                derivatives.append(way)
+                gaps.append(float(way @ apart) - given)
+            else:
+                derivatives.append(apart / length**2)
+                gaps.append(np.log(length / given))
+        return derivatives, gaps
+
+    def _by(
+        self,
+        k: int,
+        at: tuple[float, float],
+        rests: list[np.ndarray],
+        rows: list[np.ndarray],
+        away: list[np.ndarray],
+        ways: list[np.ndarray],
+    ) -> np.ndarray:
+        """Differentiate the conditions by one of both parameters.
+
+        Equilibria move by the implicit function theorem, also beside a fold, where a difference would cross it.
+        """
+        h = STEP * (1 + abs(at[k]))
+        moved = lambda x, share: self.linear(x, at[0] + share * h * (k == 0), at[1] + share * h * (k == 1))
+        by_rows, by_gaps = [], []
+        for rest, own, apart, way, stable in zip(rests, rows, away, ways, (True, False), strict=True):
+            slope = (moved(rest, 1.0)[0] - moved(rest, -1.0)[0]) / 2
+            move = -np.linalg.lstsq(moved(rest, 0.0)[1], slope, rcond=None)[0]
+            share = 1 / max(1.0, float(np.max(np.abs(move) / (STEP * (1 + np.abs(rest))))))
+            ahead, behind = (
+                left_subspace(moved(rest + s * share * move, s * share)[1], stable=stable) for s in (1.0, -1.0)
+            )
+            turned = np.zeros_like(own)
+            if len(ahead) == len(behind) == len(own):
+                turned = (nearest_basis(ahead, own) - nearest_basis(behind, own)) / (2 * share)
+            by_rows.append((turned @ apart - own @ move) / h)
+            by_gaps.append(-(way @ move) / h)
+        return np.concatenate([*by_rows, by_gaps])
+
+    def linear(self, x: np.ndarray, own: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate the field of the flow, and its derivative by the state."""
+        f, J = self._field.at(np.zeros(()), np.append(x, own), np.asarray(parameter))
+        return f[: self.n], J[: self.n, : self.n]
+
+    def equilibrium(self, near: np.ndarray, own: float) -> np.ndarray:
+        """Find the equilibrium near a state at a value of the parameter that is solved for."""
+        found = equilibrium_near(lambda x: self.linear(x, own, 0.0), near)
+        return near if found is None else found
+
+
+def equilibrium_near(
+    linear: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], start: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"] | None:
+    """Find an equilibrium by Newton's method from a state; None if it fails."""
+    x = np.array(start, float)
+    for _ in range(NEWTON):
+        f, J = linear(x)
+        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))):
+            return None
+        step = np.linalg.lstsq(J, f, rcond=None)[0]
+        x = x - step
+        if np.max(np.abs(step)) <= LAST * (1 + np.max(np.abs(x))):
+            return x
+    return x if np.max(np.abs(step)) <= np.sqrt(LAST) * (1 + np.max(np.abs(x))) else None
+
+
+def left_subspace(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndarray, "k n"]:
+    """Compute orthonormal left vectors that span the invariant subspace of the stable or the unstable eigenvalues."""
+    import scipy.linalg
+
+    found: Any = scipy.linalg.schur(J.T, sort="lhp" if stable else "rhp")
+    return found[1][:, : found[2]].T
+
+
+def nearest_basis(rows: Float[np.ndarray, "k n"], known: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k n"]:
+    """Choose the orthonormal basis of the span of orthonormal rows that is nearest to another one."""
+    left, _, right = np.linalg.svd(known @ rows.T)
+    return left @ right @ rows

@@ -1,0 +1,146 @@
+"""Follow a trajectory by an implicit method until it repeats itself, and compute the orbit that it approaches."""
+
+import contextlib
+import warnings
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from analysis.dynamics.collocation.intervals import CycleField
+from analysis.dynamics.periodic_orbits.collocated_orbit import known_sizes, sampled_guess
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_on_mesh
+from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
+from dynsim._core.types import State
+from dynsim.errors import ArgumentError
+from dynsim.spaces.base import nearest
+from dynsim.systems.base import AbstractFlow
+
+# Relative tolerance of the trajectory, and its absolute tolerance relative to the ranges of the components.
+RTOL, ATOL = 1e-6, 1e-8
+# Steps of the first piece, after which a return is looked for; the whole trajectory doubles from piece to piece.
+PIECE = 256
+# Places in a step at which the distance from the last state is compared, more than the solver's steps in a fast part.
+INSIDE = 6
+# Distance from the last state, relative to the ranges, at which places are refined, and at which a state is a return.
+CLOSE, RETURNED = 0.05, 1e-3
+# Accuracy of the time of a return, relative to the places between which it lies.
+EXACT = 1e-9
+# Most returns of a piece from which an orbit is computed: it may have a period of several turns.
+TRIES = 3
+# Largest distance of the trajectory from the orbit, relative to its ranges; Newton's method may lead to another one.
+NEAR = 0.05
+# Motion in the last quarter of a piece, relative to the ranges of the whole trajectory, that counts as rest.
+REST = 1e-6
+# Size of a state, relative to the start and one, at which a trajectory is given up.
+ESCAPED = 1e8
+
+
+class Approach(NamedTuple):
+    """Where a trajectory has come to.
+
+    Attributes:
+        orbit: the stable periodic orbit that it approaches, None if it is not known to approach one.
+        state: its last state.
+        time: how long it was followed.
+        rests: whether its last state is at rest, up to the errors of the solver.
+    """
+
+    orbit: PeriodicOrbit | None
+    state: State
+    time: float
+    rests: bool = False
+
+
+def approach(flow: AbstractFlow, start: State, steps: int) -> Approach:
+    """Follow a trajectory of an autonomous flow on a flat space until it repeats itself, or comes to rest.
+
+    An implicit method takes as few steps for stiff flows as for others, so that the number of steps measures how much
+    a trajectory does. The orbit is computed by collocation from the state that comes back.
+
+    Args:
+        flow: the flow, with a smooth field.
+        start: the first state.
+        steps: largest number of steps.
+    """
+    field, x, time = CycleField(flow, None, start), flat_state(start), 0.0
+    angles, here = flat_state(flow.space.periods(start)), start
+    limit, ranges, left, size = ESCAPED * (1 + float(np.max(np.abs(x)))), np.zeros(len(x)), steps, PIECE
+    while left > 0:
+        path = _piece(field, x, ranges, min(size, left), limit)
+        if path is None:
+            break
+        rows = path(path.ts).T
+        x, time, left, size = rows[-1], time + float(path.t_max), left - len(path.interpolants), 2 * size
+        extent = np.ptp(rows, axis=0)
+        ranges, here = np.maximum(ranges, extent), _first(states_like(start, x[None]))
+        if np.all(np.ptp(rows[-len(rows) // 4 :], axis=0) <= REST * ranges):
+            return Approach(None, here, time, rests=True)
+        for began in _returns(path, x, np.where(extent > 0, extent, 1.0), angles)[:TRIES]:
+            guess = sampled_guess(path, np.append(began, path.ts[path.ts > began]))
+            with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):
+                orbit = orbit_on_mesh(flow, here, guess, guess.period)
+                if orbit.stability == "stable" and _is_on(orbit, x, angles):
+                    return Approach(orbit, here, time)
+    return Approach(None, here, time)
+
+
+def _first(states: State) -> State:
+    return jax.tree.map(lambda part: part[0], states)
+
+
+def _piece(field: CycleField, x: np.ndarray, ranges: np.ndarray, steps: int, limit: float) -> Any:
+    """Follow a trajectory for a number of steps; None if the solver fails or a component exceeds a limit."""
+    import scipy.integrate
+
+    still = np.zeros(())
+    velocity = lambda t, y: field.at(np.asarray(t), y, still)[0]
+    derivative = lambda t, y: field.at(np.asarray(t), y, still)[1][:, :-1]
+    atol: Any = ATOL * np.where(ranges > 0, ranges, known_sizes(x))
+    ts, inside = [0.0], []
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of singular matrices in steps that are then rejected
+        if not np.all(np.isfinite(velocity(0.0, x))):
+            return None
+        solver = scipy.integrate.Radau(velocity, 0.0, x, np.inf, rtol=RTOL, atol=atol, jac=derivative)
+        for _ in range(steps):
+            try:
+                solver.step()
+            except ValueError:  # the derivative is not finite
+                return None
+            if solver.status != "running" or not np.max(np.abs(solver.y)) <= limit:
+                return None
+            ts.append(solver.t)
+            inside.append(solver.dense_output())
+    return scipy.integrate.OdeSolution(ts, inside)
+
+
+def _returns(path: Any, x: np.ndarray, sizes: np.ndarray, angles: np.ndarray) -> list[float]:
+    """Compute the times at which a trajectory was where it ends, the latest first."""
+    import scipy.optimize
+
+    apart = lambda t: np.linalg.norm(nearest(path(t).T - x, angles) / sizes, axis=-1)
+    times = np.append(
+        (path.ts[:-1, None] + np.diff(path.ts)[:, None] * (np.arange(INSIDE) / INSIDE)).ravel(), path.t_max
+    )
+    gaps = apart(times)
+    last = int(np.max(np.flatnonzero(gaps > np.max(gaps) / 4)))
+    inner = np.arange(1, max(last, 1))
+    near = inner[(gaps[inner] <= gaps[inner - 1]) & (gaps[inner] < gaps[inner + 1]) & (gaps[inner] <= CLOSE)]
+    found = []
+    for low, high in zip(times[near - 1], times[near + 1], strict=True):
+        options = {"xatol": EXACT * (high - low)}
+        best: Any = scipy.optimize.minimize_scalar(apart, bounds=(low, high), method="bounded", options=options)
+        found += [float(best.x)] if best.fun <= RETURNED else []
+    return found[::-1]
+
+
+def _is_on(orbit: PeriodicOrbit, x: np.ndarray, angles: np.ndarray) -> bool:
+    """Test whether a state lies on an orbit, on the chords between its nodes."""
+    rows = flat_states(orbit.nodes)
+    sizes = np.ptp(rows, axis=0)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    chords = nearest(np.roll(rows, -1, axis=0) - rows, angles) / sizes
+    away = nearest(x - rows, angles) / sizes
+    along = np.clip(np.sum(away * chords, axis=1) / np.maximum(np.sum(chords**2, axis=1), 1e-300), 0.0, 1.0)
+    return float(np.min(np.linalg.norm(away - along[:, None] * chords, axis=1))) <= NEAR

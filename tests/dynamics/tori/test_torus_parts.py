@@ -1,0 +1,124 @@
+"""Maps of sections and their derivatives by closed forms, what a torus says of itself, and its pictures."""
+
+from types import SimpleNamespace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics.tori import circles
+from analysis.dynamics.tori.torus import InvariantTorus, section_at
+from dynsim import FunctionFlow, FunctionMap, Parameter
+from dynsim.systems.named import parameters
+from figures import tori as pictures
+
+STATES = np.array([[1.0, 2.0], [3.0, -1.0], [-2.0, 1.5]])
+
+
+def torus(**changed):
+    turn = 2 * np.pi * np.arange(16) / 16
+    states = np.stack([np.cos(turn), 0 * turn + 5.0, 2 * np.sin(turn)], axis=1)
+    made = {"states": states, "rotation": 0.25, "period": 4.0, "parameter": 1.5, "multipliers": np.array([0.5, 0.25]),
+            "error": 1e-9, "name": "mu", "names": ("x", "y", "z"), "units": ("m", "", "s")}  # fmt: skip
+    return InvariantTorus(**made | changed)
+
+
+def test_the_section_of_a_flow_has_the_derivatives_of_its_closed_form():
+    """Of (a x, -2 y) over the time T it is (x exp(a T), y exp(-2 T))."""
+    flow = FunctionFlow(lambda t, x, a: jnp.stack([a * x[0], -2 * x[1]]), parameters={"a": 1.0})
+    section = section_at(Parameter(flow, "a", 0.5, 1.5), STATES, 0.5, 1, None, 1e-10)
+    sizes, time = section.units.flat(section.like), section.units.time
+    found = section.images(STATES / sizes, 0.5 / time, 1.0 / section.units.parameters[0])
+    ends = STATES * np.exp([0.5, -1.0])
+    np.testing.assert_allclose(found.ends * sizes, ends, rtol=1e-8)
+    np.testing.assert_allclose(found.maps * sizes[:, None] / sizes, np.tile(np.diag(np.exp([0.5, -1.0])), (3, 1, 1)),
+                               rtol=1e-8)  # fmt: skip
+    by_parameter = np.stack([0.5 * ends[:, 0], np.zeros(3)], axis=1)
+    np.testing.assert_allclose(found.by_parameter * sizes / section.units.parameters[0], by_parameter, atol=1e-7)
+    np.testing.assert_allclose(found.speeds * sizes / time, ends * [1.0, -2.0], rtol=1e-8)
+    np.testing.assert_allclose(section.ends(STATES / sizes, 0.5 / time, 1.0) * sizes, ends, rtol=1e-8)
+    paths = section.paths(STATES / sizes, 0.5 / time, 1.0, np.array([0.0, 0.4, 1.0])) * sizes
+    np.testing.assert_allclose(paths[:, 1], STATES * np.exp([0.2, -0.4]), rtol=1e-7)
+    assert (section.has_period, section.period_at(0.5, 1.0)) == (True, (0.5, 0.0))
+
+
+def test_the_section_of_a_map_is_its_iterate():
+    one = FunctionMap(lambda k, x, a: jnp.stack([a * x[0], x[1] / 2]), parameters={"a": 1.5})
+    section = section_at(Parameter(one, "a", 1.0, 2.0), STATES, 2.0, 2, None, 1e-8)
+    sizes, share = section.units.flat(section.like), section.units.parameters[0]
+    found = section.images(STATES / sizes, 2.0, 1.5 / share)
+    np.testing.assert_allclose(found.ends * sizes, STATES * [2.25, 0.25])
+    np.testing.assert_allclose(found.maps, np.tile(np.diag([2.25, 0.25]), (3, 1, 1)), atol=1e-12)
+    np.testing.assert_allclose(found.by_parameter * sizes / share, STATES * [3.0, 0.0], atol=1e-12)
+    assert (found.speeds.tolist(), section.has_period) == ([[0.0, 0.0]] * 3, False)
+    assert section.ends(STATES / sizes, 2.0, 1.5 / share) * sizes == pytest.approx(STATES * [2.25, 0.25])
+
+
+def test_the_time_of_a_forced_section_is_the_period_of_its_forcing():
+    flow = FunctionFlow(lambda t, x, w: jnp.stack([-x[0] + jnp.sin(w * t), -x[1]]), parameters={"w": 2.0})
+    section = section_at(
+        Parameter(flow, "w", 1.0, 3.0), STATES, np.pi, 1, lambda flow: 2 * jnp.pi / parameters(flow)["w"], 1e-8
+    )
+    value, slope = section.period_at(7.0, 2.0 / section.units.parameters[0])
+    assert value * section.units.time == pytest.approx(np.pi)
+    assert slope * section.units.time / section.units.parameters[0] == pytest.approx(-np.pi / 2)
+
+
+def test_a_torus_is_named_by_its_growth_and_its_frequencies():
+    kinds = [torus(multipliers=np.array(m)).kind for m in ([0.5, 0.2], [2.0, 1.5], [2.0, 0.5], [1.0, 0.5], [])]
+    assert kinds == ["attracting", "repelling", "saddle", "neutral", "attracting"]
+    one = torus()
+    assert one.frequencies == (0.25, 0.0625)
+    about = "rotation number 0.25, period 4, attracting (multiplier 0.5); 16 values on the circle, error 1e-09"
+    assert str(one) == f"torus at mu = 1.5: {about}"
+    circle = one.circle(9)
+    np.testing.assert_allclose(circle[[0, 2, -1]], [[1.0, 5.0, 0.0], [0.0, 5.0, 2.0], [1.0, 5.0, 0.0]], atol=1e-12)
+
+
+def test_the_section_of_a_torus_is_drawn_in_the_plane_in_which_it_is_widest():
+    ax = torus().plot().axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$x$ (m)", "$z$ (s)")  # the second component is constant
+    drawn = torus().plot(component=("z", "x"))
+    np.testing.assert_allclose(drawn.curve[0].get_xydata(), torus().circle()[:, [2, 0]])
+    assert (drawn.axes[0].get_xlabel(), drawn.axes[0].get_ylabel()) == ("$z$ (s)", "$x$ (m)")
+    drawn = torus().plot(component="z")
+    np.testing.assert_allclose(drawn.curve[0].get_xdata()[[0, 50, -1]], [0.0, 0.25, 1.0])
+    np.testing.assert_allclose(drawn.curve[0].get_ydata(), torus().circle()[:, 2])
+    assert drawn.axes[0].get_ylabel() == "$z$ (s)"
+    flat = np.stack([np.cos(turn := np.linspace(0, 2 * np.pi, 33)), np.sin(turn), 9 * np.sin(2 * turn)], axis=1)
+    assert pictures._widest(flat) == [0, 1]
+
+
+def test_a_branch_of_tori_is_its_rotation_number_or_the_range_of_a_component():
+    ones = tuple(torus(parameter=p, rotation=r, multipliers=np.array([m])) for p, r, m in
+                 ((1.0, 0.1, 0.5), (2.0, 0.2, 0.5), (3.0, 0.4, 2.0)))  # fmt: skip
+    found = SimpleNamespace(
+        tori=ones, parameters=np.array([1.0, 2.0, 3.0]), rotations=np.array([0.1, 0.2, 0.4]), name="mu"
+    )
+    drawn = pictures.branch(found)
+    stable, unstable = drawn.lines
+    assert np.asarray(stable.get_xydata())[[0, -1]].tolist() == [[1.0, 0.1], [2.0, 0.2]]
+    assert np.asarray(unstable.get_xydata())[[0, -1]].tolist() == [[2.0, 0.2], [3.0, 0.4]]
+    assert (stable.get_linestyle(), unstable.get_linestyle()) == ("-", "--")
+    drawn = pictures.branch(found, component="z")
+    assert sorted({round(float(line.get_ydata()[0]), 9) for line in drawn.lines}) == [-2.0, 2.0]
+    assert drawn.axes[0].get_ylabel() == "$z$ (s)"
+
+
+def test_curves_are_shifted_differentiated_and_resampled_by_their_fourier_sums():
+    at = lambda a: np.stack([np.cos(2 * np.pi * a) + 3.0, np.sin(6 * np.pi * a)], axis=1)
+    slope = lambda a: np.stack([-2 * np.pi * np.sin(2 * np.pi * a), 6 * np.pi * np.cos(6 * np.pi * a)], axis=1)
+    angles, few = np.arange(9) / 9, np.arange(5) / 5
+    nodes = at(angles)
+    np.testing.assert_allclose(circles.shifted(nodes, 0.1), at(angles + 0.1), atol=1e-12)
+    np.testing.assert_allclose(circles.derivative(nodes), slope(angles), atol=1e-11)
+    matrix, by_share = circles.shift_matrices(9, 0.1)
+    np.testing.assert_allclose(matrix @ nodes, at(angles + 0.1), atol=1e-12)
+    np.testing.assert_allclose(by_share @ nodes, slope(angles + 0.1), atol=1e-11)
+    np.testing.assert_allclose(circles.resampled(nodes, 13), at(np.arange(13) / 13), atol=1e-12)
+    np.testing.assert_allclose(circles.resampled(nodes, 5), at(few) * [1.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(
+        circles.evaluated_at(nodes, np.array([0.3, -1.2])), at(np.array([0.3, -1.2])), atol=1e-12
+    )
+    assert [circles.needed(nodes, share) for share in (1e-9, 0.24, 0.26)] == [7, 7, 1]
+    assert circles.needed(nodes - [3.0, 0.0], 1e-9) == 7
