@@ -24,6 +24,8 @@ SURE = 1e-3
 CERTAIN = 1e-5
 # Smallest cosine between a direction and a tangent that counts as parallel.
 PARALLEL = 1 - 1e-9
+# Distances, in steps, at which derivatives beyond a corner are looked at, and their relative change there.
+NEAR, KINKED = (1.0, 4.0, 16.0), 1e-3
 # Largest distance of a corrected point, in steps; further away it lies on another branch.
 FAR = 1.5
 # Largest change, relative to the width of the bounds, of a parameter that a correction keeps fixed.
@@ -114,7 +116,7 @@ def follow(
         if found is None or unsure or (cosine < ANGLE and size > LEAST * step):
             size *= SHRINK
             if size < LEAST * step:
-                return points, curve.stuck_at(here, kink=found is not None)
+                return points, curve.stuck_at(here, kink=found is not None or _turns(curve, here, direction, size))
             continue
         if cosine < ANGLE and points:
             return points, curve.stuck_at(here, kink=True)
@@ -138,6 +140,18 @@ def follow(
         if found.corrections <= EASY:
             size = min(GROW * size, curve.largest_step(found, within, first))
     return points, "steps"
+
+
+def _turns(curve: AbstractCurve, here: CurvePoint, direction: np.ndarray, size: float) -> bool:
+    """Test whether the derivatives jump within a few steps, as where a curve turns back at a corner."""
+    for share in NEAR:
+        move = share * size * direction
+        state = curve.displaced(here.state, here.basis @ move[:-1])
+        J = curve.equations(state, here.parameter + float(move[-1]), here.basis).J
+        change = np.abs(J - here.J) if isinstance(J, np.ndarray) else np.zeros(1)
+        if np.max(change, initial=0.0) > KINKED * np.max(np.abs(here.J), initial=0.0):
+            return True
+    return False
 
 
 def _ended(curve: AbstractCurve, here: CurvePoint, found: CurvePoint, within: Limits) -> tuple[CurvePoint | None, str]:

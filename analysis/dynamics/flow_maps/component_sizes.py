@@ -300,7 +300,8 @@ def unit_entries(
             away[groups[k]] += TYPICAL / 2 * found[k]
         there = at(away)
         for k in map(int, np.flatnonzero(doubted)):
-            found[k] = np.nan if there is None else _unit(test(away, k, there), most)
+            again = np.nan if there is None else _unit(test(away, k, there), most)
+            found[k] = found[k] if np.isnan(again) else again  # the driving terms may be rounding errors
     natural = [moved.within(k, TYPICAL * float(unit)) for k, unit in enumerate(found) if np.isfinite(unit)]
     return _filled(found, x, groups, rates.drives, rates, max(natural, default=0.0))
 

@@ -83,7 +83,7 @@ class Simulate(SystemOptions):
     tolerance: float | None = None
     """error of the attention weights of many tokens, relative to the largest; by default 1e-10, or 2e-6 in float32"""
     event: tuple[str, ...] = ()
-    """print the times at which components pass values: NAME=VALUE, NAME=VALUE:up or NAME=VALUE:down"""
+    """print the times at which components pass values, angles in each turn: NAME=VALUE, NAME=VALUE:up or :down"""
     events_out: Path | None = None
     """a table (.csv, .parquet or .npz) of the times and states of these events, to write"""
     theorems: bool = False

@@ -253,6 +253,16 @@ def test_coefficients_of_degenerate_points_are_those_of_the_given_flow(kind):
     assert _degeneracy(curve, kind, place).coefficients == pytest.approx(known[kind](flow, jnp.zeros(2)), rel=1e-9)
 
 
+def test_a_species_absent_up_to_rounding_keeps_its_unit_where_it_can_live_in_a_window_only():
+    """What the rounding error drives is no size; beyond the window the species has no effect (as daisies have)."""
+    window = lambda x: jnp.maximum(0.0, 1 - 4 * (x - 1) ** 2)
+    flow = FunctionFlow(
+        lambda t, s, p: jnp.stack([p - s[0], s[1] * window(s[0]) * (1 - s[1])]), parameters={"p": jnp.asarray(0.9)}
+    )
+    found = curve_units((Parameter(flow, "p", 0.6, 1.2),), np.array([0.9, 3e-33]))
+    assert found.scale.tolist() == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("threshold", [1e-6, 1.0, 1e3])
 def test_a_steep_switch_is_seen_from_far_below_its_threshold(threshold):
     """Carpenter, Ludwig and Brock, 1999: a lake that turns where 0.6 = 8 x^7 / (1 + x^8)^2, at x = 0.702126."""

@@ -371,6 +371,14 @@ def test_equilibria_that_are_not_isolated_are_said_to_be_so():
     assert "not isolated (a symmetry, or zero modes)" in str(found)
 
 
+def test_a_curve_that_turns_back_at_a_corner_ends_there():
+    """As the two circulations of Stommel (1961) meet, whose flow is the modulus of a difference of densities."""
+    flow = FunctionFlow(lambda t, x, p: p - 2 * jnp.abs(x) + 0.5 * x, parameters={"p": 1.0})
+    found = continue_equilibria(Parameter(flow, "p", -1.0, 1.5), [2 / 3])
+    assert found.ends == ("corner", "bounds")
+    assert found.parameters[0] == pytest.approx(0.0, abs=1e-6)
+
+
 @pytest.mark.slow
 def test_the_corner_of_a_field_that_is_not_smooth_is_said():
     found = continue_equilibria(
