@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Inexact
+from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.compiled import compiled
 from dynsim._core.host import filled
@@ -282,24 +282,6 @@ def halved(
     rates = (last.rates + through(first.rates)) / 2
     slopes = last.slopes + through(first.slopes)
     return Intervals(first.stages, first.moves, last.ends, maps, slopes, rates, first.is_solved and last.is_solved)
-
-
-def only_multiplier(
-    field: CycleField,
-    begins: Float[np.ndarray, " N"],
-    durations: Float[np.ndarray, " N"],
-    parameter: float,
-    stages: Float[np.ndarray, "N stages n"],
-) -> Inexact[np.ndarray, " 1"]:
-    r"""Compute the multiplier of an orbit with a single one across it, $\exp \oint \mathrm{tr} J$ (Liouville).
-
-    The rule of an interval turns decay that is fast within it into a rational function, which tends to 1.
-    """
-    count = stages.shape[1]
-    times = begins[:, None] + durations[:, None] * rule(count).c
-    traces = np.trace(field.at(times, stages, np.asarray(parameter))[1][..., :-1], axis1=-2, axis2=-1)
-    total = durations @ traces @ gauss_weights(count)
-    return np.exp(np.clip(total, -LARGEST, LARGEST))[None] + 0j
 
 
 def evaluated(

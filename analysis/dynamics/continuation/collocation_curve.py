@@ -17,7 +17,6 @@ from analysis.dynamics.collocation.intervals import (
     cubic,
     evaluated,
     halved,
-    only_multiplier,
 )
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.cycle_equations import OrbitSegments, may_have_loops
@@ -27,6 +26,7 @@ from analysis.dynamics.continuation.orbit_curve import LEAST_ERROR, NEAR, OF_RET
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.normal_forms.collocated_cycles import OrbitOnMesh, cycle_coefficient
 from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, unknown
+from analysis.dynamics.periodic_orbits.fast_multipliers import resolved_multipliers
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
@@ -125,19 +125,19 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         )
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Compute the multipliers by decreasing modulus, without the trivial one; a single one from the divergence."""
-        shot = self._shot(state, parameter)
-        if shot.nodes.shape[1] != (1 if self.forced else 2):
-            return super().spectrum(state, parameter, J, orbit)
-        stages = self.solution(shot.nodes, shot.period, parameter).stages
-        begins, durations = shot.period * self.mesh[:-1], shot.period * self.shares
-        return only_multiplier(self.field, begins, durations, parameter, stages)
+        """Compute the multipliers by decreasing modulus, without the trivial one."""
+        del orbit
+        nodes, period = self.nodes(state), self.duration(state)
+        blocks, stages = self._blocks(state, J), self.solution(nodes, period, parameter).stages
+        velocities = None if self.forced else J[-1, :-1].reshape(nodes.shape)
+        begins, durations = period * self.mesh[:-1], period * self.shares
+        return resolved_multipliers(self.field, begins, durations, parameter, stages, blocks, velocities)
 
     def on_this_mesh(self, point: CurvePoint, J: np.ndarray) -> np.ndarray:
         """Compute the multipliers from the intervals' own derivatives; none where the divergence gives the only one."""
         if self.nodes(point.state).shape[1] == (1 if self.forced else 2):
             return np.empty(0)
-        return super().spectrum(point.state, point.parameter, J, point.orbit)
+        return super().on_this_mesh(point, J)
 
     def _blocks(self, state: Any, J: np.ndarray) -> np.ndarray:
         N, n = self.nodes(state).shape

@@ -11,6 +11,7 @@ from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.periodic_orbits.collocated_orbit import known_sizes, sampled_guess
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_on_mesh
 from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
+from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
 from dynsim.spaces.base import nearest
@@ -50,6 +51,9 @@ class Approach(NamedTuple):
     state: State
     time: float
     rests: bool = False
+
+    __repr__ = one_line
+    __str__ = report
 
 
 def approach(flow: AbstractFlow, start: State, steps: int) -> Approach:

@@ -16,6 +16,7 @@ from analysis.dynamics.collocation.solver import (
     gauss_points,
     periodic,
 )
+from dynsim._core.printing import one_line, report
 from dynsim.errors import ArgumentError
 from dynsim.spaces.base import nearest
 
@@ -46,6 +47,9 @@ class OrbitGuess(NamedTuple):
     nodes: np.ndarray
     stages: np.ndarray
     period: float
+
+    __repr__ = one_line
+    __str__ = report
 
     def scaled(self, sizes: Float[np.ndarray, " n"], time: float) -> "OrbitGuess":
         """Convert to units of the components and of time."""

@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Complex, Float
 
-from analysis.dynamics.collocation.intervals import ACCURATE, METHODS, CycleField, only_multiplier
+from analysis.dynamics.collocation.intervals import ACCURATE, METHODS, CycleField
 from analysis.dynamics.equilibrium_types import fixed_point_type
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
@@ -21,6 +21,7 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_o
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.periodic_orbits.collocated_orbit import OrbitGuess, collocated_orbit, guessed_orbit
+from analysis.dynamics.periodic_orbits.fast_multipliers import resolved_multipliers
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.scaling.flat import flat_state, states_like
@@ -287,10 +288,9 @@ def orbit_on_mesh(
     begun = None if forced else np.roll(made.speeds, 1, axis=0)
     bases = [np.eye(made.nodes.shape[1])] * len(made.nodes)
     found = _found(pair, made.nodes, made.period, made.gap, size, bases, made.intervals.maps, begun)
-    if len(found.multipliers) == 1:
-        begins, durations = made.period * made.mesh[:-1], made.period * np.diff(made.mesh)
-        only = only_multiplier(field, begins, durations, 0.0, made.intervals.stages)
-        found = found._replace(multipliers=only, stability=orbit_stability(only, max(UNIT, 10 * found.trivial_error)))
+    begins, durations = made.period * made.mesh[:-1], made.period * np.diff(made.mesh)
+    values = resolved_multipliers(field, begins, durations, 0.0, made.intervals.stages, made.intervals.maps, begun)
+    found = found._replace(multipliers=values, stability=orbit_stability(values, max(UNIT, 10 * found.trivial_error)))
     period = made.period * units.time
     if not 1 / FURTHEST <= period / time <= FURTHEST:  # the guess may be that of several turns
         raise ArgumentError("period", "be near that of the orbit", f"is {time:g}, and leads to {period:g}")

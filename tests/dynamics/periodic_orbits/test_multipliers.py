@@ -4,9 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.periodic_orbits.limit_cycles import _orbit
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
+from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.systems.base import FunctionFlow
+from dynsim.systems.parameter import Parameter
 
 RANDOM = np.random.default_rng(3)
 
@@ -60,3 +63,28 @@ def test_a_strongly_repelling_cycle_has_its_multiplier():
     angles = np.unwrap(np.arctan2(orbit.nodes[:, 1], orbit.nodes[:, 0]))
     assert np.all(np.diff(angles) < 0)  # in the order of the flow, whose velocity there turns clockwise
     assert _orbit(FunctionFlow(field), np.array([2.02, 0.0]), 3.1, "stable") is None
+
+
+@pytest.mark.parametrize("rates", [(60.0,), (1e4, 0.5), (60.0, 80.0)])
+def test_decay_that_intervals_do_not_resolve_is_that_of_the_divergence(rates):
+    """The circle r' = r (1 - r^2) with components that follow x y at some rates; only the product of two is known."""
+
+    def field(t, s, mu=1.0):
+        x, y = s[0], s[1]
+        growth = mu - x * x - y * y
+        return jnp.concatenate([jnp.stack([growth * x - y, growth * y + x]), -jnp.asarray(rates) * (s[2:] - x * y)])
+
+    flow = FunctionFlow(field, parameters={"mu": 1.0})
+    orbit = periodic_orbit(flow, np.array([1.0, 0.0, *(0 * one for one in rates)]), 6.28, method="collocation")
+    branch = continue_orbits(Parameter(flow, "mu", 0.9, 1.0), orbit, method="collocation")
+    assert branch.ends == ("bounds", "bounds")
+    assert set(branch.kinds) == {orbit.stability} == {"stable"}
+    for mu, values in ((1.0, orbit.multipliers), (0.9, branch.eigenvalues[0])):
+        expected = -np.sort(np.multiply([2 * mu, *rates], 2 * np.pi))
+        found = np.log(np.abs(values))
+        resolved = int(np.sum(np.array(rates) < 10)) + 1
+        assert np.allclose(found[:resolved], expected[:resolved], rtol=1e-7)
+        if np.min(expected) > -700:  # otherwise they underflow
+            assert np.sum(found) == pytest.approx(np.sum(expected), rel=1e-9)
+        else:
+            assert np.min(found) < -690
