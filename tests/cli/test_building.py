@@ -29,6 +29,14 @@ def files(tmp_path):
     return tmp_path
 
 
+@pytest.mark.parametrize("system", ["gradient", "causal-symmetric", "projected-value"])
+def test_systems_of_one_head_have_one_whatever_number_is_given(system):
+    """The command says afterwards that `--heads` has no effect."""
+    flow = papers.build(options(system, beta=2.0, heads=3))
+    np.testing.assert_allclose(flow.query_key(0.0), [2 * np.eye(3)])
+    assert "heads" in papers.unused(options(system, heads=3), flow)
+
+
 def test_tokens_have_the_temperature_the_heads_the_mask_and_the_factor_that_are_given():
     flow = papers.build(options("token-flow", beta=2.0, heads=2, causal=True, space="euclidean"))
     np.testing.assert_allclose(flow.query_key(0.0), [2 * np.eye(3)] * 2)

@@ -19,7 +19,7 @@ from analysis.dynamics.collocation.solver import (
 )
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.flow_maps.numpy_solver import follow
-from analysis.dynamics.periodic_orbits.collocated_orbit import FEWEST, collocated_orbit
+from analysis.dynamics.periodic_orbits.collocated_orbit import FEWEST, collocated_orbit, guessed_orbit
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.flat import flat_state, flat_states
 from dynsim._core.placement import on_host_by_default
@@ -255,10 +255,8 @@ def _resolved(flow: AbstractFlow, orbit: PeriodicOrbit) -> tuple[CycleField, Col
     angles = flat_state(flow.space.periods(given.state))
     count, period = len(nodes), float(given.period)
     if given.times is None and count < FEWEST:
-        start = flat_state(given.state)
-        return field, collocated_orbit(
-            field, start, period, angles, count=2 * FEWEST, forced=False, accuracy=ACCURACY
-        )  # fmt: skip
+        guess = guessed_orbit(field, flat_state(given.state), period, angles, 2 * FEWEST, forced=False)
+        return field, collocated_orbit(field, guess, angles, forced=False, accuracy=ACCURACY)
     mesh = np.append(np.arange(count) / count if given.times is None else np.asarray(given.times), 1.0)
     ends = np.roll(nodes, -1, axis=0)
     turn = np.sum(nearest(ends - nodes, angles), axis=0)

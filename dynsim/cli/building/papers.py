@@ -38,12 +38,16 @@ Builder = Callable[[Simulate], AbstractFlow]
 
 
 def _query_key(o: Simulate) -> np.ndarray:
-    """Read the query-key matrices P from their file, or build beta I for every head, (heads, d, d)."""
+    """Read the query-key matrices P from their file, or build beta I for every head, (heads, d, d).
+
+    A system that takes no number of heads has one.
+    """
     if o.query_key is not None:
         return matrix(o.query_key, "query_key", (2, 3))
     if not math.isfinite(o.beta):
         raise ArgumentError("beta", "be a finite number", f"is {o.beta}")
-    return np.broadcast_to(o.beta * np.eye(o.token_dimension), (o.heads, o.token_dimension, o.token_dimension))
+    heads, d = o.heads if "heads" in TAKEN.get(o.system, ()) else 1, o.token_dimension
+    return np.broadcast_to(o.beta * np.eye(d), (heads, d, d))
 
 
 def _value(o: Simulate) -> Any:
