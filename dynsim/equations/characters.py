@@ -45,7 +45,8 @@ class PlainText(NamedTuple):
         quoted = f"`{rest[:EXCERPT]}{'...' if len(rest) > EXCERPT else ''}`" if rest else "the end"
         where = f"column {column}" if "\n" not in self.text.rstrip() else f"line {line}, column {column}"
         found = ArgumentError(self.argument, must, f"{but} at {where}, {quoted}{near}")
-        found.add_note(self.pointer(place, column))
+        if self.text.strip():
+            found.add_note(self.pointer(place, column))
         return found
 
     def pointer(self, place: int, column: int) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -81,9 +81,11 @@ class FromText(eqx.Module):
 
     `start` holds the initial values that the text gives, or is empty; `ranges` holds those of components, of parameters
     and of the time `t`, as (name, low, high), and `parameter_units` the units of parameters, as (name, unit).
-    `defaults` holds options of `dynsim simulate` that the text gives, as (name, value).
+    `defaults` holds options of `dynsim simulate` that the text gives, as (name, value). Errors call the system by its
+    `word`.
     """
 
+    word: ClassVar[str] = "the equations"
     start: tuple[float, ...] = eqx.field(static=True)
     ranges: tuple[tuple[str, float, float], ...] = eqx.field(static=True)
     parameter_units: tuple[tuple[str, str], ...] = eqx.field(static=True)

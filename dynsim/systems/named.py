@@ -156,7 +156,8 @@ def where(system: Any, name: str, argument: str = "parameter") -> Leaf:
     """
     found = _located(system)
     if name not in found:
-        must = f"name a parameter of {type(system).__name__}, {listed(tuple(found)) or 'which has none'}"
+        word = getattr(type(system), "word", type(system).__name__)
+        must = f"name a parameter of {word}, {listed(tuple(found)) or 'which has none'}"
         raise ArgumentError(argument, must, f"is `{name}`{nearest(name, found)}")
     path = found[name][0]
     return Leaf(path)

@@ -181,3 +181,17 @@ def test_a_singular_start_gives_infinities():
     assert np.isinf(flow.velocity(0.0, jnp.array(flow.start))[0])
     assert np.isinf(ds.system("x' = 1/t").velocity(0.0, jnp.ones(1))[0])  # not an error of Python's numbers
     assert np.isinf(ds.system("x[n+1] = 1/n").step(0, jnp.ones(1))[0])
+
+
+def test_nothing_has_no_caret_and_other_text_has_one():
+    with pytest.raises(ArgumentError) as empty:
+        ds.system(" \n")
+    with pytest.raises(ArgumentError) as other:
+        ds.system("x' = 2x")
+    assert not getattr(empty.value, "__notes__", [])
+    assert other.value.__notes__ == ["  x' = 2x\n        ^"]
+
+
+def test_an_unknown_parameter_is_one_of_the_equations():
+    with pytest.raises(ArgumentError, match="must name a parameter of the equations, a, but is `b`"):
+        ds.Parameter(ds.system("x' = -a*x", a=1.0), "b", 0.0, 1.0)
