@@ -30,7 +30,7 @@ def explosion(epsilon):
     return 1 - epsilon / 8 - 3 * epsilon**2 / 32 - 173 * epsilon**3 / 1024
 
 
-@pytest.mark.parametrize("epsilon", [0.1, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.03, 0.01, 0.003))])
+@pytest.mark.parametrize("epsilon", [0.1, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.03, 0.01))])
 def test_cycles_explode_where_the_expansion_says(epsilon):
     found, ranges = cycles(epsilon, low=1 - 2 * epsilon)
     assert found.ends == ("Hopf point", "bounds")
