@@ -151,7 +151,8 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
 
     def neutral(self, point: CurvePoint) -> np.ndarray:
         """Estimate the errors of the multipliers, each relative to its own size, by that of the one along the orbit."""
-        return max(1.0, SAFETY * self.trivial_error(point) / LEAST_ERROR) * self.vanishing(point.values)
+        with np.errstate(over="ignore"):  # beside a homoclinic orbit nothing is known of them
+            return max(1.0, SAFETY * self.trivial_error(point) / LEAST_ERROR) * self.vanishing(point.values)
 
     def vanishing(self, values: np.ndarray) -> np.ndarray:
         """Estimate the least errors of multipliers, each relative to its own size."""

@@ -79,6 +79,14 @@ def follow_on_meshes(
             curve, here, home = _changed(curve, points[-1] if points else begin, home)
             direction, size = here.tangent, within.step * (curve.segments / count) ** 0.5
             continue
+        if end == "lost" and isinstance(curve, CurveOnMesh) and curve.segments < MOST and left > 0:
+            last = points[-1] if points else begin  # on a finer mesh, Newton's method may converge
+            finer, found = curve.moved_to(curve.adapted(last, min(2 * curve.segments, MOST)), last, last.tangent)
+            if found is not None:
+                _, back = curve.moved_to(finer.mesh, home, home.tangent)
+                curve, here, home = finer, found, found if back is None else back
+                direction, size = here.tangent, within.step
+                continue
         if end != "mesh" or not isinstance(curve, CurveOnMesh):
             return parts, end
         if left <= 0:

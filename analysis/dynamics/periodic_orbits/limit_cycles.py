@@ -10,13 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.flow_maps.autonomy import fields
 from analysis.dynamics.flow_maps.unit_speed import TIMES, Paced, followed, typical_speed
+from analysis.dynamics.flow_maps.variational import Linearised
+from analysis.dynamics.periodic_orbits.approach import approach
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
 from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
 from dynsim.errors import ArgumentError
+from dynsim.integrators.switched_field import may_leave_out
 from dynsim.spaces.base import nearest
 from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow
@@ -37,6 +41,9 @@ RESOLVED = 1e-3
 SEGMENTS = 32
 # Largest number of horizons.
 HORIZONS = 5
+# Most trajectories that are followed by an implicit method after the last horizon, for so many steps, and the ratio of
+# the fastest rate to the speed, in ranges of the starts, from which a flow is stiff.
+FOLLOWED, IMPLICIT, STIFF = 2, 4096, 1e3
 # Speed below which a trajectory is at rest, relative to the largest one at the starts.
 RESTING = 1e-6
 # Distance, in ranges of the starts, beyond which trajectories are given up.
@@ -59,7 +66,8 @@ def limit_cycles(
         starts: initial points, (starts, d).
         horizon: duration of the transient; orbits whose period exceeds a quarter of it are missed. The default is 40
             times the time needed to cross the range of the starts at their median speed. It grows up to 256-fold for
-            trajectories that still move, stay within a hundred ranges of the starts, and do not return.
+            trajectories that still move, stay within a hundred ranges of the starts, and do not return. Two that are
+            still slow, of a stiff flow, are then followed by an implicit method.
         backwards: whether repelling orbits are searched, too.
 
     Example:
@@ -100,9 +108,18 @@ def cycles_with_paths(
                 if orbit is not None and not any(_on(known, np.asarray(orbit.state), angles) for _, known in found):
                     (once,) = run(np.asarray(orbit.state)[None], np.linspace(0.0, orbit.period, TIMES), 1e-9)
                     found.append((orbit, once if sign > 0 else once[::-1]))
+            left = np.array(onward).reshape(len(onward), begins.shape[1])
             if not onward:
                 break
-            left = np.stack(onward)
+        for state in left[:FOLLOWED] if sign > 0 and np.all(np.isinf(angles)) else ():
+            if any(_on(known, state, angles) for _, known in found):
+                continue
+            orbit = _stiff_orbit(units.system, state)
+            if orbit is not None and not any(_on(known, np.asarray(orbit.state), angles) for _, known in found):
+                rows = np.asarray(orbit.nodes)
+                shares, ends = np.append(np.asarray(orbit.times), 1.0), np.vstack([rows, rows[:1]])
+                evenly = np.linspace(0.0, 1.0, TIMES)
+                found.append((orbit, np.stack([np.interp(evenly, shares, column) for column in ends.T], axis=1)))
     return [(orbit_in_given(orbit, units), size * path) for orbit, path in found]
 
 
@@ -173,6 +190,17 @@ def _orbit(flow: AbstractFlow, state: np.ndarray, period: float, kind: str) -> P
             orbit = periodic_orbit(towards, orbit.state, orbit.period, segments=SEGMENTS)
         return _reversed(orbit) if back else orbit
     return None
+
+
+def _stiff_orbit(flow: AbstractFlow, state: np.ndarray) -> PeriodicOrbit | None:
+    """Compute the stable orbit that a slow trajectory of a stiff flow approaches; None if the flow is not stiff."""
+    if may_leave_out(flow, state) or Linearised(flow, state).switched is not None:
+        return None
+    velocity, J = CycleField(flow, None, state).at(np.zeros(()), state, np.zeros(()))
+    if not np.all(np.isfinite(J)):
+        return None
+    fastest = float(np.max(np.abs(np.linalg.eigvals(J[:, :-1]))))
+    return approach(flow, state, IMPLICIT).orbit if fastest > STIFF * float(np.max(np.abs(velocity))) else None
 
 
 def _reversed(orbit: PeriodicOrbit) -> PeriodicOrbit:

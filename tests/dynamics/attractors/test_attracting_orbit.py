@@ -7,6 +7,7 @@ import pytest
 from analysis.dynamics.attractors.attracting_orbit import attracting_orbit
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.attractors.options import Search
+from analysis.dynamics.periodic_orbits.limit_cycles import limit_cycles
 from dynsim.integrators import Scipy
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.base import FunctionFlow
@@ -72,6 +73,9 @@ def test_stiff_relaxation_oscillations_are_found_from_afar():
     orbit = attracting_orbit(FunctionFlow(oregonator), [4.0, 1.1, 4.0])
     assert orbit.period == pytest.approx(302.858, abs=1e-3)
     assert np.max(np.abs(orbit.multipliers)) < 1e-6
+
+    (orbit,) = limit_cycles(VanDerPol(mu=jnp.asarray(100.0)), np.array([[2.0, 0.0], [2.1, 0.1]]), backwards=False)
+    assert orbit.period == pytest.approx(162.837, abs=1e-3)
 
 
 def test_a_start_that_needs_more_time_is_told_which_option_gives_it():

@@ -235,3 +235,19 @@ def test_relaxation_oscillations_of_van_der_pol_are_continued_to_mu_100():
     assert set(cycles.kinds) == {"stable"}
     assert not cycles.bifurcations
     assert cycles.states.period[-1] == pytest.approx(162.837, abs=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shift", "unit"), [(0.0, 1.0), (1e3, 1.0), (0.0, 1e3), (-1e3, 1e-3)])
+def test_a_branch_towards_a_homoclinic_orbit_ends_alike_in_all_units(shift, unit):
+    """Cycles of the Bogdanov-Takens normal form end at a loop of its saddle at x = 1."""
+
+    def field(t, s, mu=0.9):
+        x, y = (s - shift) / unit
+        return unit * jnp.stack([y, x * x - 1 + mu * y + x * y])
+
+    mu = Parameter(FunctionFlow(field, parameters={"mu": 0.9}), "mu", 0.0, 1.5)
+    (hopf,) = continue_equilibria(mu, [shift - unit, shift]).bifurcations
+    found = orbits_from_hopf(mu, hopf, method="collocation")
+    assert found.ends == ("Hopf point", "period")
+    assert found.parameters[-1] == pytest.approx(0.7434443, abs=1e-6)
