@@ -54,7 +54,6 @@ PARTS = {
         "FlowParts",
         "special_points.Ends",
     ),
-    *("OrbitGuess", "Approach"),
     *("Lane", "TrialStep", "Recorded", "Solved", "March", "Marched", "Moment", "Ways", "FlowForm", "SlidingStates"),
     *(
         "FollowedStates",

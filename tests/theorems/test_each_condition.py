@@ -315,7 +315,7 @@ def test_coefficients_at_a_hopf_point_of_another_frequency():
     assert [one.status for one in th.hopf(parameter(text + "; z' = -z"), 0.1, [0.0] * 3).hypotheses] == ["holds"] * 4
     for more in ("z' = x^2 - z^3", "z' = x^2 - z^3; w' = -w"):
         found = th.hopf(parameter(f"{text}; {more}"), 0.1, [0.0] * (3 + more.count(";")))
-        assert found.hypotheses[1].status != "holds"
+        assert any(one.status != "holds" for one in found.hypotheses[:2])  # a third eigenvalue is zero
 
 
 def test_the_fixed_point_of_a_flip_moves_with_the_parameter():

@@ -66,7 +66,8 @@ def cycle_equations(
     if not forced:  # on average, the nodes do not move along the flow
         J[:count, -1], along = rates.ravel(), np.roll(speeds, 1, axis=0).ravel()
         length = float(scipy.linalg.norm(along, check_finite=False))  # without overflow, unlike NumPy's
-        J[-1, :count] = along / max(length, slowest)
+        with np.errstate(invalid="ignore"):  # states that are far off are refused by who asks
+            J[-1, :count] = along / max(length, slowest)
     return Equations(values, J, by_parameter, size)
 
 

@@ -50,7 +50,7 @@ def remeshed(curve: OnMesh, point: CurvePoint, direction: np.ndarray) -> tuple[O
         error = np.inf if found is None else moved.error(found)
         if found is not None and error <= NEW * curve.accuracy:
             return moved, found
-        if count == most:
+        if count >= most:
             return (moved, found) if found is not None and error <= curve.accuracy else None
         factor = GROWTH if not np.isfinite(error) else ROOM * (error / (NEW * curve.accuracy)) ** (1 / 8)
         count = min(int(np.ceil(count * min(factor, GROWTH))), most)

@@ -109,6 +109,11 @@ class CurveOnMesh(AbstractCurve):
             found = self._solved(place, nodes, duration, parameter, guess, far=FAR)
             if np.all(np.isfinite(found.ends)):
                 return found
+        if self._stages:  # the same solution up to rounding, such as one whose parameter was put on a bound
+            near = min(self._stages, key=lambda one: float(np.linalg.norm(np.frombuffer(one) - place)))
+            found = self._solved(place, nodes, duration, parameter, self._stages[near])
+            if found.is_solved:
+                return found
         return self._solved(place, nodes, duration, parameter, self.guessed(nodes, duration, parameter))
 
     def _solved(

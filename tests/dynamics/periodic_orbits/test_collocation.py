@@ -12,12 +12,12 @@ from analysis.dynamics.collocation.intervals import (
     cubic,
     evaluated,
     halved,
-    only_multiplier,
     refined_mesh,
     rule,
     solved,
 )
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
+from analysis.dynamics.periodic_orbits.fast_multipliers import resolved_multipliers
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.errors import ArgumentError
@@ -201,5 +201,6 @@ def test_guesses_are_cubic_polynomials_of_time_and_stages_determine_their_polyno
     np.testing.assert_allclose(evaluated(mesh, nodes, exact, at), x(period * at), atol=1e-12)
     flow = FunctionFlow(lambda t, x, a=0.0: jnp.stack([t**3 * x[0], a * t + x[0]]), parameters={"a": 0.0})
     growth = CycleField(flow, where(flow, "a"), np.zeros(2))
-    multiplier = only_multiplier(growth, period * mesh[:-1], period * shares, 0.0, exact)
+    maps = np.zeros((len(shares), 2, 2))  # the divergence alone decides in the plane
+    multiplier = resolved_multipliers(growth, period * mesh[:-1], period * shares, 0.0, exact, maps, nodes)
     np.testing.assert_allclose(multiplier, np.exp(period**4 / 4))
