@@ -338,17 +338,21 @@ def transverse_jacobian(
     t: Time = 0.0,
     symmetries: Sequence[SymmetryGenerator] = (),
     errors: Float[np.ndarray, "ambient ambient"] | None = None,
+    near: State | None = None,
 ) -> TransverseJacobian:
     """Restrict the Jacobian at an equilibrium to the directions across the orbit of its symmetries; see `spectrum`.
 
-    Errors of the entries are by default a share of them, and what a relative change of the state by `ROUNDED` changes.
+    Errors of the entries are by default a share of them, and what a relative change of the state by `ROUNDED` changes,
+    or one to `near`, the farthest state that may be the equilibrium.
     """
     x, at = double_state("x", x), np.asarray(t, float)
     basis, ambient = tangent_basis(flow.space, x), np.asarray(_ambient_jacobian(flow, x, at))
     J = basis.T @ ambient @ basis
     if errors is None:
-        moved = jax.tree.map(lambda y: y * (1 + ROUNDED * np.resize([1.0, -1.0], np.shape(y))), x)
-        errors = NEAR_ZERO * np.abs(ambient) + np.abs(np.asarray(_ambient_jacobian(flow, moved, at)) - ambient)
+        rounded = jax.tree.map(lambda y: y * (1 + ROUNDED * np.resize([1.0, -1.0], np.shape(y))), x)
+        others = [rounded] if near is None else [rounded, near]
+        changes = [np.abs(np.asarray(_ambient_jacobian(flow, one, at)) - ambient) for one in others]
+        errors = np.asarray(NEAR_ZERO * np.abs(ambient) + np.max(changes, axis=0))
     orbit = orbit_basis(basis, x, symmetries)
     size = lambda matrix: float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
     if (moves := size(J @ orbit)) > NEAR_ZERO * size(J) + size(errors):

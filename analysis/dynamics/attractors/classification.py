@@ -16,26 +16,29 @@ from analysis.dynamics.attractors.curves import spread_along
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow, with_principal_angles
 from analysis.dynamics.attractors.surfaces import can_walk
 from analysis.dynamics.equilibria.families import family_through
-from analysis.dynamics.equilibria.newton import newton
-from analysis.dynamics.equilibria.settling import ESCAPE, look
+from analysis.dynamics.equilibria.newton import displaced, field_at, newton
+from analysis.dynamics.equilibria.settling import ESCAPE, RANK, look
 from analysis.dynamics.equilibria.sliding import rest_by_sliding, rest_in_corner
 from analysis.dynamics.flow_maps.angles import entry_extents, periods_of, whole_turns
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of, velocity_of
-from analysis.dynamics.linearisation import kind, spectrum
+from analysis.dynamics.linearisation import kind, spectrum, tangent_basis, tangent_jacobian, transverse_jacobian
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_state, flat_states
+from analysis.dynamics.scaling.linear_equations import least_squares
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax, stiff
 from dynsim.simulation.dense import dense_path
-from dynsim.systems.base import AbstractMap
+from dynsim.systems.base import AbstractFlow, AbstractMap
 
 # Largest speed, in units of the trajectory, that counts as zero up to rounding.
 AT_REST = 1e-10
 # Largest motion in an interval, relative to the extent, at which an equilibrium is looked for.
 SLOW = 1e-3
+# Newton steps from a state to beyond an equilibrium, also a degenerate one up to a field of order ten.
+BEYOND = 10.0
 # Largest distance, relative to the extent, between the trajectory and the solution that Newton's method may find.
 NEAR = 1e-2
 # Distance from the start, relative to the extent, at which Newton's method for an orbit is stopped as diverging.
@@ -139,6 +142,7 @@ def _equilibrium(record: TrajectoryRecord) -> LimitSet | Slow | None:
     speed = float(np.max(np.abs(_field(record.time_map, jnp.asarray(record.states[-1])))))
     units = record.time_map.units_at(record.states[-1])
     z, rest = newton(units.system, units.rescaled(record.state(-1)))
+    z, near = _improved(units.system, z)
     x = units.restored(z)
     flat = np.asarray(ravel_pytree(x)[0])[None]
     features = record.time_map.features_of(flat)
@@ -149,7 +153,7 @@ def _equilibrium(record: TrajectoryRecord) -> LimitSet | Slow | None:
     settled = look(flow, x, units=units)
     if settled.verdict == "metastable" and not _is_linear(units, z, settled.rate):
         return Slow(settled.rate)  # clusters whose slow merging is below rounding error
-    found = spectrum(units.system, z, symmetries=units.acting(record.symmetries))
+    found = transverse_jacobian(units.system, z, 0.0, units.acting(record.symmetries), near=near).spectrum()
     values = found.values / units.time
     if found.kind == "stable":
         return LimitSet("equilibrium", "stable", states_of(record.time_map, flat), features, 0.0, values)
@@ -161,6 +165,18 @@ def _equilibrium(record: TrajectoryRecord) -> LimitSet | Slow | None:
         return Slow(top)
     alone = LimitSet("equilibrium", found.kind, states_of(record.time_map, flat), features, 0.0, values)
     return _curve(record, units, x, values) or alone
+
+
+def _improved(flow: AbstractFlow, x: State) -> tuple[State, State]:
+    """Improve an equilibrium by a Newton step, which counts in units far larger than it; give a state beyond it, too.
+
+    Where the equilibrium is degenerate Newton's steps shrink by a factor only, and lead to it between both.
+    """
+    basis, field = tangent_basis(flow.space, x), np.asarray(field_at(flow, x, jnp.zeros(())))
+    step = basis @ least_squares(tangent_jacobian(flow, x), -basis.T @ field, RANK)
+    if not np.all(np.isfinite(step)):
+        return x, x
+    return displaced(flow.space, x, step), displaced(flow.space, x, BEYOND * step)
 
 
 def _curve(record: TrajectoryRecord, units: Units, x: State, values: np.ndarray) -> LimitSet | None:

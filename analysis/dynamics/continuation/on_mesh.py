@@ -114,7 +114,9 @@ class CurveOnMesh(AbstractCurve):
             found = self._solved(place, nodes, duration, parameter, self._stages[near])
             if found.is_solved:
                 return found
-        return self._solved(place, nodes, duration, parameter, self.guessed(nodes, duration, parameter))
+        with np.errstate(invalid="ignore", over="ignore"):  # states that are far off are refused by who asks
+            guess = self.guessed(nodes, duration, parameter)
+        return self._solved(place, nodes, duration, parameter, guess)
 
     def _solved(
         self,
@@ -141,6 +143,15 @@ class CurveOnMesh(AbstractCurve):
         """Do the same as for other curves, once the stages satisfy the equations of the intervals, too."""
         found = self.solution(self.nodes(state), self.duration(state), parameter)
         return found.is_solved and super()._is_solved(at, residual, tolerance, rows, state, parameter)
+
+    def stepped(self, point: CurvePoint, direction: np.ndarray, size: float) -> CurvePoint | None:
+        """Do the same as for other curves, from the intervals of the point: others may be those of a failed step."""
+        nodes, duration = self.nodes(point.state), self.duration(point.state)
+        begun = self.solution(nodes, duration, point.parameter)
+        if begun.is_solved:
+            place = np.append(nodes.ravel(), [duration, point.parameter])
+            self._solutions, self._moving = [(place, begun)], None
+        return super().stepped(point, direction, size)
 
     def error(self, point: CurvePoint) -> float:
         """Estimate the largest error of a solution and its parameter by a Newton step with all intervals halved.

@@ -118,7 +118,8 @@ def rest_by_sliding(
         return None
     sides = jnp.asarray(near.sides[np.flatnonzero(near.slides)[:1]])
     look = lambda y: [
-        np.asarray(part)[0] for part in _polished(field, jnp.asarray(t, float), jnp.asarray(y)[None], sides)
+        np.asarray(part)[0]
+        for part in _polished(field, jnp.asarray(t, float), jnp.asarray(y)[None], sides, jnp.asarray(sizes, float))
     ]
     begin, rest, held, J, normal = look(x)
     if not (rest and held and np.all(np.abs(begin - x) <= 1e-4 * sizes)):
@@ -235,9 +236,10 @@ def pseudo_equilibria(
     starts = starts[:: max(1, -(-len(starts) // MOST))]
     if not len(starts):
         return ()
-    room, time = room_for(len(starts)), jnp.asarray(t, float)
-    given = (jnp.asarray(filled(part[starts], room)) for part in (near.points, near.sides))
-    xs, rest, held, jacobians, normals = (np.asarray(part)[: len(starts)] for part in _polished(field, time, *given))
+    room, time, sizes = room_for(len(starts)), jnp.asarray(t, float), jnp.asarray(extent, float)
+    points, sides = (jnp.asarray(filled(part[starts], room)) for part in (near.points, near.sides))
+    made = _polished(field, time, points, sides, sizes)
+    xs, rest, held, jacobians, normals = (np.asarray(part)[: len(starts)] for part in made)
     spread = np.max(np.ptp(near.points, axis=0))
     found: list[PseudoEquilibrium] = []
     known = np.zeros((0, xs.shape[1]))
@@ -253,7 +255,7 @@ def pseudo_equilibria(
         if np.any(np.linalg.norm(known - x, axis=1) <= np.linalg.norm(step)):
             continue
         look = lambda y, sides=sides: [
-            np.asarray(a)[0] for a in _polished(field, time, jnp.asarray(y)[None], sides)[:3]
+            np.asarray(a)[0] for a in _polished(field, time, jnp.asarray(y)[None], sides, sizes)[:3]
         ]
         walked = _segment(look, x, step, inside)
         known = np.concatenate([known, walked])
@@ -263,7 +265,7 @@ def pseudo_equilibria(
 
 
 @eqx.filter_jit
-def _polished(field: SwitchedField, t: Array, xs: Array, sides: Array) -> tuple[Array, ...]:
+def _polished(field: SwitchedField, t: Array, xs: Array, sides: Array, extent: Array) -> tuple[Array, ...]:
     """Apply Newton's method to the sliding velocity and the distance from the surface together.
 
     Give the states, whether they rest and are held on the surface, by the speeds beside it, the derivatives of the
@@ -282,7 +284,7 @@ def _polished(field: SwitchedField, t: Array, xs: Array, sides: Array) -> tuple[
         x = jax.lax.fori_loop(0, STEPS, lambda _, x: move(x), start)
         velocity, exits, gap = sliding(field, t, x, sides)
         matrix = jax.jacfwd(both)(x)
-        reach = jnp.abs(matrix[-1]) @ (jnp.abs(x) + jnp.abs(x - start))
+        reach = jnp.abs(matrix[-1]) @ (jnp.abs(x) + extent)
         rests = (jnp.max(jnp.abs(velocity)) <= REST * jnp.max(jnp.abs(pieces(x)))) & (jnp.abs(gap) <= REST * reach)
         held = jnp.all(exits >= -REST * jnp.max(jnp.abs(exits)))
         slopes = jnp.concatenate([speed * matrix[None, :-1], jax.jacfwd(pieces)(x)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 
+from analysis.dynamics.attractors.attracting_orbit import attracting_orbit
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.continuation import meshes, method_change
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
@@ -24,6 +25,7 @@ from analysis.dynamics.continuation.orbits import (
 from analysis.dynamics.continuation.period_limits import fitted_limit, period_limit
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from dynsim.equations.system import system
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz, Roessler
@@ -304,3 +306,28 @@ def test_morris_and_lecars_cycles_have_their_published_folds_and_limits():
     limit = period_limit(cycles([10.0, 0.4], phi=0.23, **on_cycle))
     assert limit.kind == "homoclinic"
     assert limit.parameter == pytest.approx(35.0067, abs=1e-3)
+
+
+def oregonator(low, high):
+    """Continue the relaxation oscillation of the Oregonator of two variables from f = 1, where it is stiff."""
+    flow = system("x' = (x*(1 - x) - f*z*(x - q)/(x + q))/e; z' = x - z", q=8e-4, e=0.04, f=1.0)
+    f = Parameter(flow, "f", low, high)
+    return f, continue_orbits(f, attracting_orbit(flow, [0.5, 0.1]), method="collocation")
+
+
+def test_a_step_begins_with_the_intervals_of_its_point_and_not_with_those_of_failed_ones():
+    _, found = oregonator(0.9999, 1.02)
+    assert found.ends == ("bounds", "bounds")
+    assert {*found.kinds} == {"stable"}
+
+
+@pytest.mark.slow
+def test_cycles_of_the_oregonator_shrink_to_its_hopf_point_in_a_canard_explosion():
+    f, found = oregonator(0.99, 3.0)
+    assert found.ends == ("bounds", "equilibrium")
+    hopf = [one.parameter for one in continue_equilibria(f, [0.03, 0.03]).bifurcations if one.kind == "Hopf point"]
+    assert found.parameters[-1] == pytest.approx(max(hopf), rel=1e-4)
+    sizes = np.ptp(found.states.nodes[..., 0], axis=1)
+    explosion = found.parameters[np.abs(sizes - 0.4) < 0.2]
+    assert len(explosion) > 5
+    assert np.ptp(explosion) < 1e-6
