@@ -26,7 +26,7 @@ def on_intervals_of(curve: OrbitCurve, point: CurvePoint) -> tuple[CollocationCu
     """
     shares, rows = _samples(curve, point)
     density = _chords(curve, rows)
-    density = density / np.sum(density) + EVENLY * np.diff(np.append(shares, 1.0))
+    density = density / (float(np.sum(density)) or 1.0) + EVENLY * np.diff(np.append(shares, 1.0))  # 0 at rest
     total = np.append(0.0, np.cumsum(density))
     places = np.linspace(0.0, total[-1], max(FEWEST, len(shares) // 2), endpoint=False)
     picked = np.unique(np.searchsorted(total[:-1], places))
