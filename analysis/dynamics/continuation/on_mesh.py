@@ -146,12 +146,23 @@ class CurveOnMesh(AbstractCurve):
 
     def stepped(self, point: CurvePoint, direction: np.ndarray, size: float) -> CurvePoint | None:
         """Do the same as for other curves, from the intervals of the point: others may be those of a failed step."""
-        nodes, duration = self.nodes(point.state), self.duration(point.state)
-        begun = self.solution(nodes, duration, point.parameter)
+        begun = self.solution(self.nodes(point.state), self.duration(point.state), point.parameter)
         if begun.is_solved:
-            place = np.append(nodes.ravel(), [duration, point.parameter])
-            self._solutions, self._moving = [(place, begun)], None
+            self._solutions, self._moving = [(self._place(point), begun)], None
         return super().stepped(point, direction, size)
+
+    def corrected(self, state: Any, parameter: float, direction: np.ndarray) -> CurvePoint | None:
+        """Do the same as for other curves, and keep the stages of the last Newton step only."""
+        count = len(self._stages)
+        found = super().corrected(state, parameter, direction)
+        place = None if found is None else self._place(found)
+        for key in list(self._stages)[count:]:
+            if place is None or key != place.tobytes():
+                del self._stages[key]
+        return found
+
+    def _place(self, point: CurvePoint) -> np.ndarray:
+        return np.append(self.nodes(point.state).ravel(), [self.duration(point.state), point.parameter])
 
     def error(self, point: CurvePoint) -> float:
         """Estimate the largest error of a solution and its parameter by a Newton step with all intervals halved.
