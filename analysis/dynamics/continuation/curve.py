@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution, with_row
+from analysis.dynamics.continuation.once import Once
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.continuation.typical_sizes import SizesAlong
 from analysis.dynamics.linearisation import NEAR_ZERO, kind
@@ -43,31 +44,6 @@ def joined(vector: np.ndarray, last: float) -> np.ndarray:
     found = np.empty(len(vector) + 1)
     found[:-1], found[-1] = vector, last
     return found
-
-
-class Once:
-    """A value that is computed when it is first needed, unless it is given before."""
-
-    __slots__ = ("_known", "_make")
-
-    def __init__(self, make: Callable[[], Any]):
-        """Store the function that computes the value."""
-        self._make, self._known = make, []
-
-    def __call__(self) -> Any:
-        """Return the value."""
-        if not self._known:
-            self._known.append(self._make())
-        return self._known[0]
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the value is known."""
-        return bool(self._known)
-
-    def give(self, value: Any) -> None:
-        """Store the value, which was computed elsewhere."""
-        self._known[:] = [value]
 
 
 class CurvePoint(NamedTuple):
