@@ -16,16 +16,15 @@ from analysis.dynamics.attractors.curves import spread_along
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow, with_principal_angles
 from analysis.dynamics.attractors.surfaces import can_walk
 from analysis.dynamics.equilibria.families import family_through
-from analysis.dynamics.equilibria.newton import displaced, field_at, newton
-from analysis.dynamics.equilibria.settling import ESCAPE, RANK, look
+from analysis.dynamics.equilibria.newton import displaced, newton, step_to_rest
+from analysis.dynamics.equilibria.settling import ESCAPE, look
 from analysis.dynamics.equilibria.sliding import rest_by_sliding, rest_in_corner
 from analysis.dynamics.flow_maps.angles import entry_extents, periods_of, whole_turns
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_of, states_of, velocity_of
-from analysis.dynamics.linearisation import kind, spectrum, tangent_basis, tangent_jacobian, transverse_jacobian
+from analysis.dynamics.linearisation import kind, spectrum, transverse_jacobian
 from analysis.dynamics.periodic_orbits.maps import periodic_points
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_state, flat_states
-from analysis.dynamics.scaling.linear_equations import least_squares
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State, SymmetryGenerator
 from dynsim.errors import ArgumentError
@@ -172,8 +171,7 @@ def _improved(flow: AbstractFlow, x: State) -> tuple[State, State]:
 
     Where the equilibrium is degenerate Newton's steps shrink by a factor only, and lead to it between both.
     """
-    basis, field = tangent_basis(flow.space, x), np.asarray(field_at(flow, x, jnp.zeros(())))
-    step = basis @ least_squares(tangent_jacobian(flow, x), -basis.T @ field, RANK)
+    step = step_to_rest(flow, x)
     if not np.all(np.isfinite(step)):
         return x, x
     return displaced(flow.space, x, step), displaced(flow.space, x, BEYOND * step)

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -16,14 +15,13 @@ from analysis.dynamics.boundary_values.connecting import (
     solved_from,
 )
 from analysis.dynamics.codim2.curves import Returning, equations_of, units_at
-from analysis.dynamics.codim2.degeneracies import Degeneracy
+from analysis.dynamics.codim2.degeneracies import Degeneracy, system_at
 from analysis.dynamics.codim2.equilibria import DEFECTIVE, FoldCurve, HopfCurve, critical_of
 from analysis.dynamics.continuation.orbit_curve import moved_states
 from analysis.dynamics.linearisation import null_vectors, tangent_jacobian
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from dynsim.errors import ArgumentError
-from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 
 # Frequencies of Hopf points that are tried, relative to the norm of the Jacobian. Those of a neuron with variables of
@@ -67,21 +65,22 @@ def homoclinic_beside(
         raise ArgumentError("orbit", must, f"is a {at.kind}")
     check_connection(parameters[0], at.state)
     units = units_at(parameters, at.state, (at.first, at.second))
+    state = moved_states(units, at.state, -1)
+    hopfs, folds = (equations_of(units, kind, state, Returning()) for kind in ("Hopf point", "fold"))
+    if not isinstance(hopfs, HopfCurve) or not isinstance(folds, FoldCurve):
+        raise ArgumentError("orbit", "be an orbit, of a system with many unknowns", f"is a {at.kind}")
     for share in SHARES:
-        beside = _beside(units, at, share)
+        beside = _beside((hopfs, folds), units, at, share)
         found = None if beside is None else _solved(parameters, units, at, beside, rtol)
         if found is not None:
             return found
     raise ArgumentError("orbit", "have homoclinic orbits beside it", f"is a {at.kind} at which none is found")
 
 
-def _beside(units: Units, at: Degeneracy, share: float) -> _Beside | None:
+def _beside(curves: tuple[HopfCurve, FoldCurve], units: Units, at: Degeneracy, share: float) -> _Beside | None:
     """Find a Hopf point of a small frequency, and the fold beside it at the same place along both curves."""
-    state = moved_states(units, at.state, -1)
+    state, (hopfs, folds) = moved_states(units, at.state, -1), curves
     own = [value / unit for value, unit in zip((at.first, at.second), units.parameters, strict=True)]
-    hopfs, folds = (equations_of(units, kind, state, Returning()) for kind in ("Hopf point", "fold"))
-    if not isinstance(hopfs, HopfCurve) or not isinstance(folds, FoldCurve):
-        raise ArgumentError("orbit", "be an orbit, of a system with many unknowns", f"is a {at.kind}")
     hopf = hopfs.beside(state, own[0], own[1], (share,))
     if hopf is None or not float(critical_of(hopf).frequency) > 0:
         return None
@@ -106,14 +105,15 @@ def _solved(
     """Solve for the predicted homoclinic orbit, in the parameter that changes more from fold to Hopf point."""
     fold, hopf, frequency = beside
     state, sizes = moved_states(units, at.state, -1), np.asarray(units.parameters)
-    J = np.asarray(tangent_jacobian(_at(units.varied, np.array([at.first, at.second]) / sizes), state))
+    corner = system_at((units.varied[0], units.varied[1]), at.first / sizes[0], at.second / sizes[1])
+    J = np.asarray(tangent_jacobian(corner, state))
     null, away = null_vectors(J)[0], hopf[2:] - fold[2:]
     turning = np.linalg.lstsq(J, null * (null @ away), rcond=DEFECTIVE)[0]
     move = 49 / 25 * (hopf - fold)[:2]
     k, place = int(np.argmax(np.abs(move))), (fold[:2] + move) * sizes
     solved, far = parameters[k], ROOM * abs(float(move[k] * sizes[k]))
     low, high = place[k] - far, place[k] + far
-    own = Parameter(_at(parameters, place), solved.take, low, high, name=solved.name)
+    own = Parameter(system_at(parameters, *place), solved.take, low, high, name=solved.name)
     given = lambda rows: np.array([flat_state(units.restored(row)) for row in rows])
     shares, slow = np.linspace(-HALF, HALF, SAMPLES), 0.35**0.5 * frequency
     pulse = 1 / np.cosh(shares) ** 2
@@ -137,10 +137,4 @@ def _solved(
     if abs(orbit.parameter - place[k]) > WRONG * far / ROOM or not 1 / RATIO < size < RATIO:
         return None
     place[k] = orbit.parameter
-    return _at(parameters, place), orbit._replace(parameter=float(place[0]))
-
-
-def _at(parameters: tuple[Parameter, ...], place: Float[np.ndarray, "2"]) -> Any:
-    """Build the flow at values of both parameters."""
-    first, second = parameters
-    return with_parameter(first.take, second.at(place[1]), jnp.asarray(place[0]))
+    return system_at(parameters, *place), orbit._replace(parameter=float(place[0]))

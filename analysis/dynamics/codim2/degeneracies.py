@@ -98,24 +98,28 @@ def check_leaving(flow: Any, at: Degeneracy, kind: str) -> None:
 def frequencies_at(parameters: tuple[Parameter, Parameter], at: Degeneracy) -> list[float]:
     """Compute the frequencies of the imaginary pairs of eigenvalues at a codimension-two point, in ascending order."""
     count = {"Bautin point": 1, "fold-Hopf point": 1, "double Hopf point": 2}.get(at.kind, 0)
-    values = eigenvalues(tangent_jacobian(_system_at(parameters, at), at.state))
+    values = eigenvalues(tangent_jacobian(system_at(parameters, at.first, at.second), at.state))
     upper = values[np.imag(values) > 0]
     return sorted(np.imag(upper[np.argsort(np.abs(np.real(upper)))][:count]).tolist())
 
 
-def _system_at(parameters: tuple[Parameter, Parameter], at: Degeneracy) -> Any:
-    return with_parameter(parameters[0].take, parameters[1].at(at.second), jnp.asarray(at.first))
+def system_at(parameters: tuple[Parameter, Parameter], first: Any, second: Any) -> Any:
+    """Build the system at values of both parameters."""
+    return with_parameter(parameters[0].take, parameters[1].at(second), jnp.asarray(first))
+
+
+def bifurcation_at(system: Any, kind: str, state: State, first: float, frequency: float) -> Bifurcation:
+    """Build a bifurcation of a kind at an equilibrium of a system, at its value of the first parameter."""
+    values = eigenvalues(tangent_jacobian(system, state))
+    return Bifurcation(kind, state, first, values, frequency, 0.0, np.append(0 * flat_state(state), 1.0))
 
 
 def as_bifurcation(
     parameters: tuple[Parameter, Parameter], at: Degeneracy, kind: str, frequency: float | None
 ) -> tuple[tuple[Parameter, Parameter], Bifurcation]:
     """Turn a codimension-two point into a bifurcation of a kind, of the system at its second parameter."""
-    system, known = _system_at(parameters, at), frequencies_at(parameters, at)
-    values, turn = eigenvalues(tangent_jacobian(system, at.state)), 0.0
+    system, known, turn = system_at(parameters, at.first, at.second), frequencies_at(parameters, at), 0.0
     if kind == "Hopf point":
         turn = known[-1] if frequency is None else min(known, key=lambda one: abs(one - frequency))
-    flat = flat_state(at.state)
-    made = Bifurcation(kind, at.state, at.first, values, turn, 0.0, np.append(0 * flat, 1.0))
     first, second = parameters
-    return (first.of(system), second.of(system)), made
+    return (first.of(system), second.of(system)), bifurcation_at(system, kind, at.state, at.first, turn)

@@ -3,17 +3,13 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from analysis.dynamics.codim2.degeneracies import Degeneracy
+from analysis.dynamics.codim2.degeneracies import Degeneracy, bifurcation_at, system_at
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.orbits import orbits_from_hopf
 from analysis.dynamics.continuation.steps import Steps
-from analysis.dynamics.linearisation import eigenvalues, tangent_jacobian
-from analysis.dynamics.scaling.flat import flat_state
 from dynsim.errors import ArgumentError
-from dynsim.systems.named import with_parameter
 from dynsim.systems.parameter import Parameter
 
 # Distances from the codimension-two point along the curve of Hopf points, relative to the ranges of both parameters,
@@ -48,12 +44,11 @@ def bifurcation_beside(
             k = next((k for k in side if far[k] >= distance and hopf.frequencies[k] > 0), None)
             if k is None:
                 continue
-            flow = with_parameter(first.take, second.at(hopf.second[k]), jnp.asarray(hopf.first[k]))
+            flow = system_at(parameters, hopf.first[k], hopf.second[k])
             state, next_one = jax.tree.map(lambda a, k=k: a[k], hopf.states), k + 1 if k + 1 < len(far) else k - 1
             crosses = int(np.argmin(np.abs(places[next_one] - places[k])))
             own, other = (one.of(flow) for one in (parameters if crosses == 0 else (second, first)))
-            values, along = eigenvalues(tangent_jacobian(flow, state)), np.append(0 * flat_state(state), 1.0)
-            point = Bifurcation("Hopf point", state, own.value, values, float(hopf.frequencies[k]), 0.0, along)
+            point = bifurcation_at(flow, "Hopf point", state, own.value, float(hopf.frequencies[k]))
             try:
                 found = orbits_from_hopf(own, point, steps=Steps(points=FOLLOWED)).bifurcations
             except ArgumentError:  # beyond the range of the first parameter

@@ -22,6 +22,7 @@ from analysis.dynamics.linearisation import (
     transverse_jacobian,
 )
 from analysis.dynamics.scaling.flat import count_of, flat_state
+from analysis.dynamics.scaling.linear_equations import least_squares
 from analysis.dynamics.scaling.samples import ranges
 from analysis.dynamics.scaling.units import Units, made_units, power_near
 from dynsim._core.checked import checked
@@ -36,6 +37,8 @@ from dynsim.systems.base import AbstractFlow
 from dynsim.systems.noisy import NoisyFlow
 from dynsim.systems.rescaled import is_flat
 
+# Singular values of a Jacobian below this share count as zero.
+RANK = 1e-9
 # Units of states are powers of two to this, near a quarter of the range of the starts.
 UNIT = 4
 # Number of states between two equilibria at which the speed is looked at, and the multiple of its rounding error that
@@ -440,6 +443,12 @@ def max_speed(flow: AbstractFlow, x: State, t: Time = 0.0) -> float:
 def field_at(flow: AbstractFlow, x: State, t: Array) -> Array:
     """Evaluate the vector field at a state, flattened."""
     return jax.flatten_util.ravel_pytree(flow.vector_field(t, x))[0]
+
+
+def step_to_rest(flow: AbstractFlow, x: State, t: Time = 0.0) -> np.ndarray:
+    """Compute a Newton step from a state to an equilibrium, flattened in ambient coordinates, also of a family."""
+    basis, field = tangent_basis(flow.space, x), np.asarray(field_at(flow, x, np.asarray(t, float)))
+    return basis @ least_squares(tangent_jacobian(flow, x, t), -basis.T @ field, RANK)
 
 
 def displaced(space: AbstractSpace, x: State, step: Array | np.ndarray) -> State:

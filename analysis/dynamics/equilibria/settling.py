@@ -5,11 +5,10 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from analysis.dynamics.equilibria.newton import displaced, field_at, max_speed, newton
+from analysis.dynamics.equilibria.newton import displaced, max_speed, newton, step_to_rest
 from analysis.dynamics.equilibria.sliding import rest_by_sliding
 from analysis.dynamics.linearisation import NEAR_ZERO, eigenvalues, tangent_basis, tangent_jacobian
 from analysis.dynamics.scaling.flat import flat_state, flat_states
-from analysis.dynamics.scaling.linear_equations import least_squares
 from analysis.dynamics.scaling.samples import largest, sample_units
 from analysis.dynamics.scaling.units import Units, made_units
 from analysis.tokens.clusters import clusters, drift
@@ -31,8 +30,6 @@ ERRORS = 100.0
 FRAMES = 17
 # Length of the step along a null direction of the linearisation.
 STEP = 1e-3
-# Singular values of a Jacobian below this share count as zero.
-RANK = 1e-9
 # Rounding errors of a field, relative to the terms of its linearisation.
 ROUNDING = 64 * float(np.finfo(float).eps)
 # Pulls that cancel to this fraction leave only errors of the solver.
@@ -168,8 +165,7 @@ def _is_near_rest(flow: AbstractFlow, late: list[tuple[float, State]], integrato
     """Test whether Newton's method leads from late states to equilibria within errors of the solver."""
     rtol, atol = (float(np.max(getattr(integrator, name, 0.0))) for name in ("rtol", "atol"))
     for t, x in late:
-        basis, field = tangent_basis(flow.space, x), np.asarray(field_at(flow, double_state("x", x), np.asarray(t)))
-        step = basis @ least_squares(tangent_jacobian(flow, x, t), -basis.T @ field, RANK)
+        step = step_to_rest(flow, double_state("x", x), t)
         if not np.all(np.abs(step) <= ERRORS * (rtol * np.abs(flat_state(x)) + atol)):
             return False
     return True
