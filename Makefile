@@ -40,7 +40,8 @@ test-pages: docs
 	DYNSIM_SITE=out/site $(BIN)/python -m pytest -q tests/docs/test_browser.py tests/docs/test_explore_page.py
 
 mutants: env
-	$(BIN)/python -m tests.quality.random_mutants --count 200 --jobs 2
+	XLA_FLAGS="$(QUICK)" $(BIN)/python -m tests.quality.tests_of_functions --jobs 2
+	XLA_FLAGS="$(QUICK)" $(BIN)/python -m tests.quality.random_mutants --count 200 --jobs 2
 
 mutants-all: env
 	$(BIN)/python -m tests.quality.mutants --jobs 2

@@ -221,7 +221,7 @@ def prepare() -> Iterator[None]:
     """Set one thread for each process, and a folder for programs that an error leaves as they are, compiled once."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
-    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     with tempfile.TemporaryDirectory() as compiled:
         os.environ["JAX_COMPILATION_CACHE_DIR"] = compiled
         os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"

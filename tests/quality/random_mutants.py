@@ -2,9 +2,10 @@
 
 Usage: `python -m tests.quality.random_mutants [MODULE ...] [--count 50] [--seed 0] [--jobs 2] [--share 0.9]`. Names
 of packages or modules, or shell patterns; all by default. An error (see `small_errors`) is tried against the claims
-that the tables name for its function, if there are some, and if these do not notice it, against the files of tests of
-its module. Each error that nothing notices is a line: it asks for a test, or changes nothing that can be seen. The
-result is 1 if the share that was noticed lies below `--share`. Slow tests are left out.
+that the tables name for its function, if there are some, and if these do not notice it, against files of quick tests
+that enter its function (see `tests_of_functions`, which must have been run). Each error that nothing notices is a
+line: it asks for a test, or changes nothing that can be seen. The result is 1 if the share that was noticed lies below
+`--share`.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import collections
 import fnmatch
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scipy.stats import binomtest
@@ -22,7 +23,7 @@ from tests.quality.attempts import ENDED, TIMED_OUT, Attempt, Changed, Result, p
 from tests.quality.mutants import Mutant, mutants
 from tests.quality.small_errors import SmallError, errors_of
 from tests.quality.source_index import ROOT, Index, project
-from tests.quality.tests_of_modules import files_for
+from tests.quality.tests_of_functions import RECORD, Entered, files_for, known
 
 SHARE = 0.9
 """Share of errors that must be noticed."""
@@ -51,12 +52,15 @@ def draw(
     patterns: Sequence[str] = (),
     index: Index | None = None,
     rows: Sequence[Mutant] | None = None,
+    entered: Mapping[str, Entered] | None = None,
 ) -> list[Drawn]:
     """Draw errors at random, at most `PER_FUNCTION` in a function, in the modules that match one of the patterns.
 
-    Errors that the tables call equivalent are left out.
+    Errors that the tables call equivalent are left out. `entered` has the functions that each file of tests enters,
+    those on record by default.
     """
     index, rows = index or project(), mutants() if rows is None else rows
+    entered = known() if entered is None else entered
     sources = [source for source in index.sources if _matches(source.module, patterns)]
     pool = [error for source in sources for error in errors_of(source)]
     random.Random(seed).shuffle(pool)
@@ -72,7 +76,7 @@ def draw(
         if module not in harmless or ast.dump(error.tree) not in harmless[module]:
             drawn[module, error.function] += 1
             chosen.append(error)
-    return [_drawn(error, index, rows) for error in chosen]
+    return [_drawn(error, index, rows, entered) for error in chosen]
 
 
 def _matches(module: str, patterns: Sequence[str]) -> bool:
@@ -89,12 +93,12 @@ def _equivalent(rows: Sequence[Mutant], index: Index) -> dict[str, set[str]]:
     return found
 
 
-def _drawn(error: SmallError, index: Index, rows: Sequence[Mutant]) -> Drawn:
+def _drawn(error: SmallError, index: Index, rows: Sequence[Mutant], entered: Mapping[str, Entered]) -> Drawn:
     source = error.place.source
     path = source.path.relative_to(ROOT) if source.path.is_relative_to(ROOT) else source.path
     changed = Changed(source.module, str(source.path), error.tree)
     claims = claims_of(source.module, error.function, rows, index)
-    return Drawn(f"{path}:{error.place.line} {error}", changed, claims, files_for(source, index))
+    return Drawn(f"{path}:{error.place.line} {error}", changed, claims, files_for(error.function, source, entered))
 
 
 def claims_of(module: str, function: str, rows: Sequence[Mutant], index: Index) -> tuple[str, ...]:
@@ -146,11 +150,16 @@ def main(words: Sequence[str]) -> int:
     if not errors:
         print(f"no function to draw from in {' or '.join(options.modules)}", file=sys.stderr)
         return 2
+    if not RECORD.exists():
+        print(
+            "which tests enter a function is not known: run python -m tests.quality.tests_of_functions", file=sys.stderr
+        )
+        return 2
     found: collections.Counter[str] = collections.Counter()
     with prepare():
         for error, by in tried(errors, jobs=options.jobs):
             found[by] += 1
-            print(f"{by or 'SURVIVED':9}  {error.name}" + ("" if error.tests else " (no tests)"), flush=True)
+            print(f"{by or 'SURVIVED':9}  {error.name}" + ("" if error.tests else " (no test enters it)"), flush=True)
     seen = found.total() - found[""]
     low, high = binomtest(seen, found.total()).proportion_ci(method="wilson")
     ways = ", ".join(f"{count} by {by}" for by, count in sorted(found.items()) if by)

@@ -28,13 +28,13 @@ def error(name: str, *, claims: tuple[str, ...] = (), tests: tuple[str, ...] = (
 
 
 def drawn(count: int, **options) -> list[Drawn]:
-    return draw(count, index=INDEX, **{"rows": (), **options})
+    return draw(count, index=INDEX, **{"rows": (), "entered": {}, **options})
 
 
 @pytest.fixture(autouse=True)
 def _without_tests(monkeypatch):
     """Leave out which tests are tried for a module, which has tests of its own and reads all files of tests."""
-    monkeypatch.setattr(random_mutants, "files_for", lambda source, index: ())
+    monkeypatch.setattr(random_mutants, "files_for", lambda function, source, entered: ())
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_pattern_takes_a_package_with_what_is_in_it():
 def test_an_error_that_the_tables_call_equivalent_is_not_drawn():
     row = Mutant("same", "small", "x - 1", "x + 1", equivalent="why", beside="large")
     index = Index(INDEX.sources[:1])
-    names = [found.name for found in draw(99, index=index, rows=(row,)) if "small" in found.name]
+    names = [found.name for found in draw(99, index=index, rows=(row,), entered={}) if "small" in found.name]
     assert sorted(names) == ["pack/area.py:3 small: x - 1 -> x", "pack/area.py:3 small: x - 1 -> x - 2"]
 
 
@@ -106,10 +106,16 @@ def test_claims_are_tried_first_and_tests_where_they_do_not_notice(verdicts):
     assert verdicts["asked"] == [(name, ("claim",), (), 2) for name in "abc"] + by_tests
 
 
-def test_survivors_and_the_share_with_its_interval_are_printed_and_decide_the_result(verdicts, monkeypatch, capsys):
+def test_survivors_and_the_share_with_its_interval_are_printed_and_decide_the_result(
+    verdicts, monkeypatch, capsys, tmp_path
+):
     names = [f"a/b.py:{k} f: x -> y" for k in range(10)]
     monkeypatch.setattr(random_mutants, "draw", lambda count, **options: [error(name) for name in names[:count]])
     verdicts |= dict.fromkeys(names[1:], "tests")
+    monkeypatch.setattr(random_mutants, "RECORD", tmp_path / "record.json")
+    assert main(["--count", "10"]) == 2
+    assert "run python -m tests.quality.tests_of_functions" in capsys.readouterr().err
+    (tmp_path / "record.json").write_text("{}")
     assert main(["--count", "10"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("SURVIVED")] == ["SURVIVED   a/b.py:0 f: x -> y"]
