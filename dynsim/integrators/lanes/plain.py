@@ -90,6 +90,7 @@ def solved(
     step = together(lambda lane, walls: stepped(solver, velocities, lane, settings, walls))
     inside = together(lambda trial, t: within(solver, trial, t))
     due = jnp.concatenate([times, jnp.full((1,), np.inf, times.dtype)])
+    places, lanes = np.ogrid[:d, :members]
 
     def sampled(system: Any, trial: TrialStep) -> tuple[Array, Array]:
         """Times in a step of one member, and the values of the events there."""
@@ -115,15 +116,13 @@ def solved(
         return found, within(solver, trial, found.end)
 
     def save(carry: tuple[TrialStep, Array, Array, Array]) -> tuple[TrialStep, Array, Array, Array]:
-        """Store the states at the first time that is due for any member, for all members with this time due."""
+        """Store the state of each member at the first time that is due for it, if there is one in its step."""
         trial, index, wanted, saved = carry
         now = trial.accepted & (wanted <= trial.end)
-        row = jnp.min(jnp.where(now, index, count))
-        mine = now & (index == row)
-        values = inside(trial, wanted)
-        old = lax.dynamic_index_in_dim(saved, row, keepdims=False)
-        saved = lax.dynamic_update_index_in_dim(saved, jnp.where(mine, values, old), row, 0)
-        return trial, jnp.where(mine, index + 1, index), jnp.where(mine, due[row + 1], wanted), saved
+        row = jnp.where(now, index, count)  # of no member
+        saved = saved.at[row, places, lanes].set(inside(trial, wanted), mode="drop", unique_indices=True)
+        index = jnp.where(now, index + 1, index)
+        return trial, index, jnp.where(now, due[index], wanted), saved
 
     def renewed(lane: Lane, jumped: Array) -> Lane:
         """Compute the field anew after a jump."""
