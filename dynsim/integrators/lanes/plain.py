@@ -90,6 +90,8 @@ def solved(
     step = together(lambda lane, walls: stepped(solver, velocities, lane, settings, walls))
     inside = together(lambda trial, t: within(solver, trial, t))
     due = jnp.concatenate([times, jnp.full((1,), np.inf, times.dtype)])
+    # A processor is faster if what is computed is not computed again for each of its uses; a GPU is slower.
+    once = lambda made: lax.platform_dependent(made, cpu=lax.optimization_barrier, default=lambda made: made)
     places, lanes = np.ogrid[:d, :members]
 
     def sampled(system: Any, trial: TrialStep) -> tuple[Array, Array]:
@@ -120,7 +122,7 @@ def solved(
         trial, index, wanted, saved = carry
         now = trial.accepted & (wanted <= trial.end)
         row = jnp.where(now, index, count)  # of no member
-        saved = saved.at[row, places, lanes].set(inside(trial, wanted), mode="drop", unique_indices=True)
+        saved = saved.at[row, places, lanes].set(once(inside(trial, wanted)), mode="drop", unique_indices=True)
         index = jnp.where(now, index + 1, index)
         return trial, index, jnp.where(now, due[index], wanted), saved
 
@@ -132,8 +134,7 @@ def solved(
     def advance(carry: Any) -> Any:
         last, searched, *saving = carry
         made = step(last, walls(last.passed))
-        # A processor is faster if the step is not computed again for each of its uses; a GPU is slower.
-        lane, trial = lax.platform_dependent(made, cpu=lax.optimization_barrier, default=lambda made: made)
+        lane, trial = once(made)
         lane = renewed(lane, lane.passed != last.passed) if jumps.size else lane
         if watch is not None:
             bracket, kept = searched
