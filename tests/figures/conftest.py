@@ -1,4 +1,4 @@
-"""Compare the ink of the figures that tests draw with `ink.txt`: colours, widths, marks, orders, words and places."""
+"""Compare what the figures of some tests show with `drawings.txt`: colours, widths, marks, orders, words, places."""
 
 from pathlib import Path
 
@@ -6,10 +6,11 @@ import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
-from tests.support.ink import ink
+from tests.support.ink import text_of
 from tests.support.kept import Kept
 
-INK = Kept(Path(__file__).with_name("ink.txt"), f"matplotlib {matplotlib.__version__}")
+TESTS = ("test_gallery_drawings.py", "test_workbench_figures.py")
+DRAWINGS = Kept(Path(__file__).with_name("drawings.txt"), TESTS, f"matplotlib {matplotlib.__version__}")
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +30,11 @@ def drawn_figures(monkeypatch):
 def pytest_pyfunc_call(pyfuncitem):
     """Compare the figures of a test with those that are kept for it."""
     answer = yield
-    INK.compare(pyfuncitem, [line for one in pyfuncitem.funcargs["drawn_figures"] for line in ink(one)])
+    if pyfuncitem.path.name in TESTS:
+        DRAWINGS.compare(pyfuncitem, text_of(pyfuncitem.funcargs["drawn_figures"]))
     return answer
 
 
 def pytest_sessionfinish():
-    """Keep the ink, if asked."""
-    INK.write()
+    """Keep the drawings, if asked."""
+    DRAWINGS.write()

@@ -1,84 +1,114 @@
-"""Keep how tests draw and what commands say in a file beside the tests, and compare with it in later runs.
+"""Keep how some tests draw and what commands say in them in a file beside the tests, and compare later runs with it.
 
-`python -m tests.support.kept tests/figures tests/cli` keeps what these folders do now, where a change is meant. It runs
-them twice, with and without optimisation of programs, and keeps what both agree on, so that rounding does not matter.
-Tests that a file lacks are not compared, and neither are slow ones.
+`python -m tests.support.kept figures cli` writes the files anew, where a change is meant: read what `git
+diff` shows. The tests run twice, with and without optimisation of programs, and lines that differ become `*`, which
+anything matches. Texts must be equal, and numbers agree to half a percent, so that rounding does not matter.
 """
 
-import itertools
+import importlib
+import math
 import os
 import re
 import subprocess
 import sys
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 QUICK = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_multi_thread_eigen=false"
 WRITE = "DYNSIM_KEEP"
 """The variable that names a suffix: files with it hold what the tests of this run do."""
-NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
-TINY = 1e-7
+NUMBER = re.compile(r"(?<![\w#.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.])")
+CLOSE, TINY, MEAN = 5e-3, 1e-7, 5e-4
+"""Numbers agree up to the share `CLOSE` or up to `TINY`; behind `~`, the sign of a mean of numbers up to 1, up to `MEAN`."""
+ANYTHING = "*"
 
 
 class Kept:
-    """What tests do, as lines of text for each test; a file holds four digits for each line.
+    """What the tests of some files do, as lines of text below the name of each test.
 
     Args:
-        file: the file.
-        header: its first line; a file with another one is not compared.
+        file: the file where it is kept.
+        tests: names of files of tests; others are not compared.
+        of: what the lines depend on besides, such as the version of a library; for another one nothing is compared.
     """
 
-    def __init__(self, file: Path, header: str):
-        self.file, self.header, self.writes = file, header, os.environ.get(WRITE, "")
-        self.now: dict[str, str] = {}
-        found, *lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else [""]
-        self.wanted = dict(line.split("\t") for line in lines) if found == header and not self.writes else {}
+    def __init__(self, file: Path, tests: Sequence[str], of: str = ""):
+        self.file, self.tests, self.of, self.suffix = file, tests, of, os.environ.get(WRITE, "")
+        self.now: dict[str, list[str]] = {}
+        self.wanted = read(file, of)
 
     def compare(self, test, lines: Sequence[str]) -> None:
-        """Compare what a test does with what is kept for it; fail with the lines that differ."""
+        """Compare what a test does with what is kept for it; fail with the first line that differs."""
         name = f"{test.path.name}::{test.name}"
-        if self.writes and lines and test.get_closest_marker("slow") is None:
-            self.now[name] = " ".join(map(code, lines))
-        if name in self.wanted:
-            kept = self.wanted[name].split()
-            other = [line for line, was in itertools.zip_longest(lines, kept) if line is None or code(line) != was]
-            assert not other, f"{len(other)} of {len(kept)} lines are others than in {self.file.name}: {other[:3]}"
+        if test.path.name not in self.tests or test.get_closest_marker("slow") is not None:
+            return
+        lines = [line.rstrip() for text in lines for line in text.splitlines() if line.strip()]
+        if self.suffix and lines:
+            self.now[name] = lines
+        elif self.wanted is not None:
+            kept = self.wanted.get(name, [])
+            where = f"in {self.file.name}, which `python -m tests.support.kept {self.file.parent.name}` writes anew"
+            assert len(lines) == len(kept), f"{len(lines)} lines instead of {len(kept)} {where}"
+            for line, was in zip(lines, kept, strict=True):
+                assert agree(line, was), f"`{line}` instead of `{was}` {where}"
 
     def write(self) -> None:
         """Write what the tests of this run did, if asked."""
-        if self.writes and self.now:
-            rows = [f"{name}\t{digits}" for name, digits in sorted(self.now.items())]
-            text = "\n".join([self.header, *rows]) + "\n"
-            self.file.with_suffix(self.writes).write_text(text, encoding="utf-8")
+        if self.suffix and self.now:
+            write(self.file.with_suffix(self.suffix), self.now, self.of)
 
 
-def code(line: str) -> str:
-    """Return four hexadecimal digits for a line."""
-    return f"{zlib.crc32(line.encode()) % 16**4:04x}"
+def agree(line: str, was: str) -> bool:
+    """Whether a line is the one that is kept, up to rounding."""
+    if was == ANYTHING or line == was:
+        return True
+    pairs = zip(NUMBER.finditer(line), NUMBER.finditer(was), strict=False)
+    return NUMBER.sub("0", line) == NUMBER.sub("0", was) and all(_close(a, b) for a, b in pairs)
 
 
-def rounded(text: str) -> str:
-    """Replace the numbers of a text by their first three digits, about, and tiny ones by zero."""
-    return NUMBER.sub(_rounded, text)
+def _close(one: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether two numbers agree; those behind `~` are means, whose parts may cancel."""
+    least = MEAN if one.string[: one.start()].endswith("~") else TINY
+    return math.isclose(float(one[0]), float(other[0]), rel_tol=CLOSE, abs_tol=least)
 
 
-def _rounded(found: re.Match[str]) -> str:
-    value = float(found[0])
-    return f"{value:.0f}" if value.is_integer() else f"{value + 1.2345e-6 * value:.3g}" if abs(value) > TINY else "0"
+def read(file: Path, of: str) -> dict[str, list[str]] | None:
+    """Read the lines of each test; None if they are of something else."""
+    first, *lines = file.read_text(encoding="utf-8").splitlines()
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith(" "):
+            found[next(reversed(found))].append(line[2:])
+        else:
+            found[line] = []
+    return found if first == f"# {of}" else None
+
+
+def write(file: Path, found: dict[str, list[str]], of: str) -> None:
+    """Write the lines of each test below its name."""
+    lines = [line for name in sorted(found) for line in (name, *(f"  {one}" for one in found[name]))]
+    file.write_text("\n".join([f"# {of}", *lines]) + "\n", encoding="utf-8")
 
 
 def main(folders: Sequence[str]) -> None:
-    """Run the tests of some folders twice, and keep what both runs agree on."""
+    """Run tests of some folders of `tests` twice, and keep what both runs agree on."""
+    here = Path(__file__).resolve().parents[1]
+    names = {here / name: importlib.import_module(f"tests.{name}.conftest").TESTS for name in folders}
+    files = [str(folder / name) for folder, tests in names.items() for name in tests]
     for suffix, flags in ((".quick", QUICK), (".full", "--xla_cpu_multi_thread_eigen=false")):
         environment = os.environ | {WRITE: suffix, "XLA_FLAGS": flags}
-        subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders], env=environment)
-    for file in (file for folder in folders for file in Path(folder).glob("*.quick")):
-        texts = [one.read_text(encoding="utf-8").splitlines() for one in (file, file.with_suffix(".full"))]
-        both = [line for line in texts[0] if line in set(texts[1])]
-        file.with_suffix(".txt").write_text("\n".join(both) + "\n", encoding="utf-8")
-        for one in (file, file.with_suffix(".full")):
-            one.unlink()
+        subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files], env=environment)
+    for quick in (file for folder in names for file in folder.glob("*.quick")):
+        full, of = quick.with_suffix(".full"), quick.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+        once, again = read(quick, of) or {}, read(full, of) or {}
+        write(quick.with_suffix(".txt"), {name: common(once[name], again.get(name, [])) for name in once}, of)
+        quick.unlink()
+        full.unlink()
+
+
+def common(lines: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Replace lines that differ in another run by one that anything matches."""
+    return [a if agree(a, b) else ANYTHING for a, b in zip(lines, others, strict=True)]
 
 
 if __name__ == "__main__":
