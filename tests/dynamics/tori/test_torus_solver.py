@@ -105,10 +105,24 @@ def test_circles_are_added_with_their_numbers_and_measured_by_their_mean_square(
     assert one.length == pytest.approx(np.sqrt(0.25 + 0.0625))
 
 
+def scaled(section, size):
+    """The same map in another unit of its states."""
+    return Section(lambda states, time, p: size * section.of(states / size, time, p), section.size)
+
+
+def sized(one, size):
+    return one._replace(nodes=size * one.nodes)
+
+
 @pytest.mark.parametrize(("radius", "third"), [(0.45, 0.05), (0.6, -0.1)])
 def test_newton_finds_the_circle_and_its_rotation_number_at_a_given_parameter(radius, third):
     guess = circle(15, radius=radius, third=third, rotation=0.33)
-    found = corrected(RING, guess, guess, fixed(guess), 1e-9)
+    there = fixed(guess)
+    for size in (1e-9, 1e9):
+        found = corrected(scaled(RING, size), sized(guess, size), sized(guess, size), there, 1e-9)
+        np.testing.assert_allclose(found.circle.nodes / size, circle(15).nodes, atol=1e-12)
+        assert found.error < 1e-12
+    found = corrected(RING, guess._replace(parameter=0.2), guess, there, 1e-9)
     assert found.converged
     assert 3 <= found.steps <= 7
     assert found.circle.rotation == pytest.approx(TURN + 0.025, abs=1e-13)
@@ -234,12 +248,19 @@ def locking(turn):
 
 
 @pytest.mark.parametrize(("turn", "ratio"), [(0.2, "1:5"), (0.4, "2:5"), (0.803, "4:5"), (0.25, ""), (0.212, "")])
-def test_an_orbit_on_a_locked_circle_has_the_least_number_of_iterates(turn, ratio):
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+def test_an_orbit_on_a_locked_circle_has_the_least_number_of_iterates(turn, ratio, size):
     """Within 0.05 radians of p / 5 there is one; at a quarter, where there is none, iterates come back all the same."""
     one = circle(41, 1.0, rotation=turn)
-    found = locked_near(locking(turn), one._replace(nodes=one.nodes[:, :2]))
+    one = one._replace(nodes=size * one.nodes[:, :2])
+    found = locked_near(scaled(locking(turn), size), one)
     assert (found.ratio if found else "") == ratio
     assert found is None or found.parameter == 1.0
+
+
+def test_an_orbit_far_from_the_rotation_number_is_that_of_another_circle():
+    one = circle(41, 1.0, rotation=0.215)
+    assert locked_near(locking(0.2), one._replace(nodes=one.nodes[:, :2])) is None
 
 
 def test_an_orbit_of_a_flow_is_found_with_its_time():
