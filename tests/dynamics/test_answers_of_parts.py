@@ -1,5 +1,6 @@
 """Parts of searches, curves and boundary value problems by closed forms, with stand-ins for what they ask."""
 
+from collections import namedtuple
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.equilibria import search
 from analysis.dynamics.portraits.line import line_portrait
-from dynsim import FunctionFlow, Parameter, random_key
+from dynsim import Diffrax, FunctionFlow, Parameter, random_key
 from dynsim.errors import ArgumentError, IntegrationError, Outcome
 
 pytestmark = pytest.mark.untraced  # what is replaced is no part of a compiled program
@@ -380,3 +381,57 @@ def test_crossings_are_followed_from_value_to_value_in_one_lane(monkeypatch):
     found, state = ways(flow(-1.0), np.array([10.0]))
     assert np.all(np.isnan(found))
     assert np.asarray(state).tolist() == [110.0]  # the end of the transient
+
+
+def test_members_outside_of_lanes_get_the_intervals_and_the_transient_of_the_ensemble(monkeypatch):
+    asked = []
+
+    def alone(flow, start, span, intervals, options):
+        asked.append((float(start[0]) > 1.5, span, intervals, options))
+        return np.array([[1.0, 2.0], [0.1, 0.2]]) * (1 + len(asked))
+
+    monkeypatch.setattr(exponents, "_alone", alone)
+    monkeypatch.setattr(exponents, "_lanes", lambda *given: "the weather")
+    flow, starts = FunctionFlow(lambda t, x: -x), np.array([[1.0, 1.0], [2.0, 2.0]])
+    run = lambda **options: exponents.lyapunov_ensemble(
+        flow, starts, 200.0, integrator=Diffrax(), **options
+    )  # fmt: skip
+    found = run()
+    assert [one[0] for one in asked] == [False, True]
+    np.testing.assert_allclose(found.exponents, [[2.0, 4.0], [3.0, 6.0]])
+    np.testing.assert_allclose(found.errors, [[0.2, 0.4], [0.3, 0.6]])
+    _, span, intervals, options = asked[0]
+    assert (span, options["transient"], options["count"], options["t0"]) == (200.0, 20.0, 2, 0.0)
+    assert intervals == [exponents.SHORTER**-n for n in range(1 + exponents.SHORTENED)]
+    assert "not in lanes, because the weather" in repr(found) + str(found)
+    asked.clear()
+    run(interval=0.5, transient=0.0, count=1, t0=3.0)
+    _, _, intervals, options = asked[0]
+    assert (intervals, options["transient"], options["count"], options["t0"]) == ([0.5], 0.5, 1, 3.0)
+    asked.clear()
+    run(transient=7.0)
+    assert asked[0][3]["transient"] == 7.0
+
+
+def test_shorter_intervals_are_tried_for_those_of_which_a_factor_may_be_lost(monkeypatch):
+    """The plans need intervals of a fourth, of at least the shortest, and a whole run."""
+    Plan = namedtuple("Plan", "name every samples warm refines")
+    seen = []
+
+    def in_lanes(lanes, plans):
+        seen.append([(plan.name, plan.every, plan.samples, plan.warm) for plan in plans])
+        return [(plan, np.zeros(1), plan.name != "broken") for plan in plans]
+
+    needed = {"good": 1.0, "short": 1.0 / exponents.SHORTER, "never": 0.0, "kept": 0.0, "broken": 1.0}
+    monkeypatch.setattr(exponents, "_in_lanes", in_lanes)
+    monkeypatch.setattr(exponents, "spectrum_of_logs", lambda plan, logs, last: (
+        f"{plan.name} at {plan.every:g}" if plan.every <= needed[plan.name] else None))  # fmt: skip
+    plans = {k: Plan(name, 1.0, 20, 2, name != "kept") for k, name in enumerate(needed)}
+    found: list = [None] * 5
+    unchecked(exponents._fill)(found, "lanes", plans, 9)
+    assert found == ["good at 1", f"short at {1 / exponents.SHORTER:g}", None, None, None]
+    shorter = exponents.SHORTER
+    assert seen[1] == [(name, 1 / shorter, 20 * shorter, 2 * shorter) for name in ("short", "never")]
+    assert len(seen) == 1 + exponents.SHORTENED
+    last = shorter**exponents.SHORTENED
+    assert seen[-1] == [("never", 1 / last, 20 * last, 2 * last)]
