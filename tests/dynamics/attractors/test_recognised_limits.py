@@ -85,6 +85,7 @@ def test_an_unstable_limit_counts_if_the_trajectory_stays_longer_than_errors_all
     assert _on_limit(record(rows, interval=2), at, 0.51 * least, 0.0)
     assert _on_limit(record(rows, interval=2), at, 10.0, 58.0)
     assert not _on_limit(record(rows + 2 * CLOSE), at, 10.0, 0.0)
+    assert _on_limit(record(np.concatenate([np.ones((9, 1)), np.zeros((3, 1))])), at, classification.ESCAPE, 0.0)
 
 
 def test_a_state_that_moves_while_its_features_rest_is_a_relative_equilibrium():
@@ -99,6 +100,9 @@ def test_a_state_that_moves_while_its_features_rest_is_a_relative_equilibrium():
     )
     drifting = np.ones((12, 1)) + 1e-5 * np.arange(12.0)[:, None]
     assert _relative_equilibrium(turning._replace(features=drifting)) is None
+    wavering = np.ones((12, 1))
+    wavering[-2] += 1e-5
+    assert _relative_equilibrium(turning._replace(features=wavering)) is None
     still = record(np.ones((12, 2)) + 1e-9 * np.arange(12.0)[:, None])
     assert _relative_equilibrium(still) is None
 
@@ -205,14 +209,15 @@ def test_the_period_of_a_cycle_is_its_least_one(monkeypatch):
 
 
 def test_states_at_rest_on_a_surface_are_an_equilibrium_or_a_curve(monkeypatch):
-    at = record(np.zeros((3, 2)), extent=[2.0, 1.0])
+    at = record([[9.0, 9.0], [8.0, 8.0], [7.0, 7.0]], extent=[2.0, 1.0])
     assert _sliding_rest(at) is None  # the field does not jump
     field = SimpleNamespace(time_map=None)
     time_map: Any = SimpleNamespace(switched=field, features_of=lambda rows: rows)
     monkeypatch.setattr(classification, "entry_extents", lambda *given: np.ones(2))
     monkeypatch.setattr(classification, "states_of", lambda time_map, rows: rows)
     found: list[Any] = [None, None]
-    monkeypatch.setattr(classification, "rest_by_sliding", lambda *given: found[0])
+    places = []
+    monkeypatch.setattr(classification, "rest_by_sliding", lambda *given: places.append(given[2].tolist()) or found[0])
     monkeypatch.setattr(classification, "rest_in_corner", lambda *given: found[1])
     at = at._replace(time_map=time_map)
     assert _sliding_rest(at) is None
@@ -221,6 +226,7 @@ def test_states_at_rest_on_a_surface_are_an_equilibrium_or_a_curve(monkeypatch):
     assert (one.kind, one.stability, one.spacing) == ("equilibrium", "stable", 0.0)
     found[0] = np.array([[0.0, 0.0], [1.0, 0.0], [4.0, 2.0]]), "stable", np.array([-1.0])
     one = _sliding_rest(at)
+    assert places == [[7.0, 7.0]] * 3
     assert one.kind == classification.CURVE
     assert one.spacing == pytest.approx(np.hypot(1.5, 2.0) / 2)
 
@@ -237,3 +243,61 @@ def test_drifts_are_growth_or_fall_throughout_and_not_oscillations():
     signs = _trends(np.stack([t / 840, -t / 840, turn], axis=1), 6)
     assert signs[0].tolist() == [1, -1, 0]
     assert _trends((t / 840)[:, None], 11)[0].tolist() == [1]  # the first samples that fill no block are left out
+
+
+def test_a_flow_at_rest_is_an_equilibrium_or_else_a_cycle_and_maps_recur(monkeypatch):
+    answers: dict[str, Any] = {"_equilibrium": None, "_cycle": None}
+    asked = []
+    for name in answers:
+        monkeypatch.setattr(classification, name, lambda record, name=name: asked.append(name) or answers[name])
+    rest = classification.LimitSet("equilibrium", "stable", np.zeros((1, 1)), np.zeros((1, 1)), 0.0, np.ones(1))
+    cycle, slow = rest._replace(kind="periodic orbit"), classification.Slow(0.5)
+    still = record(np.array([[5.0], [1.0], [1.0 + 0.9e-3]]))
+    moving = record(np.array([[1.0], [1.0], [1.0 + 1.1e-3]]))
+    answers.update(_equilibrium=rest, _cycle=cycle)
+    assert (classification._limit(still), asked) == (rest, ["_equilibrium"])
+    assert (classification._limit(moving), asked[1:]) == (cycle, ["_cycle"])
+    answers.update(_equilibrium=slow)
+    assert classification._limit(still) is cycle
+    answers.update(_cycle=None)
+    assert classification._limit(still) is slow
+    assert classification._limit(moving) is None
+    monkeypatch.setattr(classification, "_periodic_points", lambda record, period: f"period {period}")
+    assert classification._limit(record(np.tile([[0.0], [1.0]], (9, 1)), LOGISTIC)) == "period 2"
+    assert classification._limit(record(np.arange(18.0)[:, None], LOGISTIC)) is None
+    assert classification._limit(record(np.ones((9, 1)), forced=True)) == "period 1"
+
+
+def test_equilibria_that_are_not_isolated_are_a_curve_or_a_surface(monkeypatch):
+    """The curve is looked for up to an extent to each side, and up to half a period of an angle."""
+    rows = np.array([[0.0, 0.0, 0.0]])
+    at = record(np.zeros((3, 3)), extent=[2.0, 3.0, 4.0])
+    family: Any = SimpleNamespace(end="edge", part=lambda flat, sizes: ("stable", points[0]))
+    points, sizes = [np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 3.0, 0.0]])], []
+
+    def through(units, x, size, *, inside):
+        sizes.append((np.asarray(size).tolist(), inside(np.array([2.0, 3.0, 4.0])), inside(np.array([0.0, 3.1, 0.0]))))
+        return family
+
+    monkeypatch.setattr(classification, "family_through", through)
+    monkeypatch.setattr(classification, "entry_extents", lambda *given: (2.0, 3.0, 4.0))
+    monkeypatch.setattr(classification, "can_walk", lambda time_map: True)
+    curve: Any = getattr(classification._curve, "__wrapped__", classification._curve)
+    find = lambda: curve(at, None, rows[0], np.array([-1.0]))
+    found = find()
+    assert (found.kind, found.stability, len(found.features)) == (classification.CURVE, "stable", 3)
+    assert found.spacing == pytest.approx(0.5)  # half of the larger gap, relative to the extent
+    assert sizes == [([2.0, 3.0, 4.0], True, False)]
+    points[0] = rows
+    assert find() is None
+    family.end = "surface"
+    assert (find().kind, find().spacing) == (classification.SURFACE, 0.0)
+    monkeypatch.setattr(classification, "can_walk", lambda time_map: False)
+    assert find() is None
+    family.part = lambda flat, sizes: ("undecided", np.zeros((3, 3)))
+    assert find() is None
+    monkeypatch.setattr(classification, "periods_of", lambda time_map: [(1, 8.0)])
+    find()
+    assert sizes[-1][0] == [2.0, 4.0, 4.0]
+    family = None
+    assert find() is None
