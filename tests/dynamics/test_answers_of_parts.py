@@ -10,7 +10,7 @@ import pytest
 
 from analysis.dynamics import exponents, linearisation
 from analysis.dynamics import orbit_diagrams as diagrams
-from analysis.dynamics.attractors import attracting_orbit, fractions
+from analysis.dynamics.attractors import attracting_orbit, basins, fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.boundary_values.connection_curve import ConnectionCurve
@@ -435,3 +435,94 @@ def test_shorter_intervals_are_tried_for_those_of_which_a_factor_may_be_lost(mon
     assert len(seen) == 1 + exponents.SHORTENED
     last = shorter**exponents.SHORTENED
     assert seen[-1] == [("never", 1 / last, 20 * last, 2 * last)]
+
+
+def test_a_start_leads_to_an_attractor_another_limit_or_nowhere(monkeypatch):
+    flow, one = FunctionFlow(lambda t, x: -x), limit(0.0)
+    reached: list[Any] = [None]
+    searched, answers = [], []
+
+    def find(flow, state, options):
+        searched.append(state.tolist())
+        label, other = answers.pop(0)
+        return SimpleNamespace(
+            labels=np.array([label]), other_reached=np.array([other]), attractors=("first", one), longest=7,
+            interval=2.0, others=(one._replace(stability="saddle"), "other"),
+        )  # fmt: skip
+
+    monkeypatch.setattr(attracting_orbit, "_is_followed", lambda flow, state, options: True)
+    monkeypatch.setattr(attracting_orbit, "approach", lambda flow, state, longest: reached[0])
+    monkeypatch.setattr(attracting_orbit, "_search", find)
+    monkeypatch.setattr(attracting_orbit, "_by_shooting", lambda flow, orbit, segments, options: (orbit, segments))
+    run = lambda: unchecked(attracting_orbit.limit_of)(flow, [3.0], segments=5)
+    answers[:] = [(1, -1), (-1, 0)]
+    assert run() is one
+    assert run().stability == "saddle"
+    answers[:] = [(-1, -1)]
+    with pytest.raises(ArgumentError, match="it has not settled after 14 units of time .a larger `longest` than"):
+        run()
+    reached[0] = SimpleNamespace(orbit=None, rests=False, time=99.0, state=np.array([0.5]))
+    answers[:] = [(attracting_orbit.FAILED, -1)]
+    with pytest.raises(ArgumentError, match=r"it has left the domain, or failed after 99 units of time\.$"):
+        run()
+    reached[0].rests = True
+    searched.clear()
+    answers[:] = [(-1, -1), (1, -1)]
+    assert run() is one
+    assert searched == [[3.0], [0.5]]  # from where the implicit method came to rest
+    reached[0].orbit = "orbit"
+    assert run() == ("orbit", 5)
+
+
+def grid_run(others=(), attractors=(), xs=(0.0, 1.0, 2.0, 3.0)):
+    rows = np.array(xs)[:, None]
+    time_map = SimpleNamespace(features_of=lambda rows: rows)
+    return blank(
+        basins._GridRun, time_map=time_map, xs=rows, extent=np.ones(1), others=list(others),
+        attractors=list(attractors), labels=np.full(len(rows), basins.NOT_SETTLED), pending=np.arange(1, len(rows)),
+    )  # fmt: skip
+
+
+def test_starts_at_limits_that_do_not_attract_are_labelled_at_the_end():
+    """The first start is not pending; the others are at a saddle, near a limit that is undecided, and elsewhere."""
+    run = grid_run([limit(1.0)._replace(stability="saddle"), limit(2.0)._replace(stability="undecided")])
+    run.end()
+    assert run.labels.tolist() == [basins.NOT_SETTLED, basins.NOT_ATTRACTING, basins.UNDECIDED, basins.NOT_SETTLED]
+    near = basins.ON_LIMIT
+    for away, expected in ((0.9, basins.NOT_ATTRACTING), (1.1, basins.NOT_SETTLED)):
+        run = grid_run([limit(1.0)._replace(stability="saddle")], xs=(0.0, 1.0 + away * near))
+        run.end()
+        assert run.labels[1] == expected
+    wide = limit(1.0)._replace(kind=basins.CURVE, stability="saddle", spacing=0.2)
+    run = grid_run([wide], xs=(0.0, 1.05))
+    run.end()
+    assert run.labels[1] == basins.NOT_ATTRACTING  # within the gaps of a curve
+
+
+def test_starts_on_surfaces_are_labelled_by_the_surface_that_steps_lead_to(monkeypatch):
+    monkeypatch.setattr(basins, "leads_to", lambda time_map, begin, xs, extent: np.abs(xs[:, 0] - begin[0]) < 0.1)
+    surface = lambda place: limit(place)._replace(kind=basins.SURFACE)
+    run = grid_run([surface(3.0)], [limit(1.0), surface(2.0)])
+    run.on_surfaces()
+    assert (run.labels.tolist(), run.pending.tolist()) == ([basins.NOT_SETTLED] * 2 + [1, basins.NOT_SETTLED], [1, 3])
+    run.on_surfaces(others=True)
+    assert (run.labels[3], run.pending.tolist()) == (basins.NOT_ATTRACTING, [1])
+
+
+def test_the_uncertainty_exponent_is_the_slope_of_shares_with_its_standard_error():
+    """Of stripes of 3 and 60 points the share of points within k of a boundary is not a power of k."""
+    labels = np.zeros(120, int)
+    labels[40:43] = 1
+    found = blank_basins(labels).uncertainty_exponent(6)
+    reach = np.arange(1, 7)
+    near = np.array([sum(len(set(labels[max(0, i - k) : i + k + 1])) > 1 for i in range(120)) for k in reach]) / 120
+    x, y = np.log(reach), np.log(near)
+    slope, rest = np.polyfit(x, y, 1)
+    error = np.sqrt(np.sum((y - slope * x - rest) ** 2) / 4 / np.sum((x - x.mean()) ** 2))
+    assert (found.rate, found.error, found.num_points) == (pytest.approx(slope), pytest.approx(error), 6)
+    with pytest.raises(ArgumentError, match="have one label only"):
+        blank_basins(np.zeros(20, int)).uncertainty_exponent()
+
+
+def blank_basins(labels):
+    return basins.Basins(labels, (np.arange(float(len(labels))),), ("x",), (), (), 1.0, 1, np.ones(1))
