@@ -71,6 +71,11 @@ def test_a_zero_of_the_integrated_damping_is_read_from_its_table(damping, beyond
 def test_the_zero_is_enclosed_and_failures_say_why():
     said = lambda damping, beyond: _one_zero(integral(*damping), 9.0, beyond)[0].inequality.split("; ")[-1]
     assert said(RISING, 1).endswith(", 3 < a < 4")
+    for steep in (-0.25, 2.0):  # F may be negative in one part, between ends at which it is not
+        dipping = integral(-2, -1, 1, 3, (-1.25, steep), 5)
+        dipping.sums[5:] = [[0.5, 0.625], [5.5, 5.625]]
+        assert _one_zero(dipping, 9.0, 1)[0].status == "undecided"
+    assert said((-2, -1, 1, 2, 4), 1).endswith(", 3 < a < 5")  # F is zero at 4, but not above it
     assert said(RISING, -1) == "the damping ends at infinity"
     assert said((1, 2), 1) == "F > 0 beside 0"
     assert said((-1, 2, -3, 4), 1) == "F has more zeros"
