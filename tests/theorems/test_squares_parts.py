@@ -1,4 +1,4 @@
-"""Parts of sums of squares by hand: monomials, their pairs, affine weights, Gram matrices and their least eigenvalue."""
+"""Parts of sums of squares by hand: monomials, their pairs, affine weights, and Gram matrices."""
 
 from fractions import Fraction
 
@@ -76,7 +76,10 @@ def test_matrices_are_rounded_and_then_give_the_polynomial_exactly():
         ([MatrixFamily({X2: F(1), XY: F(1), Y2: F(1)})], 0.5, []),
         ([MatrixFamily({X2: F(1), XY: F(1), Y2: F(1)}, ({XY: F(2)},))], 1.0, [-0.5]),
         ([MatrixFamily({(4, 0): F(1), (2, 2): F(-1), (0, 4): F(1)})], 1 / 3, []),
-        ([MatrixFamily({X2: F(1), Y2: F(1)}, ({X2: F(1)},)), MatrixFamily({X2: F(2), Y2: F(1)}, ({X2: F(-1)},))], 1.0, None),
+        (
+            [MatrixFamily({X2: F(1), Y2: F(1)}, ({X2: F(1)},)), MatrixFamily({X2: F(2), Y2: F(1)}, ({X2: F(-1)},))],
+            1.0, None,
+        ),
         ([MatrixFamily({X2: F(1), XY: F(4), Y2: F(1)})], None, []),
     ],
 )  # fmt: skip
