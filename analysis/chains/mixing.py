@@ -92,9 +92,9 @@ def mixing_bounds(generator: Any, *, distance: float = 0.25) -> MixingTime:
     gap, symmetric = spectral_gap(Q), gap_of_reversibilisation(Q)
     fastest, symmetric_gap = gap.value + gap.error, symmetric.value - symmetric.error  # a gap may be rounding error
     lower = math.log(1 / (2 * distance)) / fastest if fastest > 0 else math.inf
-    upper = (
-        (-math.log(2 * distance) - math.log(least) / 2) / symmetric_gap if least > 0 and symmetric_gap > 0 else math.inf
-    )
+    upper = math.inf  # also with transient states, where the gap of the reversibilisation is 0
+    if symmetric_gap > 0:
+        upper = (-math.log(2 * distance) - math.log(least) / 2) / symmetric_gap
     return MixingTime(lower, upper, distance, "spectrum")
 
 

@@ -91,6 +91,17 @@ def test_an_exact_sum_and_a_product_with_zero_are_not_widened():
     assert low <= 0 < high  # half of the smallest number does not vanish
 
 
+@pytest.mark.parametrize("name", ["sqrt", "cbrt", "expm1", "log1p", "tanh", "sinh", "asin", "atan", "asinh", "erf"])
+def test_zero_is_not_widened_where_it_is_mapped_to_zero(name):
+    """What underflows to zero is: exp(-1000), or the fourth power of 1e-200."""
+    zero = IntervalArray(np.zeros(1), np.zeros(1))
+    assert [float(end[0]) for end in INTERVALS[name](zero)] == [0.0, 0.0]
+    for power in (4, 5):
+        assert [float(end[0]) for end in INTERVALS["integer_pow"](zero, power)] == [0.0, 0.0]
+        assert float(INTERVALS["integer_pow"](IntervalArray(np.zeros(1), np.full(1, 1e-200)), power).high[0]) > 0
+    assert float(INTERVALS["exp"](IntervalArray(np.full(1, -1e3), np.full(1, -1e3))).high[0]) > 0
+
+
 @np.errstate(all="ignore")
 def test_what_may_be_undefined_is_not_known():
     wide = IntervalArray(np.array([-1.0]), np.array([4.0]))

@@ -132,6 +132,14 @@ def _outwards(a: IntervalArray, ulps: int = 1) -> IntervalArray:
     return IntervalArray(np.minimum(a.low - widen(a.low), LARGEST), np.maximum(a.high + widen(a.high), -LARGEST))
 
 
+def _images(fn: Callable[[Any], Any], a: IntervalArray, ulps: int) -> IntervalArray:
+    """Bounds of an increasing function, rounded outwards, but for zero where it is mapped to zero, which is exact."""
+    ends = fn(a.low), fn(a.high)
+    rounded = _outwards(IntervalArray(*ends), ulps)
+    keep = lambda at, end, bound: np.where((at == 0) & (end == 0), 0.0, bound)
+    return IntervalArray(keep(a.low, ends[0], rounded.low), keep(a.high, ends[1], rounded.high))
+
+
 _Said = Callable[[IntervalArray, IntervalArray], Any]
 
 # --- operations ---
@@ -180,9 +188,10 @@ def _power(a: IntervalArray, exponent: int) -> IntervalArray:
         a = _absolute(a)
     if exponent <= 3:
         least, most = (functools.reduce(_product, [IntervalArray(end, end)] * exponent) for end in a)
+        found = IntervalArray(least.low, most.high)
     else:
-        least, most = (_outwards(IntervalArray(end**exponent, end**exponent), ULPS) for end in a)
-    return IntervalArray(least.low if exponent % 2 else np.maximum(least.low, 0.0), most.high)
+        found = _images(lambda end: end**exponent, a, ULPS)
+    return IntervalArray(found.low if exponent % 2 else np.maximum(found.low, 0.0), found.high)
 
 
 def _absolute(a: IntervalArray) -> IntervalArray:
@@ -195,7 +204,7 @@ def _monotone(fn: Callable[[Any], Any], ulps: int = ULPS, low: float = -np.inf, 
     """An increasing function with values between bounds."""
 
     def call(a: IntervalArray) -> IntervalArray:
-        found = _outwards(IntervalArray(fn(a.low), fn(a.high)), ulps)
+        found = _images(fn, a, ulps)
         lost = np.isnan(found.low) | np.isnan(found.high)
         bound = lambda end: np.where(lost, np.nan, end)
         return IntervalArray(bound(np.maximum(found.low, low)), bound(np.minimum(found.high, high)))

@@ -1,5 +1,7 @@
 """Phase responses, isochrons and locking ranges against closed forms, and against kicks that are simulated."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.phase import response
-from analysis.dynamics.phase.isochrons import _Half, _IsochronLines, isochrons
+from analysis.dynamics.phase.isochrons import APART, POINTS, _Half, _IsochronLines, isochrons
 from analysis.dynamics.phase.locking import LockingRange, locking_range
 from analysis.dynamics.phase.response import PhaseResponse, _difference, asymptotic_phase, phase_response
 from analysis.tables import table
@@ -233,3 +235,40 @@ def test_the_error_of_a_curve_is_relative_to_the_largest_value_of_each_component
     last = gauss_points(mesh)[-1, -1]  # where both are largest
     assert _difference(curve(mesh, one), curve(fine, other)) == pytest.approx(0.25 / (last + 0.25))
     assert _difference(curve(mesh, one), curve(fine, one)) == pytest.approx(0.0, abs=1e-12)
+
+
+def half(points, times=None):
+    rows = np.asarray(points, float)
+    return _Half(0.0, 1.0, np.arange(float(len(rows))) if times is None else np.asarray(times), rows)
+
+
+WINDOW: Any = object.__new__(_IsochronLines)
+WINDOW.middle, WINDOW.widths = np.array([1.0, 0.0]), np.array([2.0, 4.0])
+
+
+def test_points_of_an_isochron_are_added_where_they_are_far_apart_in_the_window():
+    """Gaps count relative to the window, between points of which one is near it, up to the first that is outside."""
+    step = 3 * APART  # of the width
+    rows = [[0.0, 0.0], [0.0, 0.0], [2 * step, 0.0], [2 * step, 1e-3], [9.0, 0.0], [9.0, 8.0]]
+    one = half(rows, [0.0, 1.0, 2.0, 3.0, 5.0, 6.0])
+    assert one.gaps(WINDOW).tolist() == [1.25, 1.5, 1.75, 3.5, 4.0, 4.5]
+    across = half([[0.0, 0.0], [0.0, 4 * 0.9 * APART], [0.0, 4 * 2.1 * APART]])
+    assert across.gaps(WINDOW).tolist() == [1.25, 1.5, 1.75]
+    ends = half([[0.0, 0.0], [1e-3, 0.0], [np.nan, np.nan], [0.0, 0.0], [2 * step, 0.0]])
+    assert ends.gaps(WINDOW).tolist() == [1.25, 1.5, 1.75]
+    np.testing.assert_array_equal(ends.finite(), ends.points[:2])
+    np.testing.assert_array_equal(one.finite(), one.points)
+
+
+def test_an_isochron_goes_on_until_it_leaves_or_ends_at_a_point():
+    line = np.stack([np.linspace(0, 1, 40), np.zeros(40)], axis=1)
+    assert half(line).goes_on(WINDOW)
+    resting = np.vstack([line, np.tile(line[-1], (POINTS, 1))])
+    assert not half(resting).goes_on(WINDOW)
+    assert half(resting[:-2]).goes_on(WINDOW)  # the first of the last moves still counts
+    assert half(np.tile(line[:1], (POINTS, 1))).goes_on(WINDOW)  # near the orbit it is slow
+    assert not half(np.vstack([line, [[np.nan, 0.0]]])).goes_on(WINDOW)
+    slow = np.vstack([line, line[-1] + np.outer(np.arange(1, POINTS + 1), [2 * 0.9 * APART / 100, 0.0])])
+    assert not half(slow).goes_on(WINDOW)
+    fast = np.vstack([line, line[-1] + np.outer(np.arange(1, POINTS + 1), [2 * 1.1 * APART / 100, 0.0])])
+    assert half(fast).goes_on(WINDOW)

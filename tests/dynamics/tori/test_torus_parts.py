@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.tori import branches, circles
+from analysis.dynamics.tori import branches, circles, from_motion
 from analysis.dynamics.tori.solver import CorrectedCircle, LockedOrbit, SectionCircle
 from analysis.dynamics.tori.torus import InvariantTorus, section_at
 from dynsim import FunctionFlow, FunctionMap, Parameter
@@ -58,13 +58,30 @@ def test_the_section_of_a_map_is_its_iterate():
 
 
 def test_the_time_of_a_forced_section_is_the_period_of_its_forcing():
-    flow = FunctionFlow(lambda t, x, w: jnp.stack([-x[0] + jnp.sin(w * t), -x[1]]), parameters={"w": 2.0})
-    section = section_at(
-        Parameter(flow, "w", 1.0, 3.0), STATES, np.pi, 1, lambda flow: 2 * jnp.pi / parameters(flow)["w"], 1e-8
-    )
-    value, slope = section.period_at(7.0, 2.0 / section.units.parameters[0])
-    assert value * section.units.time == pytest.approx(np.pi)
-    assert slope * section.units.time / section.units.parameters[0] == pytest.approx(-np.pi / 2)
+    flow = FunctionFlow(lambda t, x, w: w * jnp.stack([-x[0] + jnp.sin(w * t), -x[1]]), parameters={"w": 2e3})
+    period = lambda flow: 2 * jnp.pi / parameters(flow)["w"]
+    section = section_at(Parameter(flow, "w", 1e3, 3e3), STATES, np.pi / 1e3, 1, period, 1e-8)
+    assert section.units.time < 0.1
+    value, slope = section.period_at(7.0, 2e3 / section.units.parameters[0])
+    assert value * section.units.time == pytest.approx(np.pi / 1e3)
+    assert slope * section.units.time / section.units.parameters[0] == pytest.approx(-np.pi / 2e6)
+
+
+def test_the_frequency_of_samples_far_from_zero_is_the_strongest_between_bounds():
+    times = np.arange(2048)
+    signal = 1e3 + np.cos(2 * np.pi * 0.1234567 * times) + 0.5 * np.cos(2 * np.pi * 0.3 * times + 1)
+    assert from_motion._frequency(signal, 2 / 2048, 0.5) == pytest.approx(0.1234567, abs=1e-9)
+    assert from_motion._frequency(signal, 0.2, 0.5) == pytest.approx(0.3, abs=1e-9)
+    assert from_motion._frequency(signal - 1e3, 0.0, 0.2) == pytest.approx(0.1234567, abs=1e-9)
+
+
+def test_a_motion_is_sampled_after_the_turns_that_are_left_out():
+    count = FunctionMap(lambda k, x: x + 1.0)
+    found = from_motion._sampled(count, np.zeros(1), 3.0, 4)
+    np.testing.assert_array_equal(found[:, 0], 3.0 * (4 + np.arange(from_motion.SAMPLES)))
+    drift = FunctionFlow(lambda t, x: jnp.ones(1))
+    found = from_motion._sampled(drift, np.zeros(1), 0.5, 4, 2)
+    np.testing.assert_allclose(found[:, 0], 2.0 + 0.25 * np.arange(from_motion.SAMPLES), rtol=1e-9)
 
 
 def test_a_torus_is_named_by_its_growth_and_its_frequencies():
@@ -125,6 +142,7 @@ def test_curves_are_shifted_differentiated_and_resampled_by_their_fourier_sums()
     )
     assert [circles.needed(nodes, share) for share in (1e-9, 0.24, 0.26)] == [7, 7, 1]
     assert circles.needed(nodes - [3.0, 0.0], 1e-9) == 7
+    assert [circles.needed(100 * nodes, share) for share in (0.24, 0.26)] == [7, 1]
 
 
 def test_longer_steps_are_tried_in_turn_beyond_a_locked_torus(monkeypatch):

@@ -1,0 +1,188 @@
+"""Small decisions about families, branches and their ends, each by a case on both sides of its boundary."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.dynamics import diagrams
+from analysis.dynamics.attractors import edge_tracking, options, surfaces
+from analysis.dynamics.attractors.classification import LimitSet
+from analysis.dynamics.codim2 import curves
+from analysis.dynamics.continuation import branches
+from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.locating import _interpolated, turns_back
+from analysis.dynamics.equilibria.families import Family
+from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
+from analysis.dynamics.periodic_orbits.limit_cycles import _reversed
+from dynsim import FunctionFlow, FunctionMap
+
+pytestmark = pytest.mark.untraced  # what is replaced is no part of a compiled program
+LINE = Family(np.stack([np.arange(6.0), np.zeros(6)], axis=1), ("stable",) * 2 + ("saddle",) * 3 + ("stable",), "open")
+
+
+def unchecked(function) -> Any:
+    """The function without the checks of its annotations, so that it takes stand-ins."""
+    return getattr(function, "__wrapped__", function)
+
+
+def at(parameter, state=0.0):
+    empty = np.zeros(0)
+    return CurvePoint(np.array([float(state)]), float(parameter), empty, empty, empty, empty, lambda: empty, empty)
+
+
+def test_a_family_has_parts_of_one_stability():
+    assert LINE.runs == [("stable", 0, 2), ("saddle", 2, 5), ("stable", 5, 6)]
+    word, points = LINE.part(np.array([2.6, 0.0]), np.ones(2))
+    assert (word, points[:, 0].tolist()) == ("saddle", [2.0, 3.0, 4.0, 5.0])
+    assert LINE.part(np.array([1.4, 0.0]), np.ones(2))[0] == "stable"
+    assert LINE.part(np.array([9.0, 0.0]), np.ones(2))[1][:, 0].tolist() == [5.0]
+    bent = Family(np.array([[0.0, 0.0], [1.0, 8.0]]), ("stable", "saddle"), "open")
+    near = lambda *sizes: bent.part(np.array([0.8, 3.0]), np.array(sizes))[0]
+    assert (near(1.0, 1.0), near(1.0, 100.0)) == ("stable", "saddle")  # relative to the sizes
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("open", "curve of equilibria from (0, 0) to (5, 0): stable, saddle from (2, 0), stable from (5, 0)"),
+        ("cut", "curve of equilibria from (0, 0) to (5, 0), not followed to its end: stable, saddle from (2, 0), st"),
+        ("closed", "curve of equilibria closed, through (0, 0): stable, saddle from (2, 0), stable from (5, 0)"),
+        ("surface", "surface of equilibria through (0, 0)"),
+    ],
+)
+def test_a_family_is_described_by_its_ends_and_parts(end, said):
+    assert str(LINE._replace(end=end)).startswith(said)
+    tiny = LINE._replace(points=LINE.points + [0.0, 4e-6], end=end)
+    assert str(tiny) == str(LINE._replace(end=end))  # up to a millionth of the largest entry
+    assert "6e-06" in str(LINE._replace(points=LINE.points + [0.0, 6e-6], end=end))
+
+
+def limit(kind=surfaces.SURFACE, stability="stable", place=0.0):
+    rows = np.full((1, 1), place)
+    return LimitSet(kind, stability, rows, rows, 0.0, np.zeros(1))
+
+
+def test_a_surface_of_equilibria_is_the_first_one_of_its_kind_that_steps_lead_to(monkeypatch):
+    reached = lambda time_map, begin, xs, extent: np.array([begin[0] >= 2.0 and xs[0, 0] == 9.0])
+    monkeypatch.setattr(surfaces, "leads_to", reached)
+    sets = [
+        limit(place=1.0),
+        limit("curve", place=2.0),
+        limit(stability="saddle", place=3.0),
+        limit(place=4.0),
+        limit(place=5.0),
+    ]
+    among = lambda one: unchecked(surfaces.among_surfaces)(None, one, sets, np.ones(1))
+    assert [among(limit(place=9.0)), among(limit(place=8.0)), among(limit("curve", place=9.0))] == [3, -1, -1]
+    moving = TimeMap(FunctionFlow(lambda t, x: x), jnp.zeros(1), state_itself, 1, 1e-8, 1e4, None)
+    jumping = TimeMap(FunctionMap(lambda k, x: x), jnp.zeros(1), state_itself, 1, 1e-8, 1e4, None)
+    other = TimeMap(FunctionFlow(lambda t, x: x), jnp.zeros(1), lambda x: x**2, 1, 1e-8, 1e4, None)
+    assert [surfaces.can_walk(one) for one in (moving, jumping, other)] == [True, False, False]
+
+
+def test_a_parameter_turns_back_by_more_than_its_error():
+    curve: Any = SimpleNamespace(tolerances=(1e-3, 1e-9))
+    turns = lambda *values: unchecked(turns_back)(curve, *(at(value) for value in values))
+    assert turns(0.0, 1.0, 0.5)
+    assert turns(0.0, -1.0, -0.5)
+    assert not turns(0.0, 1.0, 2.0)
+    assert turns(0.0, 1.0, 1.0 - 2.1e-3)
+    assert not turns(0.0, 1.0, 1.0 - 1.9e-3)
+    assert not turns(1.0 - 1.9e-3, 1.0, 0.0)
+    rows = np.array([[x**3, 2 - x] for x in (-2.0, -1.0, 1.0, 2.0)])
+    np.testing.assert_allclose(_interpolated(np.array([-2.0, -1.0, 1.0, 2.0]), rows, 0.5), [0.125, 1.5])
+
+
+def test_eigenvalues_are_doubted_at_the_middle_of_each_part():
+    points = [at(float(k)) for k in range(8)]
+    doubted: list[float] = []
+    curve: Any = SimpleNamespace(
+        doubt=lambda point: doubted.append(point.parameter) or ("few" if point.parameter > 3 else "")
+    )
+    found: Any = [SimpleNamespace(arclength=3.5, parameter=3.4)]
+    missed, gaps, doubts = unchecked(branches._uncounted)(curve, points, np.arange(8.0), found)
+    assert doubted == [2.0, 6.0]
+    assert (missed, gaps, doubts) == ({4, 5, 6, 7}, [(3.4, 7.0)], ["few"])
+
+
+def test_a_branch_of_cycles_is_cut_where_their_period_is_halved(monkeypatch):
+    """Of four phases the first and the third are equal at the second branch point."""
+    spread = [0.0, 1.0, 1e-3, 3.0]
+    monkeypatch.setattr(diagrams, "phases", lambda parameter, alone, values, iterate: [
+        np.array([[float(x if values[0] > 1 or k == 0 else k)]]) for k, x in enumerate(spread)])  # fmt: skip
+    monkeypatch.setattr(diagrams, "cut_at", lambda whole, at, kind: (at.parameter, kind))
+    one = lambda kind, p: SimpleNamespace(kind=kind, parameter=p, state=np.zeros(1))
+    whole = lambda *marks: SimpleNamespace(bifurcations=marks, states=np.zeros((3, 1)) + 10.0)
+    cut = lambda known: unchecked(diagrams._one_phase)(None, known, 4)
+    monkeypatch.setattr(diagrams, "_size", lambda x, rows: 1.01e-3 / diagrams.SAME)
+    assert cut(whole(one("fold", 5.0), one("branch point", 1.0), one("branch point", 2.0))) == (2.0, "period doubling")
+    monkeypatch.setattr(diagrams, "_size", lambda x, rows: 0.99e-3 / diagrams.SAME)
+    known = whole(one("branch point", 2.0))
+    assert cut(known) is known
+
+
+def test_orbits_begin_at_the_hopf_point_with_their_parameter_and_state():
+    nodes = np.array([[[1.0, 2.0]], [[3.0, 6.0]]])
+    orbits = SimpleNamespace(
+        ends=("Hopf point", "bounds"), states=SimpleNamespace(nodes=nodes), parameters=np.array([5.0, 7.0])
+    )
+    share = diagrams.SAME
+    hopf = lambda p=5.0, x=1.0: SimpleNamespace(parameter=p, state=np.array([x, 2.0]))
+    begins = lambda known, at: unchecked(diagrams._begins_at)(known, at)
+    assert begins(orbits, hopf())
+    assert [begins(orbits, hopf(5 + 2 * share * f)) for f in (0.99, 1.01, -0.99, -1.01)] == [True, False, True, False]
+    assert [begins(orbits, hopf(x=1 - 3 * share * f)) for f in (0.9, 1.1)] == [True, False]
+    orbits.ends = ("bounds", "Hopf point")
+    assert not begins(orbits, hopf())
+
+
+def test_an_orbit_of_the_reversed_flow_is_turned_round():
+    class Orbit(SimpleNamespace):
+        def _replace(self, **changed):
+            return Orbit(**vars(self) | changed)
+
+    found = unchecked(_reversed)(
+        Orbit(nodes=np.arange(4.0)[:, None], multipliers=np.array([0.5, 0.25, 0.0]), stability="stable")
+    )
+    assert found.nodes.ravel().tolist() == [0.0, 3.0, 2.0, 1.0]
+    assert (found.multipliers.tolist(), found.stability) == ([np.inf, 4.0, 2.0], "unstable")
+
+
+def test_the_slow_interval_is_that_of_the_lower_quartile_of_the_slowest_rates():
+    """The rates are (1, k) and zero for k = 0, 1/2, 2, 4, 8; a rate of zero does not count."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([-x[0] * x[1], 0 * x[1], -4 * x[2] * x[1]]))
+    starts = lambda *rates: np.array([[0.0, rate, 0.0] for rate in rates])
+    assert options._slow_interval(flow, starts(0.5, 2.0, 4.0, 8.0, 16.0)) == pytest.approx(options.SHARE / 2.0)
+    assert options._slow_interval(flow, starts(0.0, 3.0)) == pytest.approx(options.SHARE / 3.0)
+    assert options._slow_interval(flow, starts(0.0, 0.0)) == 1.0
+    some = [len(options._some(np.zeros((count, 1)), count, 32)) for count in (5, 63, 64, 100, 320)]
+    assert some == [5, 63, 32, 34, 32]
+
+
+def test_the_unstable_direction_is_that_of_the_largest_real_part_or_modulus():
+    A = np.array([[-5.0, 0.0], [-6.0, 1.0]])  # 1 along (0, 1), -5 along (1, 1)
+    flow, jumps = FunctionFlow(lambda t, x: jnp.asarray(A) @ x), FunctionMap(lambda k, x: jnp.asarray(A) @ x)
+    of = lambda system: TimeMap(system, jnp.zeros(2), state_itself, 1, 1e-8, 1e4, None)
+    rows = np.zeros((1, 2))
+    one = LimitSet("equilibrium", "saddle", rows, rows, 0.0, np.zeros(2))
+    np.testing.assert_allclose(edge_tracking._unstable(of(flow), one, rows[0]), [0.0, 1.0], atol=1e-12)
+    root = np.sqrt(0.5)
+    fixed = one._replace(kind="fixed point", period=1.0)
+    np.testing.assert_allclose(edge_tracking._unstable(of(jumps), fixed, rows[0]), [root, root], atol=1e-12)
+    twice = edge_tracking._derivative(of(jumps), rows[0], np.eye(2)[:, :1], 2.0)
+    np.testing.assert_allclose(twice, (A @ A)[:, :1])
+
+
+def test_a_curve_with_exchanged_parameters_has_exchanged_points_and_ends():
+    class Found(SimpleNamespace):
+        def _replace(self, **changed):
+            return Found(**vars(self) | changed)
+
+    given = Found(first="a", second="b", degeneracies=(Found(first=1.0, second=2.0),), ends=("bounds", "outside"))
+    found = unchecked(curves._exchanged)(given)
+    assert (found.first, found.second, found.ends) == ("b", "a", ("outside", "bounds"))
+    assert (found.degeneracies[0].first, found.degeneracies[0].second) == (2.0, 1.0)
+    assert unchecked(curves._exchanged)(given._replace(ends=("steps", "closed"))).ends == ("steps", "closed")
