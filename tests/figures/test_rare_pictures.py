@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.polynomial.legendre import leggauss
 
 from analysis.dynamics.boundary_values.problem import BoundarySolution
@@ -10,8 +11,10 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.tori.torus import InvariantTorus
-from figures import trajectories
+from figures import fitted, trajectories
 from figures.panels.attractors import AZIMUTH
+from figures.panels.exponents import groups
+from figures.panels.spectra import eigenvalues
 from tests.figures.test_own_axes import CYCLE, basins, phase_plane, run
 
 TURNS = np.linspace(0.0, 2 * np.pi, 9)
@@ -80,6 +83,17 @@ def test_orbits_of_a_branch_without_their_system_are_drawn_by_their_period():
     np.testing.assert_allclose(drawn.bifurcations[0].get_xydata(), [[0.7, 2.5]])
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_eigenvalues_and_exponents_of_any_size_are_compared_with_the_largest(size):
+    ax = Figure().subplots()
+    marks = eigenvalues(ax, size * np.array([1.0, 1.0 + 1e-7, 1.0 + 1e-4, -1.0, -1.0]), role="first")
+    np.testing.assert_allclose(marks.get_offsets()[:, 0], size * np.array([1.0, 1.0001, -1.0]))
+    assert groups(size * np.array([1.0, 0.25]), [size * 1e-3] * 2) == [[0, 1]]
+    assert groups(size * np.array([1.0, 0.125, -3.0]), [size * 1e-3] * 3) == [[1], [0, 2]]
+    assert groups(size * np.array([1.0, 0.125]), [0.0, size * 0.05]) == [[0, 1]]
+    assert groups(size * np.array([1.0, 0.2]), [0.0, 0.0]) == [[0, 1]]
+
+
 def test_basins_lie_behind_a_portrait():
     drawn = phase_plane().plot(basins=basins(), streamlines=False)
     (image,) = drawn.basins[:1]
@@ -106,3 +120,17 @@ def test_a_movie_turns_paths_in_space_and_lets_others_grow(monkeypatch, tmp_path
     for phase in (0.0, 0.25):
         written[1][1](phase)
     assert [options["azimuth"] for options in how] == [AZIMUTH, AZIMUTH + trajectories.TURN / 4]
+
+
+def test_texts_are_broken_no_more_than_needed_and_then_made_smaller():
+    def broken(words, room):
+        texts = [Text(0, 0, word, fontsize=8.0) for word in words]
+        width = lambda: max(len(line) * text.get_fontsize() for text in texts for line in text.get_text().split("\n"))
+        fitted._break(texts, room, width)
+        return [text.get_text() for text in texts], texts[0].get_fontsize()
+
+    words = ["a basin of the larger of two limit cycles", "another one"]
+    assert broken(words, 1000.0) == (words, 8.0)
+    assert broken(words, 8 * 25.0) == (["a basin of the larger\nof two limit cycles", "another one"], 8.0)
+    assert broken(["short"], 8 * 4.0) == (["short"], 6.0)
+    assert broken(["a-word-that-has-no-space-at-all"], 8 * 30.0) == (["a-word-that-has-no-space-at-all"], 7.5)
