@@ -84,8 +84,12 @@ class NotedTime(np.lib.mixins.NDArrayOperatorsMixin):
             return whole if name == "floor_divide" else inputs[0] - inputs[1] * whole
         value = ufunc(*map(_plain, inputs))
         lines = [a.line if isinstance(a, NotedTime) else StraightLine(float(a), 0.0) for a in inputs]
-        if name not in NAMES or all(line.b == 0 for line in lines):
-            return NotedTime(value, CURVE, self.notes) if np.ndim(value) == 0 else value
+        constant = all(line.b == 0 for line in lines)
+        if constant and NAMES.get(name) in COMPARING:
+            return bool(value)
+        if name not in NAMES or constant:
+            line = StraightLine(float(value), 0.0) if constant else CURVE
+            return NotedTime(value, line, self.notes) if np.ndim(value) == 0 else value
         operation = Operation(NAMES[name], (), TRUTH if NAMES[name] in COMPARING else FLOAT)
         line, switch = followed(operation, lines, self.notes.now)
         self.notes.until(switch)

@@ -326,8 +326,8 @@ def _numbers(flow: AbstractFlow | AbstractMap, y0s: Any) -> int:
     y0s = as_state("y0s", y0s)
     members = max((np.shape(y)[0] for y in jax.tree.leaves(y0s) if np.ndim(y)), default=1)
     one = jax.tree.map(lambda y: np.zeros(np.shape(y)[1:], y.dtype), y0s)
-    step = flow.image if isinstance(flow, AbstractMap) else flow.vector_field
-    return members * step_numbers(lambda x: step(jnp.asarray(0), x), one)
+    step, t = (flow.image, 0) if isinstance(flow, AbstractMap) else (flow.vector_field, 0.0)
+    return members * step_numbers(lambda x: step(jnp.asarray(t), x), one)
 
 
 def _solved_all(

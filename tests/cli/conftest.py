@@ -17,7 +17,7 @@ def said(monkeypatch, tmp_path):
 
     def noted(text, *rest, **how):
         lines.append(rounded(str(text).replace(str(tmp_path), "")))
-        print(text, *rest, **how)
+        print(text, *rest, **how)  # noqa: T201
 
     monkeypatch.setattr(options, "print", noted, raising=False)
     return lines

@@ -92,7 +92,6 @@ def test_the_separation_is_monotone_along_no_mode(folder):
         assert sum(bool(np.any(step < -1e-6) and np.any(step > 1e-6)) for step in steps) > PATHS // 2
 
 
-@pytest.mark.slow
 def test_trajectories_come_nearer_to_the_slow_manifold_and_only_frozen_assignments_let_the_slope_vanish(folder):
     found = numbers("slow-manifold", folder)
     for mode, factor in (("frozen", 2), ("full", 4)):

@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator
 
@@ -92,6 +90,12 @@ def _of_axes(ax: Any) -> Iterator[str]:
             known[f"{name} ticks"] = axis.get_major_locator().locs
         if isinstance(axis.get_major_formatter(), FixedFormatter):
             known[f"{name} names"] = axis.get_major_formatter().seq
+    known["bar"] = getattr(ax, "_colorbar_info", None) and {
+        k: v for k, v in ax._colorbar_info.items() if k != "parents"
+    }
+    known["spines"] = [name for name, spine in ax.spines.items() if spine.get_visible()]
+    cell = ax.get_subplotspec()
+    known["cell"] = cell and cell.get_geometry()
     yield "axes " + " ".join(f"{name}={_said(value)}" for name, value in known.items())
     for artist in (*ax.lines, *ax.patches, *ax.collections, *ax.images, *ax.texts):
         yield _of_artist(artist)
@@ -101,17 +105,20 @@ def _of_axes(ax: Any) -> Iterator[str]:
         yield from _of_axes(inner)
 
 
-def _of_legend(legend: Legend) -> Iterator[str]:
+def _of_legend(legend: Any) -> Iterator[str]:
     yield _of_artist(legend)
-    yield f"legend {[text.get_text() for text in legend.get_texts()]} {legend.get_title().get_text()}"
+    anchor = getattr(legend._bbox_to_anchor, "_bbox", None)
+    size = [text.get_fontsize() for text in legend.get_texts()][:1]
+    place = anchor if anchor is None else anchor.get_points()
+    words = [text.get_text() for text in legend.get_texts()]
+    yield f"legend {words} {legend.get_title().get_text()} {_said(size)} {_said(place)} {_said(legend.markerscale)}"
 
 
-def _of_artist(artist: Artist) -> str:
+def _of_artist(artist: Any) -> str:
     place = next((name for name in PLACES if hasattr(artist, f"get_{name}")), None)
     known = {name: getattr(artist, f"get_{name}")() for name in LOOKS if hasattr(artist, f"get_{name}")}
     known |= {name: getattr(artist, name) for name in OWN if hasattr(artist, name)}
-    if isinstance(artist, Text):
-        known["text"] = artist.get_text()
+    known |= {"text": artist.get_text()} if isinstance(artist, Text) else {}
     if place is not None and not hasattr(artist, "_posA_posB"):
         known["at"] = _numbers(getattr(artist, f"get_{place}")())
     if hasattr(artist, "norm") and hasattr(artist, "cmap"):

@@ -37,7 +37,7 @@ class Kept:
 
     def compare(self, test, lines: Sequence[str]) -> None:
         """Compare what a test does with what is kept for it; fail with the lines that differ."""
-        name = f"{test.path.name}::{test.nodeid.partition('::')[2]}"
+        name = f"{test.path.name}::{test.name}"
         if self.writes and lines and test.get_closest_marker("slow") is None:
             self.now[name] = " ".join(map(code, lines))
         if name in self.wanted:
