@@ -296,7 +296,7 @@ def _identity(value: AbstractSchedule) -> Hypothesis:
     fixed, matrices = _constant(value)
     if matrices is None:
         return known(words, inequality, fixed)
-    return _equal(words, inequality, matrices, np.broadcast_to(np.eye(matrices.shape[1]), matrices.shape))
+    return _equal(words, inequality, matrices, np.eye(len(matrices[0])))
 
 
 def _for_all_times(flow: TokenFlow) -> tuple[Hypothesis, Hypothesis]:

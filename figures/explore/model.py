@@ -206,7 +206,7 @@ def _box(
 ) -> list[list[float]]:
     """The window of each component: its range, the catalogue's, or three times the largest start around zero."""
     entry = next((e for e in CATALOGUE.values() if e.kind is type(system) and len(e.box) == 2 * len(names)), None)
-    reach = 3 * max(1.0, float(np.max(np.abs(flat), initial=0.0)))
+    reach = 3 * float(np.max(np.abs(flat), initial=1.0))
     found = []
     for k, name in enumerate(names):
         ends = ranges.get(name) or (entry.box[2 * k : 2 * k + 2] if entry else (-reach, reach))

@@ -61,8 +61,10 @@ def section(
 
 def _fixed_point(ax: Axes, points: np.ndarray, size: float) -> bool:
     """Mark points, (points, 2), as a fixed point if they coincide within errors; return whether they do."""
-    reach = max(size, float(np.max(np.abs(points), initial=0.0)))
-    if not len(points) or np.max(np.ptp(points, axis=0)) > SETTLED * reach:
+    if not len(points):
+        return False
+    reach = max(size, float(np.max(np.abs(points))))
+    if np.max(np.ptp(points, axis=0)) > SETTLED * reach:
         return False
     x, y = np.mean(points, axis=0)
     half = AROUND * (reach or 1.0) / 2

@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +46,11 @@ def asked(monkeypatch):
     return Asked(monkeypatch)
 
 
+def stub(**parts: Any) -> Any:
+    """Make what stands for a system, a result or a part of one."""
+    return SimpleNamespace(**parts)
+
+
 def same_key(found, seed, name):
     return np.array_equal(jax.random.key_data(found), jax.random.key_data(random_key(seed, name)))
 
@@ -60,16 +66,16 @@ def reached(rows):
 @pytest.mark.parametrize(("rows", "status"), [(5, 0), (3, 1)])
 def test_the_density_of_tokens_is_kept_told_and_drawn_as_far_as_the_run_reaches(asked, capsys, tmp_path, rows, status):
     made = "analysis.tokens.densities"
-    asked.of(f"{made}.density_clusters", lambda grid, row: SimpleNamespace(masses=np.sort(row[row > 0])[::-1]))
+    asked.of(f"{made}.density_clusters", lambda grid, row: stub(masses=np.sort(row[row > 0])[::-1]))
     asked.of(f"{made}.merge_times", np.array([0.5, 2.0]))
-    asked.of(f"{made}.cluster_drift", SimpleNamespace(rate=0.125))
+    asked.of(f"{made}.cluster_drift", stub(rate=0.125))
     asked.of(f"{made}.TokenDensity", lambda grid, ts, shares: Shown(asked, ts=ts, figure="a picture"))
     asked.of("dynsim.simulation.ensemble.ensemble", Shown(asked, values=np.array([reached(rows)])))
     asked.of("dynsim.simulation.run_files.save", None)
     asked.of("figures.movie.write_movie", None)
     out, figure, movie = (tmp_path / f"a.{ending}" for ending in ("npz", "png", "gif"))
     o = Simulate("token-flow", tokens=16, dimension=2, density=8, seed=4, out=out, figure=figure, movie=movie)
-    tokens = densities.check(o, TokenFlow(jnp.eye(2)[None], ScaledIdentity(1.0, 2), space=Sphere()))
+    tokens: Any = densities.check(o, TokenFlow(jnp.eye(2)[None], ScaledIdentity(1.0, 2), space=Sphere()))
     ts = np.array([0.0, 0.5, 2.0, 3.0, 5.0])
     assert densities.density_run(o, tokens, jnp.zeros((1, 16, 2)), ts) == status
     said = capsys.readouterr().out.splitlines()
@@ -112,7 +118,7 @@ def test_the_density_is_kept_if_asked_or_for_one_run_of_many_tokens():
     sizes = [(None, 3), (100_000, 2), (10**6, 3), (20_001, 3), (50, 3), (450, 2), (10**6, 4)]
     found = [densities.cells(Simulate("token-flow", tokens=n, dimension=d)) for n, d in sizes]
     assert found == [8, 720, 10_000, 400, 8, 9, 8]
-    solvers = [densities._integrator(Simulate("token-flow", rtol=rtol)) for rtol in (1e-5, 0.99e-5)]
+    solvers: list[Any] = [densities._integrator(Simulate("token-flow", rtol=rtol)) for rtol in (1e-5, 0.99e-5)]
     assert [type(one.solver).__name__ for one in solvers] == ["Bosh3", "Tsit5"]
 
 
@@ -131,9 +137,11 @@ def other_value(field):
 def test_the_options_of_growing_heads_are_their_rules_rates_and_losses():
     names = [field.name for field in dataclasses.fields(Growing) if not isinstance(field.default, Path | None)]
     left_out = ("discrete", "force", "integrator", "end", "frames", "max_events", "rtol", "max_steps")
-    given = {f.name: other_value(f) for f in dataclasses.fields(Growing) if f.name in names and f.name not in left_out}
-    scaled = given.pop("scaling")  # no other one for quantiles
-    for o in (Growing(), Growing(**given), Growing(scaling=scaled)):
+    given: dict[str, Any] = {
+        f.name: other_value(f) for f in dataclasses.fields(Growing) if f.name in names and f.name not in left_out
+    }
+    scaled: Any = given.pop("scaling")  # no other one for quantiles
+    for o in (Growing(), Growing(**given), Growing(**{"scaling": scaled})):
         flow = growing.growing_flow(o)
         for name in ("threshold", "pruning", "capacity", "prototypes", "initial_temperature", "least_temperature",
                      "dwell", "prune_by", "release", "removal", "first", "gate", "settled", "ordered", "reading",
@@ -154,9 +162,9 @@ def test_the_options_of_growing_heads_are_their_rules_rates_and_losses():
 def test_growing_heads_run_over_times_or_by_steps(asked, capsys, tmp_path):
     asked.of("dynsim.simulation.growing.simulate_growing", "in time")
     asked.of("dynsim.simulation.growing.descend", "by steps")
-    start = SimpleNamespace(_replace=lambda **changed: changed)
+    start = stub(_replace=lambda **changed: changed)
     drawn = []
-    flow = SimpleNamespace(start=lambda key: drawn.append(key) or start, interaction=np.zeros((3, 3)))
+    flow = stub(start=lambda key: drawn.append(key) or start, interaction=np.zeros((3, 3)))
     o = Growing(seed=5, end=8.0, frames=5, max_events=7, rtol=1e-3, integrator="scipy", max_steps=9)
     assert growing.run(o, flow) == "in time"
     assert same_key(drawn[0], 5, "start")
@@ -190,11 +198,11 @@ def test_the_multirate_network_is_that_of_the_options(asked, capsys):
     asked.of(f"{network}.network.with_gates", lambda model, gate: (model, gate))
     for o, mask, block in ((multirate.Multirate(), "causal", 8),
                            (multirate.Multirate(slow_mask="full", block=3, seed=6, gate=0.0), "full", 3)):  # fmt: skip
-        found = multirate.network(o)
+        found: Any = multirate.network(o)
         (key, config), gate = found if o.gate is not None else (found, None)
         assert (config.slow_mask, config.block, gate) == (mask, block, o.gate)
         assert same_key(key, o.seed, "multirate")
-    best = SimpleNamespace(name="study", size="quick", seed=2, arrays="arrays", config="config")
+    best = stub(name="study", size="quick", seed=2, arrays="arrays", config="config")
     asked.of("analysis.experiments.best_record", best)
     asked.of("analysis.experiments.multirate.training_study.trained_network", lambda *given: given)
     asked.of("dynsim.io.data.use_data", None)
@@ -208,7 +216,7 @@ def test_the_multirate_network_is_that_of_the_options(asked, capsys):
 
 def test_a_text_is_described_checked_and_continued(asked, capsys):
     here = "dynsim.cli.simulate.multirate"
-    asked.of(f"{here}.network", SimpleNamespace(rounds=[SimpleNamespace(block=4)], gates=[0.25, -1.5]))
+    asked.of(f"{here}.network", stub(rounds=[stub(block=4)], gates=[0.25, -1.5]))
     for name in ("_check_causality", "_continue"):
         asked.of(f"{here}.{name}", None)
     asked.of("dynsim.networks.multirate.flops.layer_equivalents", 1.5)
@@ -224,7 +232,7 @@ def test_a_text_is_described_checked_and_continued(asked, capsys):
     assert asked["_continue"][0][0][2].tolist() == [97, 98] * 20
     assert asked["layer_equivalents"][0][0][1] == 40
     assert asked["text_loss"][0][0][1].shape == (1, 40)
-    asked.of(f"{here}.network", SimpleNamespace(rounds=[], gates=[]))
+    asked.of(f"{here}.network", stub(rounds=[], gates=[]))
     said = answer(capsys, "simulate", "multirate", "--bytes", 0, "--weights", "trained")
     assert (len(said.splitlines()), "gate" in said, "random" in said, "blocks" in said) == (2, False, False, False)
     assert len(asked["_continue"]) == 1
@@ -259,7 +267,7 @@ MANY = ("--segments", "5", "--method", "shooting", "--max-period", "77", "--rtol
 def test_the_limit_of_a_start_is_followed_as_an_orbit(followed, capsys, words):
     o = options("--cycle", *words)
     orbit = PeriodicOrbit(np.ones(3), 2.0, np.zeros((1, 3)), np.ones(1, complex), 0.0, 0.0, "stable")
-    for limit in (orbit, SimpleNamespace()):
+    for limit in (orbit, stub()):
         followed.of("analysis.dynamics.attractors.attracting_orbit.limit_of", limit)
         found = cycles.diagram_of_limit(o, LORENZ, RHO)
         assert (found.branches, found.orbits, found.parameter, found.names) == ((), ("orbits",), "rho", ("x", "y", "z"))
@@ -298,7 +306,7 @@ def test_an_equilibrium_at_which_a_run_ends_is_followed_as_one(followed, capsys)
 def test_a_point_of_a_diagram_is_followed_as_what_it_is(followed, capsys):
     from analysis.dynamics.continuation.orbit_curve import Cycle
 
-    alone = SimpleNamespace(states=np.ones((1, 3)), parameters=np.array([21.0]), name="sigma")
+    alone = stub(states=np.ones((1, 3)), parameters=np.array([21.0]), name="sigma")
     o = options("--from", "a.npz", "--point", "3", *MANY, "--levels", "3")
     found = stored.diagram_of_point(o, LORENZ, RHO, stored.StoredPoint(alone, 1), ("moves",))
     ((_, (start,)), how), = followed.pop("bifurcation_diagram")  # fmt: skip
@@ -318,7 +326,7 @@ def test_a_point_of_a_diagram_is_followed_as_what_it_is(followed, capsys):
     (_, how), = followed.pop("continue_equilibria")  # fmt: skip
     assert (how["iterate"], how["steps"].points) == (3, 22)
     for times, method in ((None, "shooting"), (np.ones(2), "collocation")):
-        followed.of("analysis.dynamics.continuation.orbits.orbit_of", SimpleNamespace(times=times))
+        followed.of("analysis.dynamics.continuation.orbits.orbit_of", stub(times=times))
         alone.states = Cycle(np.ones((1, 2, 3)), np.array([2.0]))
         found = stored.diagram_of_point(dataclasses.replace(o, levels=2), LORENZ, RHO, stored.StoredPoint(alone, 1), ())
         assert (found.orbits, found.branches) == (("orbits",), ())
@@ -334,10 +342,10 @@ def test_a_point_of_a_diagram_is_followed_as_what_it_is(followed, capsys):
 def test_fixed_points_on_a_sphere_are_searched_from_random_states_and_counted_once(asked):
     """The search gives the sum of the entries of a state, rounded, or nothing."""
     turning = FunctionMap(lambda k, x: -x, space=Sphere())
-    at = lambda own, value: SimpleNamespace(state=np.round(own[:1])) if own[0] > -0.9 else None
-    curve = SimpleNamespace(at=at, own=lambda x: np.asarray(x), value=0.0, units=None)
+    at = lambda own, value: stub(state=np.round(own[:1])) if own[0] > -0.9 else None
+    curve = stub(at=at, own=lambda x: np.asarray(x), value=0.0, units=None)
     asked.of("analysis.dynamics.continuation.equilibria.equilibrium_curve", lambda parameter, x: curve)
-    made, parameter = Found("mine", turning, jnp.array([1.0, 0.0, 0.0])), SimpleNamespace(system=turning)
+    made, parameter = Found("mine", turning, jnp.array([1.0, 0.0, 0.0])), stub(system=turning)
     found = continuation._fixed_points(options("--num-starts", "20", "--seed", "1"), made, parameter)
     assert sorted(float(x[0]) for x in found) == [-1.0, 0.0, 1.0]
     assert asked["equilibrium_curve"][0][0][1].tolist() == [1.0, 0.0, 0.0]
@@ -350,9 +358,9 @@ def test_fixed_points_on_a_sphere_are_searched_from_random_states_and_counted_on
 
 def test_a_picture_of_a_fast_slow_system_has_its_branches_and_a_run_for_each_ratio(tmp_path):
     drawn, saved = [], tmp_path / "a.png"
-    branch = SimpleNamespace(plot=lambda ax: drawn.append("branch"))
+    branch = stub(plot=lambda ax: drawn.append("branch"))
     path = lambda ax, **how: drawn.append(how)
-    of = lambda fast: SimpleNamespace(plot=path, initial=SimpleNamespace(fast=np.zeros(fast)))
+    of = lambda fast: stub(plot=path, initial=stub(fast=np.zeros(fast)))
     fast_slow.draw(saved, [branch] * 2, [of(1), of(3)], [0.25, 1e-3])
     assert drawn[:2] == ["branch"] * 2
     assert [(how["components"], how["label"]) for how in drawn[2:]] == [
@@ -370,9 +378,9 @@ def test_a_picture_of_a_fast_slow_system_has_its_branches_and_a_run_for_each_rat
 def test_a_movie_of_portraits_has_a_frame_for_each_value_on_one_scale(asked, capsys, tmp_path):
     scales = []
 
-    def computed(o, found, title="", along=None):
+    def computed(o: Any, found: Any, title: str = "", along: Any = None) -> Computed:
         h = float(found.system.h)
-        draw = lambda **how: scales.append((h, how)) or Shown(asked, figure=h, axes=[], legend=None)
+        draw: Any = lambda **how: scales.append((h, how)) or Shown(asked, figure=h, axes=[], legend=None)
         return Computed(draw, f"portrait {title}".strip(), (h, 2 * h))
 
     asked.of("dynsim.cli.portrait.portrait", computed)
@@ -389,7 +397,7 @@ def test_a_movie_of_portraits_has_a_frame_for_each_value_on_one_scale(asked, cap
     assert [one for one in scales if one[1]] == [(h, {"speeds": (1.0, 4.0)}) for h in (1.0, 1.5, 2.0)]
     handles = iter([{"a": 1}, {"a": 1, "b": 2}] * 3)
     asked.of("figures.portraits.entries", lambda drawn: next(handles))
-    frames([computed(None, SimpleNamespace(system=SimpleNamespace(h=h))) for h in (1.0, 2.0)])
+    frames([computed(None, stub(system=stub(h=h))) for h in (1.0, 2.0)])
     assert scales[-1][1]["legend"] == {"handles": [1, 2], "labels": ["a", "b"]}
 
 

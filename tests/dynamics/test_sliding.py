@@ -148,6 +148,18 @@ def test_a_trajectory_slides_along_the_intersection_of_two_surfaces_and_leaves_i
     assert np.all(np.isnan(x))
 
 
+@pytest.mark.parametrize("speed", [0.125, 3.0])
+def test_where_all_fields_run_along_a_surface_the_other_one_decides(speed):
+    """Across x = 0 they have the rates -2 and 4 times a speed, which cancel at a third of the far side."""
+    signs = lambda x: jnp.stack([speed * (1 - 3 * jnp.sign(x[0])), -x[1] * jnp.sign(x[1]), jnp.asarray(2.0)])
+    field = switched_field(FunctionFlow(lambda t, x: signs(x)), np.zeros(3))
+    corner = corner_at(field, jnp.zeros(()), jnp.zeros(3))
+    motion = corner_motion(field, jnp.zeros(()), jnp.zeros(3), corner)
+    assert bool(motion.holds)
+    np.testing.assert_allclose(motion.velocity, [0.0, 0.0, 2.0], atol=1e-12)
+    assert float(motion.shares[0]) == pytest.approx(1 / 3, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("shares", "beside"), [((0, 0.3), (0, 2)), ((1, 0.3), (1, 3)), ((0.4, 0), (0, 1)), ((0.4, 1), (2, 3))]
 )

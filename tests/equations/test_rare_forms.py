@@ -1,5 +1,7 @@
 """Forms of equations that few models have: indices with sums, letters that touch, files of XPPAUT without an end."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from dynsim.programs.program import Operation
 
 @pytest.mark.parametrize("index", ["i+1", "1+i", "2+i-1", "i+3-2", "(0+1)+i", "i-(-1)"])
 def test_an_index_is_that_of_the_family_plus_whole_numbers(index):
-    flow = ds.system(f"x[i=1..3]' = 2*x[{index}]; x[4]' = x[1]")
+    flow: Any = ds.system(f"x[i=1..3]' = 2*x[{index}]; x[4]' = x[1]")
     assert flow.velocity(0.0, np.array([1.0, 2.0, 4.0, 8.0])).tolist() == [4.0, 8.0, 16.0, 1.0]
 
 

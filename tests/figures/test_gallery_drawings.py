@@ -1,5 +1,7 @@
 """Figures whose numbers take long are drawn from made-up ones: every panel shows them, as `ink.txt` keeps it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -198,11 +200,13 @@ def test_every_panel_shows_the_numbers(name, monkeypatch):
     (shown,) = find_figures(name)
     make, count = MADE_UP[name]
     with settings():
-        drawn = shown.draw(make())
+        draw: Any = shown.draw
+        drawn = draw(make())
         assert len(drawn.axes) == count
         assert all(ax.has_data() or ax.child_axes for ax in drawn.axes)
-        if shown.animate is not None:
-            assert [shown.animate(make(), phase).axes[0].get_title(loc="left") for phase in (0.0, 0.5)] == [
+        animate: Any = shown.animate
+        if animate is not None:
+            assert [animate(make(), phase).axes[0].get_title(loc="left") for phase in (0.0, 0.5)] == [
                 "layer 0", f"layer {(MOVIE_LAYERS + 1) // 2}",
             ]  # fmt: skip
     words = {"hardmax/figure-1": [((6, 2), *(f"$z_{k}$" for k in range(1, 7)))] * 2,

@@ -519,6 +519,9 @@ def test_angles_are_reduced_to_a_period_and_lines_broken_where_they_jump():
     turn = 2 * np.pi
     np.testing.assert_allclose(found.ts[0], [0.0, 0.25, 0.5, 1.0])
     np.testing.assert_allclose(found.ys[0], [[3.0, 0.0], [np.nan, 0.5], [3.5 - turn, 1.0], [5.0 - turn, 3.0]])
+    assert found.errors is None
+    given = pieces(path, smooth=False)._replace(errors=(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),))
+    np.testing.assert_array_equal(in_period(given, path).errors, [[[1, 2], [2, 3], [3, 4], [5, 6]]])
     times, states = pieces(hybrid := HybridTrajectory((path, path), (), Ending.FINISHED), smooth=False).joined
     assert np.isnan(times).tolist() == np.isnan(states[:, 0]).tolist() == [False] * 3 + [True] + [False] * 3
     assert len(in_period(pieces(hybrid, smooth=False), hybrid).ts) == 2

@@ -69,6 +69,9 @@ def test_closed_forms_take_batches_of_starts():
     for flow in (AttractedFlow(np.array([0.6, 0.8, 0.0]), 0.7), OjaFlow(U, 0.7)):
         together, alone = flow.solution(2.0, starts), [flow.solution(2.0, x) for x in starts]
         np.testing.assert_allclose(together, np.stack(alone), atol=1e-14)
+        printed = flow.velocity(jnp.asarray(0.5), starts)  # tangent as printed, before the space projects
+        assert float(jnp.max(jnp.abs(jnp.sum(printed * starts, axis=-1)))) < 1e-15
+        np.testing.assert_allclose(printed, flow.vector_field(jnp.asarray(0.5), starts), atol=1e-14)
 
 
 def test_dense_times_cost_no_accuracy():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -50,7 +51,7 @@ def test_the_event_of_a_run_that_slides_is_where_its_closed_form_says(start):
     stop = simulate_until(SLIDES, start, ts, [event], integrator=Scipy(max_steps=300))
     assert float(stop.path.ts[-1]) == pytest.approx(2.25, abs=1e-9)
     np.testing.assert_allclose(stop.path.ys[-1], [2.25, 0.0], atol=1e-9)
-    found = slid_until(SLIDES, jnp.asarray(start), ts, [Event(lambda t, x: x[1] + 7.0), event], 1e-9)
+    found: Any = slid_until(SLIDES, jnp.asarray(start), ts, [Event(lambda t, x: x[1] + 7.0), event], 1e-9)
     ys, stats, end, final, fired = found
     assert (float(end), fired) == (pytest.approx(2.25, abs=1e-9), (1,))
     np.testing.assert_allclose(final, [2.25, 0.0], atol=1e-9)
@@ -58,7 +59,8 @@ def test_the_event_of_a_run_that_slides_is_where_its_closed_form_says(start):
     stuck, done = (
         dataclasses.replace(stats, outcome=jnp.asarray(int(one))) for one in (Outcome.MAX_STEPS, Outcome.FINISHED)
     )
-    _, final, found = member_that_slides(SLIDES, jnp.asarray(start, jnp.float32), ts, 1e-9, stuck, [event])
+    again: Any = member_that_slides(SLIDES, jnp.asarray(start, jnp.float32), ts, 1e-9, stuck, [event])
+    _, final, found = again
     assert (final.dtype, int(found.event)) == (jnp.float32, 0)
     assert float(found.last_time) == pytest.approx(2.25, abs=1e-6)
     assert member_that_slides(SLIDES, jnp.asarray(start), ts, 1e-9, done, [event]) is None

@@ -210,3 +210,9 @@ def test_pruning_that_retains_directions_is_no_cycle():
     assert history.heads[-1] == 0
     assert history.residuals[-1] == 0
     assert np.all(np.diff(history.times) > 0)
+
+
+def test_step_sizes_keep_their_ratios_when_multiplied():
+    found = StepSizes(0.5, 0.25, GateSteps(2.0, 0.75)).times(3.0)
+    assert found == StepSizes(1.5, 0.75, GateSteps(6.0, 0.75))
+    assert [found.gate.at(k) for k in (0, 15)] == pytest.approx([6.0, 0.75])

@@ -42,8 +42,17 @@ def test_planes_of_equal_and_of_vanishing_values_are_orthonormal(d):
 
 
 def test_a_matrix_that_is_not_antisymmetric_has_no_pairs():
-    with pytest.raises(ValueError, match="`matrix` must be antisymmetric"):
-        paired_spectrum(np.eye(3))
+    for symmetric in (np.eye(3), BLOCKS + 1e-8 * np.eye(5)):
+        with pytest.raises(ValueError, match="`matrix` must be antisymmetric"):
+            paired_spectrum(symmetric)
+    assert paired_spectrum(BLOCKS + 1e-10 * np.eye(5)).values.tolist() == pytest.approx([2.0, 1.0])
+
+
+def test_values_that_count_as_zero_are_small_beside_the_largest():
+    for unit in (1e-30, 1.0, 1e30):
+        for small, count in ((1e-12, 2), (1e-14, 1)):
+            scaled = unit * BLOCKS * np.where(np.arange(5) < 2, 1, small)[:, None]
+            assert paired_spectrum(scaled).above(0.0) == count
 
 
 def test_the_loss_of_one_captured_direction():

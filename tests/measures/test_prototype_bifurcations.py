@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.equilibria.newton import newton
-from analysis.prototypes.bifurcations import branch_in_temperature, branches_in_temperature, pitchfork
+from analysis.prototypes.bifurcations import _unordered, branch_in_temperature, branches_in_temperature, pitchfork
 from analysis.prototypes.collapse import collapse_spectrum, critical_temperature
 from analysis.prototypes.lyapunov import lyapunov_candidates, rate_along
 from dynsim.integrators import Scipy
@@ -24,6 +24,14 @@ from dynsim.systems.prototypes.temperatures import Annealing
 
 DRAWN = np.random.default_rng(15)
 Z, PLANE = jnp.asarray(DRAWN.normal(size=(9, 1))), jnp.asarray(DRAWN.normal(size=(9, 2)) * [[1.5, 0.6]])
+
+
+def test_banks_are_told_apart_by_two_sorted_projections_but_not_in_another_order():
+    first, second = np.array([1.0, np.sqrt(2)]), np.cos([1.0, np.sqrt(2)])
+    bank = np.array([[3.0, -1.0], [1.0, 2.0], [-1.0, 0.5]])
+    wanted = [*np.sort(bank @ first), *np.sort(bank @ second)]
+    for order in ([0, 1, 2], [2, 0, 1]):
+        np.testing.assert_allclose(_unordered(jnp.asarray(bank[order])), wanted, rtol=1e-14)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """What trainings hand on to the optimiser, batches and losses of reviews, and networks of the layout of llama2.c."""
 
+from typing import Any, cast
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,7 +46,7 @@ def test_a_classifier_is_trained_by_whole_epochs_and_told_of(monkeypatch):
     assert (kept[1][0][2].size, kept[1][1]["callback"], kept[1][1]["num_steps"]) == (64, None, 1)
     for name in ("epochs", "batch"):
         with pytest.raises(ValueError, match=f"`{name}` must be at least 1, but is 0"):
-            classifier.train_classifier(untold, data, random_key(1, "train"), **{"epochs": 1, name: 0})
+            classifier.train_classifier(untold, data, random_key(1, "train"), **cast("Any", {"epochs": 1, name: 0}))
 
 
 def test_each_review_is_in_one_batch_of_an_epoch_and_counts_once():
@@ -82,8 +84,8 @@ def test_a_multirate_network_is_trained_by_adamw_with_or_without_the_residual(mo
         (model, multirate.byte_loss, batches, key),
         {"num_steps": 650, "optimiser": "rule", "every": 50, "folder": None, "callback": None, "shown": None},
     )  # fmt: skip
-    numbers = {"num_steps": 7, "every": 3, "folder": "here", "callback": print, "shown": True}
-    rates = {"learning_rate": 0.25, "weight_decay": 0.5}
+    numbers: Any = {"num_steps": 7, "every": 3, "folder": "here", "callback": print, "shown": True}
+    rates: Any = {"learning_rate": 0.25, "weight_decay": 0.5}
     multirate.train_multirate(model, batches, key, **numbers, **rates, residual_weight=2.0)
     (given, options) = kept[1]
     assert options == {**numbers, "optimiser": "rule"}
@@ -142,7 +144,7 @@ def test_a_network_in_the_layout_of_llama2_has_its_logits(stories):
     logits = network.logits(network.apply_layers(network.embed(ids)))
     np.testing.assert_allclose(logits, reference(arrays, ids), rtol=1e-9, atol=1e-9)
     assert (network.context, len(network.blocks)) == (7, 2)
-    step = TransformerMap(network)
+    step: Any = TransformerMap(network)  # pyright: ignore[reportCallIssue]
     x = np.asarray(network.embed(ids))
     for k in (0, 1, 2):
-        np.testing.assert_allclose(step.step(jnp.asarray(k), x), network.blocks[k % 2](x), rtol=1e-12)
+        np.testing.assert_allclose(step.step(jnp.asarray(k), x), network.blocks[k % 2](jnp.asarray(x)), rtol=1e-12)

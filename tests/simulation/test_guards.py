@@ -1,5 +1,8 @@
 """Signs of guards at one time, up to rounding of the state and of the time."""
 
+import dataclasses
+import itertools
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -45,6 +48,25 @@ def test_a_guard_without_direction_is_past_its_zero_on_both_sides(direction, pas
     for sides.known["hit"] in (-1.0, 0.0, 1.0):
         found.append(sides.is_past(rule(direction)))
     assert found == past
+
+
+@pytest.mark.parametrize(
+    ("direction", "moved"),
+    [(0, [(-1, 1), (1, -1)]), (1, [(-1, 1), (0, 1)]), (-1, [(0, -1), (1, -1)])],
+)
+def test_a_reset_moves_a_guard_across_zero_from_one_side_to_the_other(direction, moved):
+    """The guard is the first component, at rest where it is 0; a transition that has occurred is not due again."""
+    place = {-1: -0.5, 0: 0.0, 1: 0.5}
+    found = []
+    for before, after in itertools.product(place, repeat=2):
+        one = rule(direction)
+        sides = Sides([one], COASTING, 0.0, jnp.array([place[before], 0.0]), [])
+        last = dataclasses.replace(one, name="last")
+        due = sides.with_moved([], last, [one], COASTING, 0.0, jnp.array([place[after], 0.0]))
+        found += [(before, after)] if due else []
+        again = Sides([one], COASTING, 0.0, jnp.array([place[before], 0.0]), [])
+        assert again.with_moved([], one, [one], COASTING, 0.0, jnp.array([place[after], 0.0])) == []
+    assert found == moved
 
 
 def test_a_ball_at_rest_leaves_its_zero_by_the_second_derivative():

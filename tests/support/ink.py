@@ -41,7 +41,10 @@ OWN = (
 )
 """Attributes without a method that returns them."""
 AXES = ("xlabel", "ylabel", "zlabel", "xlim", "ylim", "zlim", "xscale", "yscale", "aspect", "title")
-PLAIN = {"xscale": "linear", "yscale": "linear", "aspect": "auto", "title": "", "left": "", "on": True, "turn": [0, 0]}
+PLAIN = {
+    "xscale": "linear", "yscale": "linear", "aspect": "auto", "title": "", "left": "", "on": True, "turn": [0, 0],
+    "spines": ["left", "right", "bottom", "top"], "cell": [],
+}  # fmt: skip
 """Properties of axes that are left out with these values."""
 TINY = 1e-9
 """Numbers that are rounding beside the largest of an array."""
@@ -62,6 +65,9 @@ def ink(drawn: Figure) -> Iterator[str]:
 def _of_axes(ax: Any) -> Iterator[str]:
     known = {name: getattr(ax, f"get_{name}")() for name in AXES if hasattr(ax, f"get_{name}")}
     known |= {"left": ax.get_title(loc="left"), "on": ax.axison}
+    known["spines"] = [name for name, spine in ax.spines.items() if spine.get_visible()]
+    cell = ax.get_subplotspec()
+    known["cell"] = [] if cell is None else list(cell.get_geometry())
     known["turn"] = [getattr(ax, "azim", 0), getattr(ax, "elev", 0)]
     for name in ("xaxis", "yaxis"):
         axis = getattr(ax, name)
@@ -82,7 +88,9 @@ def _of_axes(ax: Any) -> Iterator[str]:
 
 
 def _of_legend(legend: Legend) -> Iterator[str]:
-    yield f"{_looks(legend)} {[text.get_text() for text in legend.get_texts()]} {legend.get_title().get_text()}"
+    sizes = sorted({text.get_fontsize() for text in legend.get_texts()})
+    words = [text.get_text() for text in legend.get_texts()]
+    yield f"{_looks(legend)} fontsize={_said(sizes)} {words} {legend.get_title().get_text()}"
 
 
 def _count(number: int) -> str:

@@ -19,7 +19,7 @@ WRITE = "DYNSIM_KEEP"
 """The variable that names a suffix: files with it hold what the tests of this run do."""
 NUMBER = re.compile(r"(?<![\w#.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.])")
 CLOSE, TINY, MEAN = 5e-3, 1e-7, 5e-4
-"""Numbers agree up to the share `CLOSE` or up to `TINY`; behind `~`, the sign of a mean of numbers up to 1, up to `MEAN`."""
+"""Numbers agree up to the share `CLOSE` or up to `TINY`, means behind `~` of numbers up to 1 up to `MEAN`."""
 ANYTHING = "*"
 
 

@@ -13,7 +13,7 @@ from dynsim.simulation.hardmax import CertainLayers, _exponent, _unrounded, iter
 from dynsim.systems.hardmax import reuse
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.reuse import NormBounds, ReusedFollowerSets
-from dynsim.systems.hardmax.search import choice
+from dynsim.systems.hardmax.search import brute_force, choice
 from dynsim.systems.hardmax.search import cone_bisection as cones
 from dynsim.systems.hardmax.search import direction_grid as cells
 from dynsim.systems.hardmax.search.cone_bisection import Margin
@@ -266,3 +266,20 @@ def test_layers_round_unless_few_bits_and_powers_of_two_occur():
     assert _unrounded(1.0, z * long, alone)
     assert not _unrounded(1.0, z * (1 + 2.0**-48), pair)
     assert not _unrounded(1.0, z * 2.0**-1074, alone)
+
+
+@pytest.mark.parametrize("few", [0, 2**18])
+def test_the_slack_of_all_scores_is_the_gap_less_the_error(few, rng, monkeypatch):
+    """Scores of whole numbers are exact; in single precision they are bounds, sixty-four errors apart at most."""
+    monkeypatch.setattr(brute_force, "FEW", few)
+    queries, keys = rng.integers(-9, 10, (40, 3)).astype(float), rng.integers(-9, 10, (70, 3)).astype(float)
+    queries[np.all(queries == 0, axis=1)] = 1.0
+    errors = rng.choice([0.0, 0.5, 1.25], 40) if few else np.full(40, 1e-9)
+    near, slack = brute_force.near_best(queries, keys, errors)
+    scores = queries @ keys.T
+    inside = scores >= scores.max(axis=1, keepdims=True) - errors[:, None]
+    found = [near.columns[a:b].tolist() for a, b in itertools.pairwise(near.starts)]
+    assert found == [np.flatnonzero(row).tolist() for row in inside]
+    gaps = scores.max(axis=1) - np.where(inside, -np.inf, scores).max(axis=1) - errors
+    assert np.all(slack <= gaps)
+    np.testing.assert_allclose(slack, gaps, atol=0.0 if few else 0.02)

@@ -281,13 +281,20 @@ def test_eigenvalues_are_those_of_symmetric_parts_and_the_second_largest_one_cou
     assert _top_eigenvector(np.diag([-0.5, -1.0]), NEAR)[0].margin == -0.5
 
 
+def test_one_token_is_a_consensus():
+    found = consensus_theorems(causal_identity_flow(P), [[0.6, 0.8]])
+    assert [one.theorem.split(":")[0] for one in found.applying] == ["Theorem 4.1", "Theorem 5.1"]
+
+
 def test_schedules_that_end_and_waves_that_stand_still():
     assert [_for_all_times(flow(*pair))[0].status for pair in ((P, 1.0), (ENDS, 1.0), (P, ENDS))] == [
         "holds", "fails", "fails",
     ]  # fmt: skip
-    assert [_constant(Modulated(TURN, size, rate, 0.5))[0] for size, rate in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))] == [
-        True, True, False,
-    ]  # fmt: skip
+    for base, size, rate, fixed in (
+        (TURN, 1.0, 0.0, True), (TURN, 0.0, 1.0, True), (0 * TURN, 1.0, 1.0, True), (TURN, 1.0, 1.0, False),
+        (0.5 * P, 0.25, 0.5, False),
+    ):  # fmt: skip
+        assert _constant(Modulated(base, size, rate, 0.5))[0] == fixed
 
 
 def test_theorems_hold_for_normalisation_after_attention_only():

@@ -59,6 +59,16 @@ def test_how_many_derivatives_must_be_bounded_depends_on_the_order():
         assert found == [f"derivatives up to order {count} are bounded{rest}" for count, rest in said]
 
 
+def test_the_bound_of_derivatives_is_in_proportion_to_them():
+    words = "the coefficients of the expansion do not grow too fast"
+    margins = []
+    for size in (0.001, 0.01):
+        rows = th.order_conditions("euler-maruyama", ds.system(f"x' = {size}*tanh(x) + dW1"), strong=1).hypotheses
+        margins += [row.margin for row in rows if row.words == words]
+    assert 0.001 <= margins[0] < 0.1  # 64 times the size, by intervals
+    assert margins[1] == pytest.approx(10 * margins[0])
+
+
 def test_several_processes_need_no_more_for_weak_order_1():
     several = ds.system("x' = -x + y*dW1; y' = -y + dW2")
     assert not_holding(th.order_conditions("euler-maruyama", several, weak=1)) == []

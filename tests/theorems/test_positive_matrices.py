@@ -153,3 +153,9 @@ def test_polynomials_are_not_negative_at_integers_where_all_their_values_are_not
         assert sum(v * 2 ** q[0] * 3 ** q[1] for q, v in moved.items()) == at((corner[0] + 2, corner[1] + 3))
         shown[holds] += 1
     assert min(shown.values()) > 10
+
+
+def test_a_negative_value_on_a_face_is_named_by_its_place():
+    """The function is (y - 1)^2 - 6 (y - 1) + 8 + 100 (x - 2)^2 - 7 (x - 2), at or above (2, 1): it is -1 at (2, 4)."""
+    numbers = {(2, 0): 100, (1, 0): -407, (0, 2): 1, (0, 1): -8, (0, 0): 429}
+    assert _not_negative({powers: Fraction(v) for powers, v in numbers.items()}, (2, 1), DEPTH) == (2, 4)

@@ -8,7 +8,8 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
-from analysis.theorems.quadratic import ellipsoid
+from analysis.theorems.quadratic import ellipsoid, is_unstable, lyapunov_matrix, lyapunov_solution, rounded
+from dynsim.exact import rationals
 
 
 def flow(text, **values) -> Any:
@@ -34,6 +35,39 @@ def test_the_box_of_an_ellipsoid_holds_it():
     ring = ellipsoid(np.diag([1.0, 4.0]), np.zeros(2), 9.0, 1.0)
     assert [float(g(np.array([0.0, 1.0]))) for g in ring.inside] == [5.0, 3.0]
     assert (found.is_convex, ring.is_convex) == (True, False)
+
+
+def test_instability_is_shown_beyond_a_thousandth_of_the_largest_entry_where_eigenvalues_sum_to_zero():
+    turn = [[0.0, 1.0], [-1.0, 0.0]]
+    for matrix, unstable in (
+        (np.diag([1.0, -2.0]), True), (np.diag([-1.0, -2.0]), False), (np.diag([1.0, -1.0]), True), (turn, False),
+        (np.diag([0.01, -0.01, -5.0]), True), (np.diag([0.002, -0.002, -5.0]), False),
+        ([[1.0, 8.0], [0.0, -2.0]], True), ([[-1.0, 8.0], [0.0, -2.0]], False),
+    ):  # fmt: skip
+        assert is_unstable(rationals("matrix", np.array(matrix))) == unstable
+
+
+def test_equations_of_lyapunov_are_solved_or_shifted():
+    A, Q = np.array([[-1.0, 2.0], [0.0, -0.5]]), np.array([[2.0, 0.5], [0.5, 1.0]])
+    P, shift = lyapunov_solution(A, Q)  # pyright: ignore[reportGeneralTypeIssues]
+    np.testing.assert_allclose(A.T @ P + P @ A, -Q, atol=1e-6)
+    assert shift == 0
+    np.testing.assert_allclose(lyapunov_matrix(A) @ [1.0, 0.0], np.array([1.5, 2.0]) / 3, atol=1e-6)
+    for size, expected in ((1.0, 2.0**-10), (8.0, 2.0**-7)):
+        P, shift = lyapunov_solution(np.diag([size, -size]))  # pyright: ignore[reportGeneralTypeIssues]
+        assert shift == expected
+        np.testing.assert_allclose(P, np.diag([-0.5 / (size - shift), 0.5 / (size + shift)]), rtol=1e-5)
+    assert lyapunov_solution(np.array([[0.0, 1.0], [-1.0, 0.0]])) is None
+    assert lyapunov_matrix(np.diag([1.0, -1.0 - 1e-9])) is None
+    assert lyapunov_matrix(np.diag([1.0, -1.0 - 1e-6])) is not None
+
+
+def test_matrices_are_rounded_to_short_fractions_of_their_largest_entry():
+    found = rounded(np.array([[1 / 3, 2.0], [0.0, 100 / 3]]))
+    np.testing.assert_allclose(found, [[1 / 3, 1.0], [1.0, 100 / 3]], atol=2.0**-19)
+    assert found[0, 1] == found[1, 0] == 1.0
+    assert float(found[1, 1] * 2**18).is_integer()  # of 24 bits
+    assert not float(found[1, 1] * 2**17).is_integer()
 
 
 @pytest.mark.parametrize(

@@ -146,4 +146,4 @@ def others(J: Balls, critical: Sequence[Any], *, is_map: bool = False) -> Hypoth
     gaps = [abs(v) - 1 if is_map else v.real for v in enclosed_eigenvalues(companion)]
     sizes = [float(abs(gap).lower()) for gap in gaps if bool(gap != 0)]
     status = HOLDS if len(sizes) == count else FAILS if any(bool(gap == 0) for gap in gaps) else UNDECIDED
-    return Hypothesis(words, sense, status, min(sizes, default=0.0) if status == HOLDS else 0.0, "balls")
+    return Hypothesis(words, sense, status, min(sizes) if status == HOLDS else 0.0, "balls")

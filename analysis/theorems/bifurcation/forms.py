@@ -101,11 +101,6 @@ class Varying:
         found = balls(values)
         return Varying(found, balls(np.zeros((len(found), self.slope.shape[1]))))
 
-    def times(self, weights: Any) -> "Varying":
-        """Compute the inner product with a vector of numbers, as a vector of one component."""
-        w = balls(weights)
-        return Varying(np.array([w @ self.value]), (w @ self.slope)[None])
-
 
 def joined(*parts: Varying) -> Varying:
     """Join vectors."""

@@ -142,14 +142,9 @@ def _exact(name: str, value: Any) -> Fraction:
 # --- trees ---
 
 
-def weight(tree: Tree) -> int:
-    """Twice the order of a tree: two for each node of the drift, one for each node of the noise."""
-    return 2 - tree[0] + sum(map(weight, tree[1]))
-
-
 @functools.cache
 def trees(total: int) -> tuple[Tree, ...]:
-    """All trees of a weight."""
+    """All trees of a weight, twice the order: two for each node of the drift, one for each node of the noise."""
     found = [(colour, branches) for colour in (1, 0) if total >= 2 - colour for branches in forests(total - 2 + colour)]
     return tuple(found)
 

@@ -1,0 +1,136 @@
+"""Pictures that few results have: surfaces of tori, boundary value problems, orbits of a branch, basins, movies."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from numpy.polynomial.legendre import leggauss
+
+from analysis.dynamics.boundary_values.problem import BoundarySolution
+from analysis.dynamics.continuation.bifurcations import Bifurcation
+from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.tori.torus import InvariantTorus
+from figures import fitted, trajectories
+from figures.panels.attractors import AZIMUTH
+from figures.panels.exponents import groups
+from figures.panels.spectra import eigenvalues
+from tests.figures.test_own_axes import CYCLE, basins, phase_plane, run
+
+TURNS = np.linspace(0.0, 2 * np.pi, 9)
+
+
+class Ring(InvariantTorus):
+    """A torus around the third axis, with radii 2 and 1/2."""
+
+    def surface(self, turns=5, count=9):
+        u, v = np.meshgrid(np.linspace(0, 2 * np.pi, turns), TURNS, indexing="ij")
+        return np.stack([(2 + np.cos(v) / 2) * np.cos(u), (2 + np.cos(v) / 2) * np.sin(u), np.sin(v) / 2], axis=-1)
+
+
+def ring(**changed):
+    return Ring(
+        np.ones((4, 3)), 0.25, 3.0, 1.0, np.array([0.5]), 0.0, names=("a", "b", "c"), units=("m", "", "s")
+    )._replace(**changed)
+
+
+def test_a_torus_is_a_surface_of_three_components_or_of_two_and_the_time():
+    drawn = ring().plot_surface()
+    (ax,) = drawn.axes
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel()) == ("$a$ (m)", "$b$", "$c$ (s)")
+    assert (len(drawn.surface), len(drawn.curve)) == (1, 1)
+    np.testing.assert_allclose(drawn.curve[0].get_data_3d(), ring().surface()[0].T)
+    drawn = ring().plot_surface(component=["c", "a"], surface=False)
+    (ax,) = drawn.axes
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel()) == ("$c$ (s)", "$a$ (m)", "time $t$")
+    heights = drawn.curve[0].get_data_3d()
+    np.testing.assert_allclose(heights[:2], ring().surface()[0][:, [2, 0]].T)
+    assert np.all(np.asarray(heights[2]) == 0.0)
+    with pytest.raises(ValueError, match="`component` must name three components, or two beside the time, but names 1"):
+        ring().plot_surface(component=["a"])
+
+
+def test_the_solution_of_a_boundary_value_problem_is_drawn_between_its_mesh():
+    x = np.array([0.0, 1.0, 3.0])
+    stages = (leggauss(4)[0] + 1) / 2
+    places = x[:-1, None] + np.diff(x)[:, None] * stages
+    of = lambda x: np.stack([2 * x, 1 - x], axis=-1)
+    found = BoundarySolution(x, of(x), of(places), {}, 0.0, ("u", "v"), ("m", "s"))
+    drawn = found.plot()
+    assert len(drawn.lines) == 2
+    for line, k in zip(drawn.lines, (0, 1), strict=True):
+        at, values = line.get_data()
+        assert (len(at), at[0], at[-1]) == (1004, 0.0, 3.0)
+        np.testing.assert_allclose(values, of(np.asarray(at))[:, k], atol=1e-12)
+    assert drawn.axes[0].get_ylabel() == "state"
+    alone = found.plot(component="v")
+    assert (alone.axes[0].get_ylabel(), len(alone.lines)) == ("$v$ (s)", 1)
+    np.testing.assert_allclose(alone.lines[0].get_ydata()[[0, -1]], [1.0, -2.0])
+
+
+def test_orbits_of_a_branch_without_their_system_are_drawn_by_their_period():
+    p = np.linspace(0.0, 1.0, 4)
+    states = Cycle(np.zeros((4, 2, 1, 2)), 2 + p**2)
+    doubling = Bifurcation(
+        "period doubling", Cycle(np.zeros((2, 1, 2)), np.asarray(2.5)), 0.7, np.empty(0), 0.7, 0.0, np.zeros(2)
+    )
+    kinds = ("stable",) * 2 + ("unstable",) * 2
+    found = Branch(states, p, p, np.zeros((4, 2), complex), kinds, (doubling,), ("bounds",) * 2, name="mu")
+    drawn = found.plot()
+    assert drawn.axes[0].get_ylabel() == "period"
+    heights = np.concatenate([line.get_ydata() for line in drawn.branches])
+    assert (heights.min(), heights.max()) == (2.0, 3.0)
+    np.testing.assert_allclose(drawn.bifurcations[0].get_xydata(), [[0.7, 2.5]])
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_eigenvalues_and_exponents_of_any_size_are_compared_with_the_largest(size):
+    ax = Figure().subplots()
+    marks = eigenvalues(ax, size * np.array([1.0, 1.0 + 1e-7, 1.0 + 1e-4, -1.0, -1.0]), role="first")
+    np.testing.assert_allclose(marks.get_offsets()[:, 0], size * np.array([1.0, 1.0001, -1.0]))
+    assert groups(size * np.array([1.0, 0.25]), [size * 1e-3] * 2) == [[0, 1]]
+    assert groups(size * np.array([1.0, 0.125, -3.0]), [size * 1e-3] * 3) == [[1], [0, 2]]
+    assert groups(size * np.array([1.0, 0.125]), [0.0, size * 0.05]) == [[0, 1]]
+    assert groups(size * np.array([1.0, 0.2]), [0.0, 0.0]) == [[0, 1]]
+
+
+def test_basins_lie_behind_a_portrait():
+    drawn = phase_plane().plot(basins=basins(), streamlines=False)
+    (image,) = drawn.basins[:1]
+    assert image.get_zorder() < 0
+    assert drawn.axes[0].get_xlim() == (-1.0, 1.0)
+
+
+def test_a_movie_turns_paths_in_space_and_lets_others_grow(monkeypatch, tmp_path):
+    written, how = [], []
+    monkeypatch.setattr(trajectories, "write_movie", lambda file, frame: written.append((file, frame)) or file)
+    monkeypatch.setattr(trajectories, "refined", lambda run, **options: run)
+    drawing = lambda run, **options: how.append(options) or type("Drawn", (), {"figure": Figure()})
+    monkeypatch.setattr(trajectories, "trajectory", drawing)
+    monkeypatch.setattr(trajectories, "growing", lambda draw: draw)
+    flat = run(CYCLE)
+    assert trajectories.movie(tmp_path / "a.gif", flat) == tmp_path / "a.gif"
+    for share in (0.01, 0.5, 1.0):
+        written[0][1](share)
+    assert [options["until"] for options in how] == [0.02, 0.5, 1.0]
+    assert all(options["smooth"] is False for options in how)
+    monkeypatch.setattr(trajectories, "_in_space", lambda found: "3d")
+    trajectories.movie(tmp_path / "b.gif", flat)
+    how.clear()
+    for phase in (0.0, 0.25):
+        written[1][1](phase)
+    assert [options["azimuth"] for options in how] == [AZIMUTH, AZIMUTH + trajectories.TURN / 4]
+
+
+def test_texts_are_broken_no_more_than_needed_and_then_made_smaller():
+    def broken(words, room):
+        texts = [Text(0, 0, word, fontsize=8.0) for word in words]
+        width = lambda: max(len(line) * text.get_fontsize() for text in texts for line in text.get_text().split("\n"))
+        fitted._break(texts, room, width)
+        return [text.get_text() for text in texts], texts[0].get_fontsize()
+
+    words = ["a basin of the larger of two limit cycles", "another one"]
+    assert broken(words, 1000.0) == (words, 8.0)
+    assert broken(words, 8 * 25.0) == (["a basin of the larger\nof two limit cycles", "another one"], 8.0)
+    assert broken(["short"], 8 * 4.0) == (["short"], 6.0)
+    assert broken(["a-word-that-has-no-space-at-all"], 8 * 30.0) == (["a-word-that-has-no-space-at-all"], 7.5)
