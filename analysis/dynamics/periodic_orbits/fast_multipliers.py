@@ -67,7 +67,7 @@ def resolved_multipliers(
         gap = total - float(np.sum(np.log(np.abs(np.append(slow, last)))))
     if np.isfinite(gap):
         own = np.abs(last)
-        turns = last.real / own + 1j * (last.imag / own)  # a complex quotient overflows below 1e-308
+        turns = np.real(last) / own + 1j * (np.imag(last) / own)  # a complex quotient overflows below 1e-308
         last = turns * np.exp(np.clip(np.log(own) + gap / lost, -LARGEST, LARGEST))
     found = np.append(slow, last)
     return found[np.argsort(-np.abs(found), kind="stable")]
