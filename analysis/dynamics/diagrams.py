@@ -1,6 +1,5 @@
 """Compute bifurcation diagrams: branches through given equilibria, switched at branch points."""
 
-import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,6 +44,8 @@ CLOSED = 1e-6
 CLOSE = 0.2
 # Distance, relative to the ranges of both parameters, at which two Bogdanov-Takens points are one.
 CORNER, TAKENS = 1e-5, "Bogdanov-Takens point"
+# How a note begins that says at which of them no homoclinic orbit is found.
+NO_LOOP = "no homoclinic orbit is continued"
 # Largest assumed distance of a branch from a chord between two of its points, relative to the chord.
 CUT = 0.1
 
@@ -57,7 +58,7 @@ class Diagram(NamedTuple):
     `curves` are those of bifurcations in the plane of this and a `second` parameter. `names` and `units` are those of
     the components of a flat state, and `parameter_units` those of parameters, as (name, unit). `of` is the parameter
     with its system, by which cycles and orbits are drawn; a file holds none. `tori` are branches of tori, and `notes`
-    say at which Neimark-Sacker points none begins.
+    say at which Neimark-Sacker points none begins, and at which Bogdanov-Takens points no homoclinic orbit.
     """
 
     parameter: str
@@ -469,7 +470,8 @@ def with_curves(
         steps: the steps along each curve; see `critical_curve`.
         max_period: the period at which a curve of periodic orbits ends.
         switched: continue the curves, too, that meet these at codimension-two points; see `critical_curves`. Of a flow
-            these include the homoclinic orbits that begin at Bogdanov-Takens points, see `continue_connection`.
+            these include the homoclinic orbits that begin at Bogdanov-Takens points, see `continue_connection`; points
+            at which none is found are named in the `notes` of the diagram.
 
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
@@ -497,11 +499,13 @@ def with_curves(
         parameters, [at for at, _ in points], iterates=[k for _, k in points], known=known, steps=steps,
         max_period=max_period, switched=switched,
     )  # fmt: skip
+    notes = diagram.notes
     if switched and isinstance(parameters[0].system, AbstractFlow):
-        loops = _with_loops(loops, curves, parameters, steps)
+        loops, missed = _with_loops(loops, curves, parameters, steps)
+        notes = (*(note for note in notes if not note.startswith(NO_LOOP)), *missed)
     curves = (*curves, *loops)
     units = {name: unit for one in parameters for name, unit in one.units}
-    return diagram._replace(second=second, curves=curves, parameter_units=tuple(units.items()))
+    return diagram._replace(second=second, curves=curves, notes=notes, parameter_units=tuple(units.items()))
 
 
 def _with_loops(
@@ -509,20 +513,29 @@ def _with_loops(
     curves: Sequence[CriticalCurve],
     parameters: tuple[Parameter, Parameter],
     steps: Steps,
-) -> tuple[CriticalCurve, ...]:
-    """Add the curves of homoclinic orbits that begin at Bogdanov-Takens points, where such orbits are found."""
+) -> tuple[tuple[CriticalCurve, ...], tuple[str, ...]]:
+    """Add the curves of homoclinic orbits that begin at Bogdanov-Takens points; say where no such orbit is found."""
     from analysis.dynamics.boundary_values.connection_curve import continue_connection
 
     widths = np.array([one.high - one.low for one in parameters])
     place = lambda point: np.array([point.first, point.second]) / widths
     known = [place(one.degeneracies[0]) for one in loops if one.ends[0] == TAKENS]
     points = [one for curve in curves if not curve.of_orbits for one in curve.degeneracies if one.kind == TAKENS]
+    notes = []
     for point in points:  # one that lies on two curves is tried once
         if not any(np.max(np.abs(other - place(point))) <= CORNER for other in known):
             known.append(place(point))
-            with contextlib.suppress(ArgumentError):  # on curved spaces, or too close to a bound of the parameters
+            try:
                 loops = (*loops, continue_connection(parameters, point, steps=steps))
-    return loops
+            except ArgumentError as error:  # on curved spaces, or too close to a bound of the parameters
+                values = (
+                    printed(value, width) for value, width in zip((point.first, point.second), widths, strict=True)
+                )
+                where = f"({parameters[0].name}, {parameters[1].name}) = ({', '.join(values)})"
+                notes.append(
+                    f"{NO_LOOP} from the Bogdanov-Takens point at {where}: it must {error.must}, but {error.but}"
+                )
+    return loops, tuple(notes)
 
 
 @extend.register

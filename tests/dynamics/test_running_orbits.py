@@ -11,6 +11,7 @@ from analysis.dynamics.continuation.phases import beside
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps.angles import modulo
+from analysis.dynamics.periodic_orbits.approach import approach
 from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, _on, limit_cycles
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from analysis.dynamics.poincare import least_period, poincare_section
@@ -49,6 +50,16 @@ def test_a_running_orbit_is_found_from_beside_it_with_and_without_its_shift():
     flow, period = adler(), pytest.approx(TURN / np.sqrt(3), rel=1e-9)
     assert periodic_orbit(flow, [0.0, 0.1], 3.6).period == period
     assert periodic_orbit(flow, [0.0, 0.1], 3.6, shift=[TURN, 0.0]).period == period
+
+
+@pytest.mark.parametrize("start", [[0.3, 0.0, 2.0, 2.2], pytest.param([0.0, 0.0, 2.0, 2.0], marks=pytest.mark.slow)])
+def test_a_rotation_that_is_approached_in_a_spiral_is_closed_after_one_turn(start):
+    """AUTO's demo pen has the period 1.5738797205; a trajectory comes back to its last state after 7 or 2 turns."""
+    rhs = lambda t, x: jnp.stack([x[2], x[3], *(0.4 - 0.1 * x[2:] - jnp.sin(x[:2]) + 0.175 * (x[1::-1] - x[:2]))])
+    pendula = FunctionFlow(rhs, names=("p", "q", "v", "w"), periods={"p": TURN, "q": TURN})
+    found = approach(pendula, np.array(start), 4096)
+    assert found.orbit is not None
+    assert found.orbit.period == pytest.approx(1.5738797205, abs=1e-7)
 
 
 @pytest.mark.slow  # an orbit, a search and a branch of it are compiled

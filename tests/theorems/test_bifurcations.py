@@ -187,3 +187,40 @@ def test_points_are_decided_in_any_units(name, sizes):
     kind = ds.FunctionMap if is_map else ds.FunctionFlow
     system = kind(scaled, parameters={"a": value}, names=("x", "y"))
     assert holds(ds.Parameter(system, "a", value - 1, value + 1), value, unit * np.asarray(near)).applies
+
+
+def _spiral(x, growth):
+    rate = growth(x[0] ** 2 + x[1] ** 2)
+    return [rate * x[0] - x[1], x[0] + rate * x[1]]
+
+
+CORNERS = {
+    "cusp": (th.cusp, lambda x, a, b: [a + b * x[0] - x[0] ** 3, -x[1]], {"cubic": lambda u, v: -(u**-2)}),
+    "bogdanov_takens": (
+        th.bogdanov_takens,
+        lambda x, a, b: [x[1], a + b * x[0] + x[0] ** 2 - x[0] * x[1]],
+        {"square": lambda u, v: 1 / u, "mixed": lambda u, v: -1 / u},
+    ),
+    "bautin": (
+        th.bautin,
+        lambda x, a, b: _spiral(x, lambda s: a + b * s - s**2),
+        {"l2": lambda u, v: -16 / (u**2 + v**2) ** 2},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("cusp", (1e-9, 1e6)), ("cusp", (1e6, 1e6)), ("bogdanov_takens", (1e-6, 1e-6)), ("bautin", (1e-6, 1e-6))],
+)
+def test_points_of_codimension_two_are_decided_in_any_units(name, sizes):
+    """Coefficients by hand; the units of the parameters are far apart, too."""
+    holds, base, expected = CORNERS[name]
+    unit = np.asarray(sizes)
+    scaled = lambda t, x, a, b: unit * jnp.stack(base(x / unit, a / 1e6, b))
+    system = ds.FunctionFlow(scaled, parameters={"a": 0.0, "b": 0.0}, names=("x", "y"))
+    both = ds.Parameter(system, "a", -1e6, 1e6), ds.Parameter(system, "b", -1.0, 1.0)
+    found = holds(both, [1e4, 0.02], unit * np.array([0.05, 0.0]))
+    assert found.applies
+    for number, value in expected.items():
+        assert found.numbers[number] == pytest.approx(value(*sizes), rel=1e-9)

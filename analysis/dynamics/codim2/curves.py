@@ -177,6 +177,11 @@ END_WORDS = {
 }  # fmt: skip
 """Descriptions of ends of curves at bounds, and where a homoclinic orbit loses its saddle."""
 
+# Points of folds at which the critical eigenvalue is double. The left null vector, by which they and cusps are
+# measured, is orthogonal to the right one there. If the quadratic term by it vanishes, too, as at a fold on an
+# invariant boundary at which an absent species can invade, the quotient, which vanishes at a cusp, need not.
+DOUBLE = ("Bogdanov-Takens point", "1:1 resonance")
+
 
 class CriticalCurve(NamedTuple):
     """Curve of bifurcations of one kind in the plane of two parameters.
@@ -467,7 +472,7 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
     """Append a curve (side 1), or prepend it reversed (side 0); the curves share a point."""
     join = lambda a, b: np.concatenate([a, b[1:]] if side else [b[:0:-1], a])
     shared = known.first[-side], known.second[-side]
-    new = tuple(d for d in more.degeneracies if not any(_is_same(d, other, shared) for other in known.degeneracies))
+    new = tuple(d for d in more.degeneracies if not any(_is_shared(d, other, shared) for other in known.degeneracies))
     found = (known.degeneracies + new) if side else (new[::-1] + known.degeneracies)
     return CriticalCurve(
         known.kind, join(known.first, more.first), join(known.second, more.second),
@@ -476,10 +481,16 @@ def _joined(known: CriticalCurve, more: CriticalCurve, side: int) -> CriticalCur
     )  # fmt: skip
 
 
-def _is_same(one: Degeneracy, other: Degeneracy, at: tuple[float, float]) -> bool:
+def _is_shared(one: Degeneracy, other: Degeneracy, at: tuple[float, float]) -> bool:
     """Test whether two codimension-two points are one that lies where two curves meet."""
     places = np.array([[d.first, d.second] for d in (one, other)])
     return one.kind == other.kind and bool(np.all(np.abs(places - at) <= AT_END * (1 + np.abs(at))))
+
+
+def _is_same(one: CurvePoint, other: CurvePoint) -> bool:
+    """Test whether two places on a curve are one, up to the errors with which they are located."""
+    first, second = _place(one), _place(other)
+    return bool(np.all(np.abs(first - second) <= AT_END * (1 + np.abs(first))))
 
 
 @in_one_thread
@@ -489,7 +500,7 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
     whole = _with_ends(curve, points, ends, tests)
     added = [p for p in (whole[0], whole[-1]) if p is not points[0] and p is not points[-1]]
     values = {kind: [test(point) for point in whole] for kind, test in tests.items()}
-    degenerate: list[Degeneracy] = []
+    places: list[tuple[str, CurvePoint]] = []
     for k in range(len(whole) - 1):
         for kind, test in tests.items():
             for begin, end in _changes(curve, whole, values[kind], k, test):
@@ -500,7 +511,10 @@ def _found(curve: AbstractCritical, points: list[CurvePoint], ends: tuple[str, s
                 if any(one is p for one in (begin, end) for p in added) and not _at_end(place, points):
                     continue
                 if test != curve.crosses or turns(crossing_pair(curve.others(place))[1]):
-                    degenerate.append(_degeneracy(curve, kind, place))
+                    places.append((kind, place))
+    double = [place for kind, place in places if kind in DOUBLE]
+    places = [one for one in places if one[0] != "cusp" or not any(_is_same(one[1], other) for other in double)]
+    degenerate = [_degeneracy(curve, kind, place) for kind, place in places]
     last = [_degeneracy(curve, kind, point) for kind, point in curve.ended]
     # both directions were continued, the second one towards the beginning of the curve
     if last and ends[0] == last[-1].kind:

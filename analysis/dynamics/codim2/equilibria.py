@@ -33,6 +33,9 @@ DEFECTIVE = 1e-6
 # Frequencies of Hopf points that are tried beside it, relative to the norm of the Jacobian.
 SLOW = (0.1, 0.03, 0.01, 0.003, 0.001)
 
+# Distance of the first parameter from its range, relative to the width, that is an error of a curve along a bound.
+ALONG = 1e-9
+
 
 class Critical(NamedTuple):
     """Equilibrium or orbit with a critical vector: state, vector, frequency and first parameter.
@@ -115,11 +118,19 @@ class AbstractCritical(AbstractCurve):
         del critical
         return ""
 
+    def is_outside(self, at: Critical) -> bool:
+        """Test whether the first parameter is out of its range, not only by its error, as on a curve along a bound."""
+        low, high = self.bounds
+        return not -ALONG <= (float(at.parameter) - low) / (high - low) <= 1 + ALONG
+
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
-        """Locate the point where a curve crosses a bound of the first parameter; None if it does not."""
-        value = float(critical_of(point).parameter)
+        """Locate the point where a curve crosses a bound of the first parameter; None if it does not.
+
+        There is none in a step from a point at the bound, which rounding may have put beyond it.
+        """
+        own, value = (float(critical_of(one).parameter) for one in (before, point))
         edge = min(max(value, self.bounds[0]), self.bounds[1])
-        if value == edge:
+        if (own - edge) * (value - edge) >= 0:
             return None
         last, _ = located(self, before, point, lambda p: float(critical_of(p).parameter) - edge)
         if last is None:
@@ -199,7 +210,7 @@ class CriticalEquations(AbstractCritical):
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve as `outside` the bounds of the first parameter, or `Bogdanov-Takens point` at frequency zero."""
         at = critical_of(point)
-        if not self.bounds[0] <= float(at.parameter) <= self.bounds[1]:
+        if self.is_outside(at):
             return "outside"
         if not self.has_frequency or float(at.frequency) > 0:
             return ""

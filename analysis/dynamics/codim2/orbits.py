@@ -326,7 +326,7 @@ class CriticalReturns(AbstractCritical):
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Explain why a curve ends: at bounds, a strong resonance, an equilibrium, or a long period; "" if not."""
         at = critical_of(point)
-        if not self.bounds[0] <= float(at.parameter) <= self.bounds[1]:
+        if self.is_outside(at):
             return "outside"
         if self.turning and not 0 < float(at.frequency) < np.pi:
             end = 0.0 if float(at.frequency) <= 0 else np.pi

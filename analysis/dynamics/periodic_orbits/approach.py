@@ -29,6 +29,8 @@ CLOSE, RETURNED = 0.05, 1e-3
 EXACT = 1e-9
 # Most returns of a piece from which an orbit is computed: it may have a period of several turns.
 TRIES = 3
+# Most turns after which a trajectory comes back for the first time that are told from one.
+TURNS = 16
 # Largest distance of the trajectory from the orbit, relative to its ranges; Newton's method may lead to another one.
 NEAR = 0.05
 # Motion in the last quarter of a piece, relative to the ranges of the whole trajectory, that counts as rest.
@@ -80,12 +82,13 @@ def approach(flow: AbstractFlow, start: State, steps: int) -> Approach:
         ranges, here = np.maximum(ranges, extent), _first(states_like(start, x[None]))
         if np.all(np.ptp(rows[-len(rows) // 4 :], axis=0) <= REST * ranges):
             return Approach(None, here, time, rests=True)
-        for began in _returns(path, x, np.where(extent > 0, extent, 1.0), angles)[:TRIES]:
+        sizes = np.minimum(np.where(extent > 0, extent, 1.0), angles)  # angles may have turned many times
+        for began in _returns(path, x, sizes, angles)[:TRIES]:
             guess = sampled_guess(path, np.append(began, path.ts[path.ts > began]))
             with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):
                 orbit = orbit_on_mesh(flow, here, guess, guess.period)
                 if orbit.stability == "stable" and _is_on(orbit, x, angles):
-                    return Approach(orbit, here, time)
+                    return Approach(_of_one_turn(flow, here, path, orbit, angles), here, time)
     return Approach(None, here, time)
 
 
@@ -120,23 +123,51 @@ def _piece(field: CycleField, x: np.ndarray, ranges: np.ndarray, steps: int, lim
 
 
 def _returns(path: Any, x: np.ndarray, sizes: np.ndarray, angles: np.ndarray) -> list[float]:
-    """Compute the times at which a trajectory was where it ends, the latest first."""
+    """Compute the times at which a trajectory was where it ends, the latest first.
+
+    Before a return it was away by a quarter of its largest distance. On its way to an orbit this may be larger than the
+    orbit, so that turns are skipped: what came after the latest return that is found is searched again.
+    """
     import scipy.optimize
 
     apart = lambda t: np.linalg.norm(nearest(path(t).T - x, angles) / sizes, axis=-1)
     times = np.append(
         (path.ts[:-1, None] + np.diff(path.ts)[:, None] * (np.arange(INSIDE) / INSIDE)).ravel(), path.t_max
     )
-    gaps = apart(times)
-    last = int(np.max(np.flatnonzero(gaps > np.max(gaps) / 4)))
-    inner = np.arange(1, max(last, 1))
-    near = inner[(gaps[inner] <= gaps[inner - 1]) & (gaps[inner] < gaps[inner + 1]) & (gaps[inner] <= CLOSE)]
-    found = []
-    for low, high in zip(times[near - 1], times[near + 1], strict=True):
-        options = {"xatol": EXACT * (high - low)}
-        best: Any = scipy.optimize.minimize_scalar(apart, bounds=(low, high), method="bounded", options=options)
-        found += [float(best.x)] if best.fun <= RETURNED else []
-    return found[::-1]
+    gaps, first, found = apart(times), 0, []
+    while True:
+        last = first + int(np.max(np.flatnonzero(gaps[first:] > np.max(gaps[first:]) / 4), initial=0))
+        inner = np.arange(first + 1, max(last, first + 1))
+        near = inner[(gaps[inner] <= gaps[inner - 1]) & (gaps[inner] < gaps[inner + 1]) & (gaps[inner] <= CLOSE)]
+        later = []
+        for low, high in zip(times[near - 1], times[near + 1], strict=True):
+            options = {"xatol": EXACT * (high - low)}
+            best: Any = scipy.optimize.minimize_scalar(apart, bounds=(low, high), method="bounded", options=options)
+            later += [float(best.x)] if best.fun <= RETURNED else []
+        if not later:
+            return found
+        found, first = [*later[::-1], *found], int(np.searchsorted(times, later[-1], side="right"))
+
+
+def _of_one_turn(flow: AbstractFlow, here: State, path: Any, orbit: PeriodicOrbit, angles: np.ndarray) -> PeriodicOrbit:
+    """Replace an orbit that is closed after several turns by that of one turn.
+
+    A trajectory that spirals towards an orbit may come back to its last state after several turns only.
+    """
+    rows, times = flat_states(orbit.nodes), np.append(np.asarray(orbit.times), 1.0)
+    sizes = np.ptp(rows, axis=0)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    whole = np.vstack([rows, rows[-1] + nearest(rows[0] - rows[-1], angles)])
+    for turns in range(TURNS, 1, -1):
+        then = np.array([np.interp(1 / turns, times, one) for one in whole.T])
+        if np.linalg.norm(nearest(then - rows[0], angles) / np.minimum(sizes, angles)) <= NEAR:
+            began = path.t_max - orbit.period / turns
+            guess = sampled_guess(path, np.append(began, path.ts[path.ts > began]))
+            with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):
+                one = orbit_on_mesh(flow, here, guess, guess.period)
+                if one.stability == "stable" and abs(turns * one.period / orbit.period - 1) <= RETURNED:
+                    return one
+    return orbit
 
 
 def _is_on(orbit: PeriodicOrbit, x: np.ndarray, angles: np.ndarray) -> bool:

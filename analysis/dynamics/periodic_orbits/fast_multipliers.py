@@ -66,8 +66,9 @@ def resolved_multipliers(
     with np.errstate(divide="ignore"):
         gap = total - float(np.sum(np.log(np.abs(np.append(slow, last)))))
     if np.isfinite(gap):
-        sizes = np.log(np.abs(last)) + gap / lost
-        last = last / np.abs(last) * np.exp(np.clip(sizes, -LARGEST, LARGEST))
+        own = np.abs(last)
+        turns = np.real(last) / own + 1j * (np.imag(last) / own)  # a complex quotient overflows below 1e-308
+        last = turns * np.exp(np.clip(np.log(own) + gap / lost, -LARGEST, LARGEST))
     found = np.append(slow, last)
     return found[np.argsort(-np.abs(found), kind="stable")]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.scaling.linear_equations import inverse, least_squares
+from analysis.dynamics.scaling.linear_equations import equilibration, inverse, least_squares
 from analysis.dynamics.validated.balls import Balls, balls
 from analysis.dynamics.validated.enclosures import ball_box, ends_of, is_inside
 from dynsim._core.printing import one_line
@@ -23,6 +23,8 @@ GROWTH = tuple(10.0**k for k in range(17))
 ROUNDS, WIDER, LEAST, HUGE = 12, 2.0, 1e-290, 1e290
 # Largest condition number of a Jacobian that is inverted.
 REGULAR = 1e12
+# Binary digits after the point to which a point is rounded to test whether it is a zero exactly.
+DIGITS = 40
 # Largest number of Newton steps in floating-point arithmetic.
 NEWTON = 30
 
@@ -86,9 +88,10 @@ def krawczyk(equations: BallEquations, low: np.ndarray, high: np.ndarray) -> tup
         return None
     point, J = balls(middle), equations.jacobian(X)
     values = equations(point)
-    if not all(entry.is_finite() for entry in J.ravel()):
+    middles = _middles(J)
+    if not np.all(np.isfinite(middles)) or not all(entry.is_finite() for entry in J.ravel()):
         return None
-    inverted = inverse(_middles(J), REGULAR)
+    inverted = inverse(middles, REGULAR)
     if inverted is None:
         return None
     C, one = balls(inverted), balls(np.eye(len(X)))
@@ -160,24 +163,46 @@ def _alone(
 def zero_near(equations: BallEquations, near: np.ndarray) -> Balls | None:
     """Balls that hold a zero near a point: a regular one and no other, or the point itself, exactly.
 
+    Unknowns and equations are taken in units, powers of two, in which the derivatives at the point are near one.
     None if there is neither, as near a degenerate point that is no sum of few powers of two.
     """
     try:
-        if (exact := _exactly(equations, near)) is not None:
-            return exact
-        found = newton(equations, near)
+        scaled = _Rescaled(equations, near)
+        start = near / scaled.units
+        if (exact := _exactly(scaled, start)) is not None:
+            return exact * balls(scaled.units)
+        found = newton(scaled, start)
         if not np.all(np.isfinite(found)):
             return None
-        if (exact := _exactly(equations, found)) is not None:
-            return exact
-        zero = certified_zero(equations, found, widest=False)
+        if (exact := _exactly(scaled, found)) is not None:
+            return exact * balls(scaled.units)
+        zero = certified_zero(scaled, found, widest=False)
     except (ArgumentError, ZeroDivisionError):  # of series, where the field is not smooth nearby
         return None
-    return None if zero is None else ball_box(zero.low, zero.high)
+    return None if zero is None else ball_box(zero.low, zero.high) * balls(scaled.units)
+
+
+class _Rescaled:
+    """Equations whose unknowns and values are in units, so that their derivatives at a point are near one."""
+
+    def __init__(self, equations: BallEquations, near: np.ndarray):
+        J = _middles(equations.jacobian(balls(near)))
+        rows, self.units = equilibration(np.where(np.isfinite(J), J, 0.0))
+        self._equations, self._rows, self._units = equations, balls(rows), balls(self.units)
+
+    def __call__(self, x: Balls) -> Balls:
+        return self._rows * self._equations(self._units * x)
+
+    def jacobian(self, x: Balls) -> Balls:
+        return self._rows[:, None] * self._equations.jacobian(self._units * x) * self._units
+
+    def may_jump(self, x: Balls) -> bool:
+        return self._equations.may_jump(self._units * x)
 
 
 def _exactly(equations: BallEquations, near: np.ndarray) -> Balls | None:
-    place = balls(np.round(near, 12) + 0.0)
+    """Round to few binary digits, which are the same in all units, and test whether this is a zero."""
+    place = balls(np.round(near * 2.0**DIGITS) / 2.0**DIGITS + 0.0)
     return place if all(bool(value == 0) for value in equations(place)) else None
 
 

@@ -53,6 +53,9 @@ def with_plane(o: Continue, both: "tuple[Parameter, Parameter]", diagram: "Diagr
     found = with_curves(diagram, both, steps=steps_of(o), max_period=o.max_period, switched=o.switch_curves)
     for curve in found.curves:
         say(f"  {curve}")
+    for note in found.notes:
+        if note not in diagram.notes:  # those on tori are printed with these
+            say(note)
     if not found.curves:
         say("there is no bifurcation to continue in the second parameter")
     return found

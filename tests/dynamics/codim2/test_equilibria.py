@@ -525,3 +525,26 @@ def test_chords_of_a_curve_are_not_seen_beside_it():
     away = np.abs(np.abs(first) - 2 * np.maximum(second / 3, 0.0) ** 1.5) / 2.0
     assert np.max(away) < 1.5e-3  # 0.1% across the curve
     assert np.allclose(found.first**2, 4 * (found.second / 3) ** 3, atol=1e-9)  # all of them are solutions
+
+
+@pytest.mark.parametrize("is_map", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_fold_at_which_an_absent_species_can_invade_is_no_cusp(is_map):
+    """Where y = 0 the fold of x lies at x = 0; y grows for x > b. By the left null vector no term of x^2 is left."""
+    parts = ("x[n+1] = x + ", "y[n+1] = y + ") if is_map else ("x' = ", "y' = ")
+    flow = system(f"{parts[0]}a - x^2 - (1 + x)*y; {parts[1]}y*(x - b); a = 0.5; b = 0.3")
+    a, b = Parameter(flow, "a", -0.5, 0.9), Parameter(flow, "b", -0.9, 0.9)
+    (fold,) = [one for one in continue_equilibria(a, [0.5**0.5, 0.0]).bifurcations if one.kind == "fold"]
+    (found,) = critical_curve((a, b), fold).degeneracies
+    assert found.kind == ("1:1 resonance" if is_map else "Bogdanov-Takens point")
+    assert (found.first, found.second) == pytest.approx((0.0, 0.0), abs=1e-8)
+
+
+@pytest.mark.parametrize("top", [1.0, 1.0 - 1e-13])
+def test_a_curve_of_bifurcations_along_a_bound_is_followed(top):
+    """The period doubling lies at a = 1 for all b, which is the upper bound of a up to rounding."""
+    steps = system("x[n+1] = x + a - x^2; y[n+1] = b*y; a = 0.5; b = 0.3")
+    a, b = Parameter(steps, "a", 0.2, top), Parameter(steps, "b", -0.9, 0.9)
+    (doubling,) = continue_equilibria(a, [0.5**0.5, 0.0]).bifurcations
+    curve = critical_curve((a, b), doubling)
+    assert (curve.kind, curve.ends) == ("period doubling", ("bounds", "bounds"))
+    assert np.ptp(curve.second) == pytest.approx(1.8)

@@ -103,6 +103,12 @@ def test_homoclinic_orbits_are_continued_once_from_each_bogdanov_takens_point(mo
     assert kinds[1] == ["Hopf point", "fold"]
     assert kinds[2] == kinds[3] == ["Hopf point", "fold", "homoclinic orbit"]
     assert len(asked) == 2
+    (note,) = missed.notes
+    assert note == (
+        "no homoclinic orbit is continued from the Bogdanov-Takens point at (a, b) = (0, 0): it must have homoclinic "
+        "orbits beside it, but has none"
+    )
+    assert plain.notes == found.notes == again.notes == ()
 
 
 BAUTIN = ds.system(

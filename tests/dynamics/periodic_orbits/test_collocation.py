@@ -204,3 +204,15 @@ def test_guesses_are_cubic_polynomials_of_time_and_stages_determine_their_polyno
     maps = np.zeros((len(shares), 2, 2))  # the divergence alone decides in the plane
     multiplier = resolved_multipliers(growth, period * mesh[:-1], period * shares, 0.0, exact, maps, nodes)
     np.testing.assert_allclose(multiplier, np.exp(period**4 / 4))
+
+
+@pytest.mark.parametrize("rate", [-744.0, -7440.0])
+def test_multipliers_near_and_below_the_smallest_number_are_no_nan(rate):
+    """Decay in time 1 to 1e-323, which has one digit and is no divisor of complex numbers, and to zero."""
+    decay = FunctionFlow(lambda t, x, a=0.0: jnp.stack([-0.1 * x[0] + a, rate * x[1]]), parameters={"a": 0.0})
+    field, begins = CycleField(decay, where(decay, "a"), np.zeros(2)), np.linspace(0.0, 1.0, 41)
+    maps = np.tile(np.diag([np.exp(-0.1 / 40), 0.9]), (40, 1, 1))  # the rule does not resolve the second one
+    durations = np.diff(begins)
+    found = resolved_multipliers(field, begins[:-1], durations, 0.0, np.zeros((40, 4, 2)), maps, None)
+    assert found[0] == pytest.approx(np.exp(-0.1))
+    assert 0 <= abs(found[1]) < 1e-290
