@@ -194,3 +194,12 @@ def test_small_arrays_of_a_flow_travel_with_the_state_and_others_apart():
     flat, unravel = flattened(jnp.asarray([1.0, 10.0]))
     field = flat_field(flow, unravel, 0.0, flat)
     np.testing.assert_array_equal(field(0.5, flat), scale * flat + JOINED + 0.5)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e9])
+def test_a_column_without_a_derivative_is_a_quotient_over_a_part_of_the_state(size):
+    """The field |x| + x^2 / s has no derivative at x = 0 in this form; near it the slope is 1 beside y = s."""
+    bent = lambda t, x, s: jnp.stack([jnp.sqrt(x[0] ** 2) + x[0] ** 2 / s, 2 * x[1]])
+    jacobian, _ = jacobian_of(bent, jnp.array([0.0, size]), s=size)
+    assert jacobian is not None
+    np.testing.assert_allclose(jacobian(0.5, np.array([0.0, size])), [[1.0, 0.0], [0.0, 2.0]], atol=1e-6)

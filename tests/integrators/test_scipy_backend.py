@@ -1,5 +1,6 @@
 """Parts of the integration by SciPy: dense output, tolerances, and why a solver stops, each with exact numbers."""
 
+import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from dynsim.errors import Outcome
-from dynsim.integrators import Scipy
+from dynsim.integrators import Scipy, scipy_backend
 from dynsim.integrators.scipy_backend import AT_PLACE, NODES, PLACE, PathOutput, StepOutput, _Walk
 
 
@@ -66,3 +67,19 @@ def test_why_a_solver_stops(y, status, left, outcome):
     solver = SimpleNamespace(t=5.0, y=np.array(y), status=status)
     with np.errstate(over="ignore"):
         assert walk(field=field).outcome(solver, left) is outcome
+
+
+@pytest.mark.parametrize(("rtol", "atol", "value"), [(1e-6, 1e-9, 2.0), (1e-9, 1e-6, 2.0), (1e-4, 1e-9, -50.0)])
+def test_a_dense_output_solves_the_equation_up_to_some_tolerances_over_a_step(rtol, atol, value):
+    """The output is constant, and the field asks for a change over the step of 0.5."""
+    most = scipy_backend.MISS * (atol + rtol * abs(value))
+    steps = []
+    for change in (0.99 * most, 1.01 * most, -0.99 * most, -1.01 * most):
+        field = lambda t, x, change=change: np.full(2, change / 0.5) * ([1.0, 0.0] if t == 1.15 else [9.0, 9.0])
+        start = functools.partial(dict, rtol=rtol, atol=atol)
+        nodes = np.full((2, scipy_backend.AT_PLACE.shape[-1]), value)
+        step = object.__new__(StepOutput)
+        vars(step).update(ends=(1.0, 1.5), start=start, nodes=nodes, solver=SimpleNamespace(fun=field))
+        steps.append(step)
+    scipy_backend.confirm(steps)
+    assert [step.known for step in steps] == [True, False, True, False]
