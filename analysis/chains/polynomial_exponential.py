@@ -7,11 +7,15 @@ import scipy.sparse
 import scipy.special
 from jaxtyping import Float
 
+from dynsim.errors import ArgumentError
+
 EPSILON = float(np.finfo(float).eps)
 # Bound of the truncation error.
 TAIL = 1e-15
 # Number of terms of a series that are added by one matrix product.
 BLOCK = 32
+# Most coefficients of a series over all times that are kept, about a gigabyte, and products that are begun.
+MOST = 10**8
 # Distributions, and the error of each.
 Solutions = tuple[Float[np.ndarray, "times k"], Float[np.ndarray, " times"]]
 
@@ -22,7 +26,9 @@ def chebyshev_terms(scaled_time: float, norm: float) -> int:
     `norm` is the factor from the tail of the coefficients to the error.
     """
     depth = math.log(norm / TAIL) + 5
-    enough = int(math.sqrt(2 * scaled_time * depth) + depth)  # I_n(z) e^-z < 2 e^(-n^2 / 2 (z + n))
+    enough = math.sqrt(2 * scaled_time * depth) + depth  # I_n(z) e^-z < 2 e^(-n^2 / 2 (z + n))
+    check_terms("chebyshev", enough, 1)
+    enough = int(enough)
     coefficients = 2 * scipy.special.ive(np.arange(enough), scaled_time)
     tails = np.cumsum(coefficients[::-1])[::-1]
     return max(2, int(np.searchsorted(-tails, -TAIL / norm)) + 1)
@@ -46,6 +52,7 @@ def by_chebyshev(
     norm = max(1.0, math.sqrt(np.sum(start**2 / stationary) * np.max(stationary)))
     scaled = exit_rate * ts
     terms = chebyshev_terms(float(np.max(scaled)), norm)
+    check_terms("chebyshev", terms, len(ts))
     series = 2 * scipy.special.ive(np.arange(terms)[None], scaled[:, None])
     series[:, 0] /= 2
     found, largest = _chebyshev_sum(Q / exit_rate, start, series)
@@ -78,7 +85,9 @@ def by_uniformisation(Q: scipy.sparse.csr_array, p: np.ndarray, ts: np.ndarray, 
     number of terms. The number of products is slightly larger than the largest z.
     """
     scaled = exit_rate * ts
-    terms = int(np.max(scaled) + 12 * math.sqrt(np.max(scaled)) + 40)
+    needed = uniformisation_terms(float(np.max(scaled)))
+    check_terms("uniformisation", needed, len(ts))
+    terms = int(needed)
     series = np.stack([poisson_weights(z, terms) for z in scaled.tolist()])
     stay = scipy.sparse.csr_array(scipy.sparse.eye_array(len(p)) + Q / exit_rate)
     found, kept, now = np.zeros((len(ts), len(p))), [], p
@@ -92,6 +101,18 @@ def by_uniformisation(Q: scipy.sparse.csr_array, p: np.ndarray, ts: np.ndarray, 
     tail = scipy.special.gammainc(terms, scaled)
     total = np.sum(found, axis=1)
     return found / total[:, None], abs(total - 1) + tail + EPSILON * (16 + 4 * np.sqrt(scaled))
+
+
+def uniformisation_terms(scaled_time: float) -> float:
+    """Count the terms of uniformisation; `scaled_time` is exit rate times time."""
+    return scaled_time + 12 * math.sqrt(scaled_time) + 40
+
+
+def check_terms(method: str, terms: float, times: int) -> None:
+    """Raise `ValueError` if a method needs more terms for all times than memory and patience allow."""
+    if not terms * times <= MOST:
+        must = f"need at most {MOST:g} coefficients, as `shift-invert` does"
+        raise ArgumentError("method", must, f"is `{method}`, which needs {terms * times:.3g}")
 
 
 def poisson_weights(mean: float, terms: int) -> Float[np.ndarray, " terms"]:

@@ -12,7 +12,14 @@ from jaxtyping import Float
 from analysis.chains.classes import classes_of_pattern
 from analysis.chains.dense_exponential import transition_matrix
 from analysis.chains.krylov_exponential import by_shift_and_invert
-from analysis.chains.polynomial_exponential import Solutions, by_chebyshev, by_uniformisation, chebyshev_terms
+from analysis.chains.polynomial_exponential import (
+    MOST,
+    Solutions,
+    by_chebyshev,
+    by_uniformisation,
+    chebyshev_terms,
+    uniformisation_terms,
+)
 from analysis.chains.rational_exponential import birth_and_death, by_partial_fractions
 from analysis.chains.reversibility import off_diagonal, tree_balance
 from analysis.chains.stationary import stationary_distributions
@@ -102,7 +109,8 @@ def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "a
         try:
             found[moving], errors[moving] = _METHODS[name](chain, p, times[moving])
         except IntegrationError:
-            if method != "auto":
+            needed = uniformisation_terms(chain.fastest * float(np.max(times)))
+            if method != "auto" or needed * len(times) > MOST:
                 raise
             name = "uniformisation"
             found[moving], errors[moving] = _by_uniformisation(chain, p, times[moving])
@@ -179,7 +187,8 @@ def _by_shift_and_invert(chain: _Chain, p: np.ndarray, ts: np.ndarray) -> Soluti
         return found, errors
     t = float(ts[np.argmax(errors)])
     raise IntegrationError(
-        f"The Krylov space of `shift-invert` has not converged at t = {t:.6g}: take `uniformisation` or `auto`.",
+        f"The Krylov space of `shift-invert` has not converged at t = {t:.6g}: take `uniformisation` for short times, "
+        "or `dense`.",
         outcome=Outcome.MAX_STEPS,
     )
 

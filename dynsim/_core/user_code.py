@@ -13,6 +13,7 @@ SHOWN = 100  # characters of a source line that an error quotes
 OURS = tuple(Path(__file__).resolve().parents[2] / package for package in ("dynsim", "analysis", "figures"))
 NOT_THE_USERS = (*OURS, *(Path(sysconfig.get_path(p)).resolve() for p in ("stdlib", "purelib", "platlib")))
 CALL = re.compile(r"\b(?:np|numpy|math)\.(\w+(?:\.\w+)?)\(")
+ENTRY = re.compile(r"`(\w+)\[[^`]*?\] *[-+*/]?=[^=]")
 KINDS = (
     (jax.errors.TracerBoolConversionError, "branches on its state", "`jnp.where(condition, a, b)` in place of `if`"),
     (jax.errors.TracerArrayConversionError, "calls NumPy on its state", "`jnp` in place of `np`"),
@@ -57,6 +58,8 @@ def untraceable(error: BaseException) -> str:
     called = next((name for name in CALL.findall(line) if _in_jax(name)), "")
     if called and not isinstance(error, jax.errors.TracerBoolConversionError):
         what, advice = "calls NumPy or `math` on its state", f"`jnp.{called}`"
+    if (entry := ENTRY.search(line)) and not known:
+        what, advice = "sets an entry of an array of NumPy", f"`{entry[1]} = jnp.stack([...])` of all entries"
     return f"{line}{what}: write {advice}"
 
 

@@ -32,6 +32,8 @@ class Phase(SystemOptions):
     """number of isochrons, evenly spaced in phase, instead of the response; for systems of two components"""
     box: tuple[float, ...] = ()
     """window of the isochrons: lower and upper bound of each component; by default the catalogue's"""
+    longest: int = 4096
+    """for how many steps the trajectory is followed until it has settled"""
     out: Path | None = None
     """a table (.csv, .parquet or .npz) to write: the response, or the points of the isochrons"""
     figure: Path | None = None
@@ -50,6 +52,7 @@ def main(words: Sequence[str]) -> int:
     else:
         refuse_unused(o, ("box",), "without `--isochrons`")
     from analysis.dynamics.attractors.attracting_orbit import attracting_orbit
+    from analysis.dynamics.attractors.options import Search
     from analysis.dynamics.phase.isochrons import isochrons
     from analysis.dynamics.phase.response import phase_response
     from dynsim.cli.building.systems import flow
@@ -57,7 +60,7 @@ def main(words: Sequence[str]) -> int:
 
     made = flow(o, "phase")
     with without_compiling():
-        orbit = attracting_orbit(made.system, made.begun())
+        orbit = attracting_orbit(made.system, made.begun(), search=Search(longest=o.longest))
         say(str(orbit))
         if o.isochrons:
             box = o.box or made.box

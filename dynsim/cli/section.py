@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OF_FLOWS = ("surface", "maxima", "strobe", "direction", "spacing", "longest", "returns", "rtol", "atol", "integrator",
             "max_steps")  # fmt: skip
-OF_MAPS = ("orbits",)
+OF_MAPS = ("orbits", "box")
 COPIES = 4  # copies of the states that exist at the same time
 VALUES = 600  # default number of parameter values of an orbit diagram, about one per pixel of the figure
 
@@ -33,7 +33,7 @@ class Section(SystemOptions):
     `--maxima z` takes the maxima of a component, `--strobe 6.2832` samples a forced flow at multiples of its period;
     `--returns x` draws the return map of a component. `--against r=2.5:4` draws the orbit diagram of a map, or that of
     the crossings of a flow, and with `--both-ways` follows an attractor upwards and downwards. Without it, a map of one
-    component is drawn as a cobweb, and a map of several components as orbits from starting points in the window.
+    component is drawn as a cobweb, and a map of several components as orbits from starting points in the `--box`.
 
     SYSTEM is a name that `dynsim list systems` shows, or `file.py:name` of yours; each of its parameters is an option
     of its own.
@@ -59,7 +59,10 @@ class Section(SystemOptions):
     both_ways: bool = False
     """with `--against`, follow the attractor upwards and then downwards, from value to value, to show hysteresis"""
     orbits: int = 12
-    """number of orbits of a map of several components"""
+    """number of orbits of a map of several components, from points of the `--box`"""
+    box: tuple[float, ...] = ()
+    """of a map, the window: a lower and an upper bound for each component; by default the catalogue's. Without one, or
+    with `--start`, one orbit is drawn"""
     count: int = 500
     """number of crossings of a flow, or of steps of a map, to keep"""
     transient: float = 100.0
@@ -268,11 +271,22 @@ def of_map(o: Section, made: "Found", known: Any) -> Shown:
         lambda count, transient, orbits: COPIES * FLOAT * (count + transient) * orbits * len(known.names), **sizes
     )
     if o.against:
+        refuse_unused(o, ("orbits", "box"), "with `--against`")
         return _diagram(o, made, known, 0, transient=round(o.transient))
+    made = made._replace(box=_window(o, len(known.names)) or made.box)
     if len(known.names) == 1:
         refuse_unused(o, ("plane",), "for a map of one component")
         return _cobweb(o, made, labels[0])
     return _orbits(o, made, known, labels)
+
+
+def _window(o: Section, count: int) -> tuple[float, ...]:
+    """Check the bounds of the components of a map, if they are given."""
+    ends = np.reshape(o.box, (-1, 2)) if len(o.box) == 2 * count else np.zeros((0, 2))
+    if o.box and not (len(ends) and np.all(np.isfinite(ends)) and np.all(ends[:, 0] < ends[:, 1])):
+        must = f"hold a lower and an upper bound for each of {counted(count, 'component')}, the lower first"
+        raise ArgumentError("box", must, f"is {list(o.box)}")
+    return o.box
 
 
 def _diagram(o: Section, made: "Found", known: Any, default: int, **options: Any) -> Shown:
@@ -336,7 +350,9 @@ def _orbits(o: Section, made: "Found", known: Any, labels: list[str]) -> Shown:
     first, second = _plotted(o, known, None)
     x = jnp.asarray(made.begun())
     rows = [x]
-    if not o.start and made.box:
+    if o.start or not made.box:
+        refuse_unused(o, ("orbits", "box"), "with `--start`" if o.start else "without a window, `--box`")
+    else:
         low, high = jnp.asarray(made.box[::2]), jnp.asarray(made.box[1::2])
         rows = [x, *(low + (high - low) * (k + 0.5) / o.orbits for k in range(o.orbits - 1))]
     steps = round(o.transient) + o.count

@@ -178,6 +178,8 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
             "portrait pendulum --friction 1 --friction 2",
             "`friction` must be given once, with all of its values, but is",
         ),
+        ("section henon --start 0.1 0.1 --orbits 3", "`orbits` must be left out with `--start`, but is 3"),
+        ("section henon --box 1 2", "`box` must hold a lower and an upper bound for each of 2 components"),
         ("section henon --orbits 1000000000", "`orbits` must be at most "),
         ("section henon --transient 1e300", " to fit in half of the memory, but is about 1e300."),
         ("section logistic --transient inf", "`transient` must be finite, but is inf"),

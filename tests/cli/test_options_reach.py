@@ -140,8 +140,9 @@ def test_a_phase_response_or_isochrons_are_those_of_the_orbit_with_the_options(a
     assert (type(flow).__name__, orbit, options) == ("VanDerPol", "the orbit", {"points": 401})
     assert (asked["plot"], asked["saved"][1]) == ({"phase": "time"}, "phase response of van-der-pol")
     answer(capsys, "phase", "van-der-pol", "--start", 1, 3, "--component", "y", "--unit", "cycles", "--points", 21,
-           *figure)  # fmt: skip
+           "--longest", 999, *figure)  # fmt: skip
     assert asked["attracting_orbit"][1][0][1].tolist() == [1.0, 3.0]
+    assert [options["search"].longest for _, options in asked["attracting_orbit"]] == [4096, 999]
     assert asked.pop("phase_response")[0][1] == {"points": 21}
     assert asked["plot"] == {"phase": "cycles", "component": "y"}
     for words, box in (((), (-3.0, 3.0, -4.0, 4.0)), (("--box", 0, 1, 2, 4), (0, 1, 2, 4))):

@@ -170,6 +170,11 @@ def test_a_cobweb_and_orbits_start_in_the_window(asked, capsys):
         x, y = orbit[-1]
         orbit.append([1 - 1.4 * x**2 + y, 0.3 * x])
     np.testing.assert_allclose(asked["arrays"][0], [orbit[2:]], rtol=1e-12)
+    text = "x[n+1] = y; y[n+1] = x"
+    window = ("--box", -1, 2, 0, 3, "--count", 4, "--transient", 0)
+    answer(capsys, "section", text, "--orbits", 4, *window)
+    assert "without a window, `--box`" in refused(capsys, "section", text, "--orbits", 4)
+    np.testing.assert_allclose(asked["arrays"][0][1:, 0], [[-0.625, 0.375], [0.125, 1.125], [0.875, 1.875]])
     answer(capsys, "section", "standard", "--orbits", 3, "--count", 5, "--transient", 0)
     starts = asked["arrays"][0][1:, 0]
     low, high = starts[0] - (starts[1] - starts[0]) / 2, starts[1] + (starts[1] - starts[0]) * 1.5

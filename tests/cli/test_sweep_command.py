@@ -8,6 +8,7 @@ import pytest
 import xarray
 
 from dynsim.cli.sweep.command import Built, _built_again
+from dynsim.cli.sweep.measures import measures
 from dynsim.cli.sweep.options import Sweep
 from dynsim.errors import IntegrationError, Outcome
 from dynsim.keys import random_key
@@ -223,6 +224,15 @@ def test_angles_are_measured_modulo_their_periods(here):
     assert slow["angle_final"] == pytest.approx(1.9 + 0.16 - 4, abs=1e-7)
     assert slow["angle_mean"] == pytest.approx(1.9 + 0.12 - 4, abs=1e-7)
     assert [slow[f"angle_{end}"] - slow["angle_mean"] for end in ("least", "largest")] == pytest.approx([-0.04, 0.04])
+
+
+@pytest.mark.parametrize("periods", [(np.inf, np.inf), (np.inf, 4.0)])
+def test_values_that_escape_are_measured_without_a_warning(periods):
+    """A warning is an error in the tests."""
+    values = np.column_stack([[0.0, 1e200, np.inf, np.inf, np.nan], np.arange(5.0)])
+    found = measures(("x", "y"), values, periods)
+    assert not np.isfinite(found["x_mean"])
+    assert found["y_largest"] - found["y_least"] == pytest.approx(2.0)
 
 
 @pytest.mark.slow

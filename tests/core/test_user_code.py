@@ -31,6 +31,14 @@ def as_a_number(t, x):
     return x * float(x[0])
 
 
+d = np.zeros(2)
+
+
+def by_entries(t, x):
+    d[0] = -x[0]
+    return d
+
+
 def as_an_index(t, x):
     return x * [1.0, 2.0][x.astype(int)[0]]
 
@@ -43,6 +51,7 @@ CASES = [
     (branching, "`if x[0] > 0:`, branches on its state: write `jnp.where(condition, a, b)` in place of `if`"),
     (by_math, "`return x * math.exp(x[0])`, calls NumPy or `math` on its state: write `jnp.exp`"),
     (by_norm, "`return x / np.linalg.norm(x)`, calls NumPy or `math` on its state: write `jnp.linalg.norm`"),
+    (by_entries, "`d[0] = -x[0]`, sets an entry of an array of NumPy: write `d = jnp.stack([...])` of all entries"),
     (as_a_number, "`return x * float(x[0])`, makes a number of its state: write the array itself, without `float`"),
     (as_an_index, "uses its state as an index: write `jnp.take` of a JAX array"),
     (in_numpy, "`return np.asarray(x)`, calls NumPy or `math` on its state: write `jnp.asarray`"),

@@ -324,6 +324,8 @@ def test_a_transition_matrix_has_no_negative_entry_and_columns_of_sum_one():
             lambda: relaxation(np.kron(np.eye(2), SWAP), np.eye(4)[0], [1.0], method="chebyshev"),
             "reversible and irreducible generator",
         ),
+        (lambda: relaxation(SWAP, [1.0, 0.0], [1e12], method="uniformisation"), "needs? .*coefficients.* needs 1e"),
+        (lambda: relaxation(SWAP, [1.0, 0.0], [1e200], method="chebyshev"), "is `chebyshev`, which needs"),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):
@@ -338,6 +340,9 @@ def test_a_space_that_does_not_settle_is_said_or_replaced(monkeypatch):
         relaxation(web, start, [1.0, 3.0], method="shift-invert")
     monkeypatch.setattr(importlib.import_module("analysis.chains.relaxation"), "MAX_PRODUCTS", 10)
     assert relaxation(web, start, [10.0]).method == "uniformisation"
+    monkeypatch.setattr(importlib.import_module("analysis.chains.relaxation"), "MOST", 10)
+    with pytest.raises(IntegrationError, match="for short times, or `dense`"):
+        relaxation(web, start, [10.0])
 
 
 def test_what_an_answer_breaks_is_measured_and_no_error_is_below_it(monkeypatch):

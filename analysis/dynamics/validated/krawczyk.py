@@ -167,7 +167,7 @@ def zero_near(equations: BallEquations, near: np.ndarray) -> Balls | None:
     None if there is neither, as near a degenerate point that is no sum of few powers of two.
     """
     try:
-        scaled = _Rescaled(equations, near)
+        scaled = _ScaledEquations(equations, near)
         start = near / scaled.units
         if (exact := _exactly(scaled, start)) is not None:
             return exact * balls(scaled.units)
@@ -182,7 +182,7 @@ def zero_near(equations: BallEquations, near: np.ndarray) -> Balls | None:
     return None if zero is None else ball_box(zero.low, zero.high) * balls(scaled.units)
 
 
-class _Rescaled:
+class _ScaledEquations:
     """Equations whose unknowns and values are in units, so that their derivatives at a point are near one."""
 
     def __init__(self, equations: BallEquations, near: np.ndarray):

@@ -191,8 +191,9 @@ def measures(names: Sequence[str], values: Any, periods: Any = float("inf")) -> 
     periods = np.asarray(periods)
     late, turning = values[len(values) // 2 :], np.isfinite(periods)
     unit = 2 * np.pi / np.where(turning, periods, 1.0)
-    means = np.where(turning, np.angle(np.exp(1j * unit * late).mean(axis=0)) / unit, late.mean(axis=0))
-    late = np.where(turning, means + nearest(late - means, periods), late)
-    rows = nearest(values[-1], periods), means, late.min(axis=0), late.max(axis=0)
+    with np.errstate(invalid="ignore", over="ignore"):  # values that are not finite are named as failures
+        means = np.where(turning, np.angle(np.exp(1j * unit * late).mean(axis=0)) / unit, late.mean(axis=0))
+        late = np.where(turning, means + nearest(late - means, periods), late)
+        rows = nearest(values[-1], periods), means, late.min(axis=0), late.max(axis=0)
     kinds = dict(zip(KINDS, rows, strict=True))
     return {f"{name}_{kind}": row[k] for k, name in enumerate(names) for kind, row in kinds.items()}

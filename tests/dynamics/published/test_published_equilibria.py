@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 def point(text: str) -> Point:
     """Read `kind: value` or `kind: value, error`; the value is a formula of the module `math`."""
-    kind, rest = text.split(":")
+    kind, rest = text.rsplit(":", 1)
     formula, _, error = rest.partition(",")
     value = float(eval(formula, vars(math)))
     return Point(kind, value, float(error) if error else EXACT * max(1.0, abs(value)))

@@ -25,7 +25,7 @@ def test_curves_have_the_published_degeneracies_and_no_other_one(row):
 
 def _place(text):
     """Read `kind: first, second` or `kind: first, second, error`."""
-    kind, values = text.split(":")
+    kind, values = text.rsplit(":", 1)
     first, second, *error = values.split(",")
     numbers = [point(f"{kind}: {value}").value for value in (first, second)]
     return kind, np.array(numbers), float(error[0]) if error else EXACT
