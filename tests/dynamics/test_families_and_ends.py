@@ -186,3 +186,19 @@ def test_a_curve_with_exchanged_parameters_has_exchanged_points_and_ends():
     assert (found.first, found.second, found.ends) == ("b", "a", ("outside", "bounds"))
     assert (found.degeneracies[0].first, found.degeneracies[0].second) == (2.0, 1.0)
     assert unchecked(curves._exchanged)(given._replace(ends=("steps", "closed"))).ends == ("steps", "closed")
+
+
+def test_an_edge_state_has_the_unstable_directions_of_its_rates_or_multipliers():
+    rows = np.array([[1.0, 5.0], [3.0, 5.0]])
+    rates, attractors = np.array([2.0, -0.5, -3.0 + 1j]), SimpleNamespace(attractors=("left", "right"))
+    limits = {kind: LimitSet(kind, "saddle", rows, rows, 0.0, rates) for kind in ("equilibrium", "periodic orbit")}
+    edge = lambda kind, **more: edge_tracking.EdgeState(
+        limits[kind], np.zeros(2), (0, 1), (0, -3), rows, 2e-9, attractors, **more)  # fmt: skip
+    assert [edge(kind).unstable_dimension for kind in limits] == [1, 2]
+    assert edge("equilibrium").spread.tolist() == [1.0, 0.0]
+    said = str(edge("equilibrium"))
+    assert said.startswith("between the basins of left and of at a limit that does not attract: ")
+    assert said.endswith("1 unstable direction, known to 2e-09")
+    chaotic = edge("periodic orbit", exponents=SimpleNamespace(positive=3))
+    assert chaotic.unstable_dimension == 3
+    assert "3 unstable directions, known to 2e-09; exponents" in str(chaotic)
