@@ -83,6 +83,8 @@ def test_a_motion_is_sampled_after_the_turns_that_are_left_out():
     drift = FunctionFlow(lambda t, x: jnp.ones(1))
     found = from_motion._sampled(drift, np.zeros(1), 0.5, 4, 2)
     np.testing.assert_allclose(found[:, 0], 2.0 + 0.25 * np.arange(from_motion.SAMPLES), rtol=1e-9)
+    found = from_motion._sampled(drift, np.zeros(1), 0.5, 4)
+    np.testing.assert_allclose(found[:, 0], 2.0 + 0.5 * np.arange(from_motion.SAMPLES), rtol=1e-9)
 
 
 def test_a_torus_is_named_by_its_growth_and_its_frequencies():
