@@ -315,7 +315,8 @@ def _grouped(plans: Sequence[SpectrumPlan]) -> list[list[int]]:
 
 def _fill(found: list[LyapunovSpectrum | None], lanes: Ways, plans: dict[int, SpectrumPlan], numbers: int) -> None:
     """Fill in the spectra of plans, with shorter intervals where a factor may be lost; `numbers` chooses the device."""
-    for again in range(1 + SHORTENED):
+    again = 0
+    while plans:
         left = {}
         with placed(numbers, None):
             runs = _in_lanes(lanes, list(plans.values()))
@@ -326,9 +327,7 @@ def _fill(found: list[LyapunovSpectrum | None], lanes: Ways, plans: dict[int, Sp
                 left[k] = plan._replace(
                     every=plan.every / SHORTER, samples=plan.samples * SHORTER, warm=plan.warm * SHORTER
                 )
-        plans = left
-        if not plans:
-            return
+        plans, again = left, again + 1
 
 
 def _rescaled(plan: SpectrumPlan) -> State:

@@ -526,3 +526,23 @@ def test_the_uncertainty_exponent_is_the_slope_of_shares_with_its_standard_error
 
 def blank_basins(labels):
     return basins.Basins(labels, (np.arange(float(len(labels))),), ("x",), (), (), 1.0, 1, np.ones(1))
+
+
+def test_lanes_are_asked_for_over_the_time_of_the_run_in_its_unit(monkeypatch):
+    """From t = 6 on, 3 + 20 intervals of 2, in units of 4."""
+    asked = []
+    flow = FunctionFlow(lambda t, x: -x)
+    units = SimpleNamespace(system=flow, time=4.0, rescaled=lambda state: state)
+    Plan = namedtuple("Plan", "units start count t0 warm samples every solver rtol atol")
+    plan = Plan(units, np.ones(2), 1, 6.0, 3, 20, 2.0, None, 1e-7, None)
+    monkeypatch.setattr(exponents, "_rescaled", lambda plan: jnp.asarray(plan.start))
+    monkeypatch.setattr(exponents, "_solver", lambda plan: "solver")
+    monkeypatch.setattr(exponents, "_count", lambda plan: 1)
+    monkeypatch.setattr(exponents, "_lanes", lambda *given: asked.append(given) or "lanes")
+    of = unchecked(exponents._lanes_of)
+    assert of([plan, plan]) == "lanes"
+    flows, solver, starts, first, k, ends = asked[0]
+    assert (len(flows), solver, np.shape(starts), np.shape(first), k) == (2, "solver", (1, 2), (2,), 1)
+    assert ends.tolist() == [1.5, (6 + 23 * 2) / 4]
+    assert of([plan]) == "no other system differs from it in numbers only"
+    assert "no explicit Runge-Kutta method" in of([plan._replace(solver="other")] * 2)

@@ -17,6 +17,7 @@ from analysis.dynamics.continuation.locating import _interpolated, turns_back
 from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.periodic_orbits.limit_cycles import _reversed
+from analysis.dynamics.portraits import plane
 from dynsim import FunctionFlow, FunctionMap
 
 pytestmark = pytest.mark.untraced  # what is replaced is no part of a compiled program
@@ -186,3 +187,38 @@ def test_a_curve_with_exchanged_parameters_has_exchanged_points_and_ends():
     assert (found.first, found.second, found.ends) == ("b", "a", ("outside", "bounds"))
     assert (found.degeneracies[0].first, found.degeneracies[0].second) == (2.0, 1.0)
     assert unchecked(curves._exchanged)(given._replace(ends=("steps", "closed"))).ends == ("steps", "closed")
+
+
+def test_an_edge_state_has_the_unstable_directions_of_its_rates_or_multipliers():
+    rows = np.array([[1.0, 5.0], [3.0, 5.0]])
+    rates, attractors = np.array([2.0, -0.5, -3.0 + 1j]), SimpleNamespace(attractors=("left", "right"))
+    limits = {kind: LimitSet(kind, "saddle", rows, rows, 0.0, rates) for kind in ("equilibrium", "periodic orbit")}
+    edge = lambda kind, **more: edge_tracking.EdgeState(
+        limits[kind], np.zeros(2), (0, 1), (0, -3), rows, 2e-9, attractors, **more)  # fmt: skip
+    assert [edge(kind).unstable_dimension for kind in limits] == [1, 2]
+    assert edge("equilibrium").spread.tolist() == [1.0, 0.0]
+    said = str(edge("equilibrium"))
+    assert said.startswith("between the basins of left and of at a limit that does not attract: ")
+    assert said.endswith("1 unstable direction, known to 2e-09")
+    chaotic = edge("periodic orbit", exponents=SimpleNamespace(positive=3))
+    assert chaotic.unstable_dimension == 3
+    assert "3 unstable directions, known to 2e-09; exponents" in str(chaotic)
+
+
+def test_the_scale_of_an_equilibrium_is_the_share_of_the_window_over_which_the_jacobian_doubles():
+    """J = diag(1 + a x, 1 + a y) + (0, b; 0, 0): its change at the furthest of four places is 4.045 a times a share."""
+    moved = np.array([0.5, -3.0])
+
+    def rows_of(a, b=0.0):
+        def rows(points):
+            J = np.zeros((len(points), 2, 2))
+            J[:, [0, 1], [0, 1]], J[:, 0, 1] = 1 + a * (points - moved), b
+            return points, J
+
+        return rows
+
+    scale = lambda a, b=0.0: unchecked(plane._scale)(rows_of(a, b), moved, np.array([4.0, 2.0]))
+    assert [scale(a) for a in (1.0, 1.39, 1.41, 2.0)] == [0.25, 0.25, 0.125, 0.125]
+    assert scale(1.41, 4.0) == 0.25  # of the norm in shares of the window, to which b adds 2
+    assert scale(0.0) == 0.5
+    assert scale(np.nan) == 1.0

@@ -9,6 +9,7 @@ from analysis.dynamics import linearisation
 from analysis.dynamics.linearisation import (
     eigenvalues,
     eigenvalues_of,
+    eigenvectors,
     index,
     kind,
     own_eigenvalue,
@@ -226,3 +227,13 @@ def test_an_exact_eigenvalue_has_its_vector_where_the_shifted_matrix_is_singular
         value, error = own_eigenvalue(A, shift)
         assert value == pytest.approx(shift, abs=1e-15)
         assert error < 1e-9
+
+
+def test_eigenvectors_are_columns_in_the_order_of_their_values():
+    A = np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 1.0], [0.5, 0.0, -2.0]])
+    basis = np.vstack([np.zeros(3), np.linalg.qr(A + 4 * np.eye(3))[0]])
+    found = eigenvectors(A, basis)
+    values = np.sort(np.linalg.eigvals(A))[::-1]
+    np.testing.assert_allclose(basis @ A @ basis.T @ found, found * values, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=0), 1.0)
+    assert np.all(found[np.argmax(np.abs(found), axis=0), np.arange(3)] > 0)

@@ -37,6 +37,8 @@ def test_the_interaction_has_the_printed_pairs_and_aligned_tokens_their_variance
     basis, values = planes(KEY, 8), spectrum(Setting(dimension=8))
     np.testing.assert_allclose(values, [2.0, 1.4, 0.98, 0.686])
     m = interaction(basis, values)
+    pairs = np.arange(len(values))
+    np.testing.assert_allclose((basis.T @ m @ basis)[2 * pairs, 2 * pairs + 1], values, rtol=1e-10)  # of this sign
     np.testing.assert_allclose(m, -m.T, atol=1e-14)
     np.testing.assert_allclose(np.linalg.eigvalsh(1j * m)[4:], values[::-1])
     x = tokens(KEY, 40, basis, values, Choices(law="aligned", scale=0.5, exact=True)) @ basis

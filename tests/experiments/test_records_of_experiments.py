@@ -1,6 +1,5 @@
 """What experiments record and say, with stand-ins for their trainings: shapes, seeds, orders, sentences, resuming."""
 
-import threading
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from analysis.experiments.consensus import simulations
 from analysis.experiments.growing import pruning, training_records
-from analysis.experiments.hardmax import classifier_measures, reviews
 from analysis.experiments.multirate import training_study
 from analysis.experiments.prototypes import debris, learning_rates, quantisation, text
 from analysis.experiments.prototypes.documents import DocumentCorpus, Documents
@@ -19,9 +17,6 @@ from analysis.experiments.prototypes.epochs import Epochs
 from analysis.experiments.prototypes.histories import History
 from analysis.experiments.tokens import noise
 from dynsim.keys import random_key
-from dynsim.networks.sentiment.forward_pass import ForwardPass, WordGroups
-from dynsim.networks.sentiment.reviews import Encoded
-from dynsim.networks.sentiment.words import Vocabulary
 from dynsim.systems.prototypes.flow import Coupled
 
 pytestmark = pytest.mark.untraced  # nothing is traced
@@ -295,124 +290,6 @@ def test_debris_is_recorded_for_each_case_and_summarised(monkeypatch, tmp_path):
     assert lines[11] == f"  {debris.REGIMES[3]} [2, 0, 0, 8]"
     share = debris.error_share(MERGED, "LEO", "HEO")
     assert lines[-1] == f"six: 1.0000; full 1.0000, 0.8500, 6, {share:.2f}; frozen 1.0000, 1.0000, 6, none"
-
-
-WORDS = Vocabulary(("<PAD>", "good", "bad", "film"))
-GROUPS = WordGroups(
-    np.array([[1, 3, 0], [2, 3, 0]]), np.array([[1, 2, 0], [1, 1, 1]]), np.array([[0, 1, 1], [0, 1, 2]]),
-    np.array([[[3.0], [1.0], [0.0]], [[-2.0], [0.5], [0.0]]]),
-)  # fmt: skip
-PASS = ForwardPass(GROUPS, GROUPS.values, np.array([[0, 2, -1], [0, -1, 1]]), np.array([True, False]))
-
-
-def test_leaders_are_counted_by_value_and_by_index():
-    """A token that occurs twice leads by its value, but by no index."""
-    found = classifier_measures._leaders(PASS)
-    assert {name: counts.tolist() for name, counts in found.items()} == {
-        "leaders by value": [2, 2], "initial leaders by value": [1, 1],
-        "leaders by index": [1, 2], "initial leaders by index": [1, 1],
-    }  # fmt: skip
-
-
-def test_words_of_leaders_are_those_at_the_distance_two_at_least_of_chosen_reviews(monkeypatch):
-    monkeypatch.setattr(classifier_measures, "decision_values", lambda model, final: final[..., 0])
-    network = reviews.draw_classifier(KEY, words=4, d=2)
-    names, often = classifier_measures.leader_words(network, PASS, np.array([True, True]), WORDS)
-    assert (names.tolist(), often.tolist()) == (["good", "bad"], [1, 1])  # of "film" the distance is 1
-    names, often = classifier_measures.leader_words(network, PASS, np.array([False, True]), WORDS)
-    assert (names.tolist(), often.tolist()) == (["bad"], [1])
-    names, often = classifier_measures.leader_words(network, PASS, np.array([False, False]), WORDS)
-    assert (len(names), len(often)) == (0, 0)
-
-
-def test_a_row_of_table_1_and_the_summary_of_a_classifier():
-    arrays = {
-        "labels": np.array([1, 0, 1, 1]), "training labels": np.array([0, 1]),
-        "distinct words before and after cleaning": np.array([20, 15]), "d=2: alpha": np.array(0.5),
-        "d=2: softmax logits": np.array([1.0, 1.0, -1.0, 2.0]), "d=2: hardmax logits": np.array([1.0, -1.0, 1.0, 2.0]),
-        "d=2: softmax training logits": np.array([-1.0, -1.0]), "d=2: hardmax training logits": np.array([-1.0, 1.0]),
-        "d=2: softmax loss": np.array([0.7, 0.5]), "d=2: hardmax loss": np.array([0.8, 0.6, 0.4]),
-        "d=2: leaders by value": np.array([4, 0, 2, 2]), "d=2: initial leaders by value": np.array([1, 0, 1, 2]),
-        "d=2: leaders by index": np.array([0, 0, 0, 0]), "d=2: initial leaders by index": np.array([0, 0, 0, 0]),
-        "d=2: mean leaders by value": np.array([1.5, 2.0]), "d=2: leader words": np.array([f"w{k}" for k in range(20)]),
-        "d=2: distance to the limit": np.array([0.1, 0.2, 0.3, 0.8]),
-        "d=2: longest token": np.array([1.0, 1.0, 1.0, 2.0]),
-        "d=2: distinct and nonzero": np.array([True, True, False, True]),
-    }  # fmt: skip
-    np.testing.assert_allclose(reviews.table_1(arrays, "d=2"), [2, np.sqrt(2), 0, 4, (0.25 + 0.5 + 1) / 3])
-    assert np.isnan(reviews.table_1(arrays, "d=2", "leaders by index")[-1])
-    assert reviews.summarise_reviews(arrays).splitlines() == [
-        "20 distinct words with stop words, 15 without",
-        "d=2",
-        "  softmax: accuracy 0.500 in training, 0.500 in the test, training loss 0.7000 -> 0.5000",
-        "  hardmax: accuracy 1.000 in training, 1.000 in the test, training loss 0.8000 -> 0.4000",
-        "  leaders by value: 2.000 +- 1.414, 0 to 4, 0.583 at layer 0",
-        "  leaders by index: 0.000 +- 0.000, 0 to 0, nan at layer 0",
-        "  leaders by value before training: 1.500",
-        "  fraction of reviews with distinct nonzero tokens: 0.7500",
-        "  distance to the limit over the largest norm: median 0.25, largest 0.4",
-        f"  most frequent words of leaders far from the hyperplane: {', '.join(f'w{k}' for k in range(15))}",
-    ]
-
-
-SETS = reviews.ReviewData(
-    Encoded(np.array([[1, 3]]), np.array([1])), Encoded(np.array([[2, 3]]), np.array([0])), WORDS, (5, 3)
-)
-REVIEWS = replace(reviews.QUICK, dimensions=(2, 4), epochs=5, every=2)
-
-
-def test_a_classifier_is_measured_after_every_epoch_and_stopped_when_it_is_asked(monkeypatch, tmp_path):
-    rows, asked, moved, stopped = [], [], [], threading.Event()
-    drawn = reviews.draw_classifier(KEY, words=4, d=2)
-
-    def train(start, data, order, *, callback, **options):
-        asked.append(options | {"order": order})
-        for epoch in range(options["epochs"] + 1):
-            callback(epoch, drawn)
-        return SimpleNamespace(model=drawn)
-
-    def row(found, train, test, *, hard):
-        rows.append((found, hard))
-        return np.full(7, float(len(rows)))
-
-    monkeypatch.setattr(reviews, "train_classifier", train)
-    monkeypatch.setattr(reviews, "history_row", row)
-    monkeypatch.setattr(reviews, "draw_classifier", lambda key, **options: asked.append(options) or drawn)
-    found, history = reviews._trained(REVIEWS, SETS, KEY, tmp_path, 2, stopped, moved.append)
-    assert found is drawn
-    assert [hard for _, hard in rows] == [True, False, True, False, True, True]
-    assert history[:, 0].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    assert moved == [0, 1, 1, 1, 1, 1]
-    assert asked[0] == {"words": 4, "d": 2, "depth": 8, "temperature": 1e-3}
-    assert (asked[1]["epochs"], asked[1]["batch"], asked[1]["shown"]) == (5, 2, False)
-    reviews._trained(REVIEWS, SETS, KEY, tmp_path, 2, stopped, moved.append)
-    assert len(rows) == 6  # those of the first run are read
-    stopped.set()
-    with pytest.raises(KeyboardInterrupt):
-        reviews._trained(REVIEWS, SETS, KEY, tmp_path, 2, stopped, moved.append)
-
-
-@pytest.mark.parametrize("published", ["", "weights.npz"])
-def test_classifiers_of_all_dimensions_are_measured_beside_the_published_one(published, monkeypatch, tmp_path):
-    asked = []
-    trained = lambda config, data, key, folder, d, stopped, advance: (
-        f"model {d}", np.arange(14.0).reshape(2, 7) + d)  # fmt: skip
-    monkeypatch.setattr(reviews, "read_data", lambda config: SETS)
-    monkeypatch.setattr(reviews, "_trained", trained)
-    monkeypatch.setattr(reviews, "_published", lambda config, data: {"published: alpha": np.array(1.0)})
-
-    def measured(name, found, train, test, words, further):
-        asked.append((name, found, further))
-        return {f"{name}: alpha": 0.5}
-
-    monkeypatch.setattr(reviews, "measured", measured)
-    arrays = reviews.run_reviews(replace(REVIEWS, published=published), KEY, tmp_path)
-    assert asked == [("d=2", "model 2", 52), ("d=4", "model 4", 52)]
-    assert arrays["d=4: softmax loss"].tolist() == [4.0, 11.0]
-    assert arrays["d=4: mean leaders by value"].tolist() == [10.0, 17.0]
-    assert (arrays["labels"].tolist(), arrays["training labels"].tolist()) == ([0], [1])
-    assert arrays["distinct words before and after cleaning"].tolist() == [5, 3]
-    assert ("published: alpha" in arrays) == bool(published)
 
 
 def test_removals_of_heads_are_recorded_and_checked(monkeypatch, tmp_path):

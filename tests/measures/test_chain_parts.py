@@ -16,6 +16,7 @@ from analysis.chains.krylov_exponential import MAX_DIMENSION, _KrylovSpace
 from analysis.chains.mixing import mixing_bounds
 from analysis.chains.rational_exponential import _weighted_norm, by_partial_fractions
 from analysis.chains.spectra import euler_bounds
+from analysis.chains.stationary import _residual
 from dynsim import simulate
 from dynsim.systems.master_equation.flow import MasterEquationFlow
 from dynsim.systems.master_equation.generators import birth_death, walk_in_potential
@@ -96,3 +97,8 @@ def test_distributions_in_single_precision_have_the_sum_one():
     start = np.array([1.0, 0.0, 0.0])
     path = simulate(flow, start, [3.0, 3.5, 4.0], integrator=Exponential())
     np.testing.assert_allclose(path.ys[-1], scipy.linalg.expm(2 * CYCLE)[:, 0], atol=1e-14)
+
+
+def test_a_chain_without_rates_has_no_residual():
+    assert _residual(np.zeros((2, 2)), np.array([0.5, 0.5])) == 0.0
+    assert _residual(CYCLE, np.array([0.5, 0.25, 0.25])) == pytest.approx(1.0)

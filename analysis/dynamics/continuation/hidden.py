@@ -229,15 +229,13 @@ def doubtful(paths: Eigenpaths, samples: list[SpectrumAt], k: int, chord: np.nda
     step = float(np.linalg.norm(chord))
     begin, end = samples[k].length, samples[k + 1].length
     size = end - begin
-    if not size > 0:  # two bifurcations at one point of the curve
+    if not size > 0:  # two bifurcations at one point of the curve, or at neighbouring numbers
         return None
     near = _near(samples, k)
     growths, signs, slopes, sides, discriminants = paths.functions([samples[j] for j in near], near.index(k), chord)
     if not growths.shape[1]:
         return None
     missed = signs[0] * signs[1] < 0
-    if not size > 0:  # samples between neighbouring numbers
-        return 0.5 if np.any(missed) else None
     places = np.array([(samples[j].length - begin) / size for j in near])
     high = _through(places, growths, size * slopes)
     values = np.vander(np.linspace(0.0, 1.0, GRID), len(high), increasing=True) @ high

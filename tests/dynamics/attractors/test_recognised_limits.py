@@ -21,6 +21,7 @@ from analysis.dynamics.attractors.classification import (
     _on_limit,
     _periodic_points,
     _recurrence,
+    _recurs,
     _relative_equilibrium,
     _sliding_rest,
     _trends,
@@ -301,3 +302,21 @@ def test_equilibria_that_are_not_isolated_are_a_curve_or_a_surface(monkeypatch):
     assert sizes[-1][0] == [2.0, 4.0, 4.0]
     family = None
     assert find() is None
+
+
+def test_a_growth_rate_is_that_of_the_linearisation_if_it_is_the_real_part_of_an_eigenvalue(monkeypatch):
+    monkeypatch.setattr(
+        classification, "spectrum", lambda flow, z: SimpleNamespace(values=np.array([-3.0, 2.0 + 5.0j]))
+    )
+    units: Any = SimpleNamespace(system=None, time=0.5)
+    linear: Any = getattr(classification._is_linear, "__wrapped__", classification._is_linear)
+    is_linear = lambda rate: linear(units, np.zeros(1), rate)
+    assert [is_linear(rate) for rate in (4.0, -6.0, 10.0, 2.0)] == [True, True, False, False]
+    assert [is_linear(4.0 * (1 + share)) for share in (1.4e-6, 1.6e-6)] == [True, False]
+
+
+def test_a_gap_counts_as_none_relative_to_one_and_the_states():
+    at = record(np.array([[0.0, -9.0], [3.0, 4.0]]))
+    recurs = lambda *gap: _recurs(at, np.array(gap))
+    assert [recurs(0.99e-8, 0.0), recurs(0.0, -1.01e-8), recurs(0.0, 0.0)] == [True, False, True]
+    assert not _recurs(record(np.zeros((2, 1))), np.array([1.01e-9]))

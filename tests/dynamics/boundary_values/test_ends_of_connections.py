@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.dynamics.boundary_values.connecting import _along_unstable, _linear, _prolonged
+from analysis.dynamics.boundary_values.connecting import _along_unstable, _linear, _prolonged, connecting_orbit
 from analysis.dynamics.boundary_values.projections import (
     Connection,
     _Projections,
@@ -15,6 +15,7 @@ from analysis.dynamics.boundary_values.projections import (
     nearest_basis,
 )
 from analysis.dynamics.collocation.intervals import CycleField
+from dynsim import FunctionFlow, Parameter
 from dynsim.errors import ArgumentError
 
 pytestmark = pytest.mark.untraced  # nothing is traced
@@ -189,3 +190,13 @@ def test_a_path_that_leads_elsewhere_or_not_along_one_direction_is_refused():
     ):  # fmt: skip
         with pytest.raises(ArgumentError, match=sentence):
             follow(begin, end, rates=rates)
+
+
+@pytest.mark.parametrize(
+    ("times", "shape"),
+    [([0.0, 2.0, 1.0], (3, 2)), ([0.0, 1.0, 1.0], (3, 2)), ([0.0, 1.0], (3, 2)), ([0.0, 1.0, 2.0], (3, 1))],
+)
+def test_a_guess_has_increasing_times_and_a_state_for_each(times, shape):
+    flow = FunctionFlow(lambda t, x, a: a * x, parameters={"a": 1.0})
+    with pytest.raises(ArgumentError, match="`guess` must be increasing times and an array .times, 2., but has shapes"):
+        connecting_orbit(Parameter(flow, "a", 0.0, 2.0), [0.0, 0.0], [1.0, 0.0], guess=(times, np.zeros(shape)))

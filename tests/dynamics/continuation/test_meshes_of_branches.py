@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.dynamics.continuation import meshes
+from analysis.dynamics.continuation import meshes, method_change
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.meshes import (
     MOST,
@@ -231,3 +231,85 @@ def test_orbits_are_given_at_the_beginnings_of_more_intervals():
     shot: Any = Shots(2)
     shot.states_at = curve.states_at
     np.testing.assert_allclose(_sampled(shot, 0.0, 1.0, 4)[0], [0.0, 0.25, 0.5, 0.75])
+
+
+class Fast(Shots):
+    """Orbits on a circle of radius p, with the angle 2 pi s + 0.9 sin(2 pi s): slow beside s = 1/2."""
+
+    def __init__(self):
+        super().__init__(6)
+        self._rtol, self.asked, self.parameter = 1e-9, [], SimpleNamespace(name="mu")
+        self.units: Any = SimpleNamespace(parameters=[2.0])
+        self._given_to_all = ("parameter", "like", "forcing", 7.0, 1e-9, "units", "mesh")
+
+    def _short(self, rows):
+        return rows
+
+    def states_at(self, state, parameter, shares):
+        self.asked.append(len(shares))
+        turn = 2 * np.pi * np.asarray(shares)
+        angle = turn + 0.9 * np.sin(turn) + float(state[0])
+        return parameter * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+    def displaced(self, state, by):
+        return state + by
+
+
+class Collocated:
+    """A curve by collocation that keeps what it is given; the tangent that it finds may lead back."""
+
+    def __init__(self, parameter, like, mesh, *options):
+        self.mesh, self.options, self.made = mesh, options, (parameter, like)
+
+    def cycle(self, rows, period):
+        self.rows, self.period = rows, period
+        return "cycle"
+
+    def basis(self, state):
+        return np.eye(len(self.rows) * 2 + 1)
+
+    def corrected(self, state, parameter, tangent):
+        self.asked = state, parameter, tangent
+        return at(parameter, sense[0] * tangent) if sense[0] else None
+
+
+sense = [1.0]
+
+
+def test_the_first_mesh_of_collocation_is_dense_where_the_orbit_is_fast(monkeypatch):
+    monkeypatch.setattr(method_change, "CollocationCurve", Collocated)
+    curve: Any = Fast()
+
+    class State(np.ndarray):
+        period = 3.0
+
+    empty = np.zeros(0)
+    begin = np.zeros(2).view(State)
+    point = CurvePoint(begin, 0.5, np.array([[1.0], [0.0]]), empty, empty, np.array([0.6, 0.8]), lambda: empty, empty)
+    shares, rows = method_change._samples(curve, point)
+    chords = method_change._chords(curve, rows)
+    assert np.max(chords) <= method_change.APART
+    np.testing.assert_allclose(rows, curve.states_at(begin, 0.5, shares))
+    assert curve.asked[0] == 36  # as many as are wanted, in each of six segments alike
+    np.testing.assert_allclose(
+        chords, np.linalg.norm(np.diff(rows, axis=0, append=rows[:1]), axis=1), rtol=1e-4
+    )  # ranges of 1
+    find = getattr(method_change.on_intervals_of, "__wrapped__", method_change.on_intervals_of)
+    for sense[0] in (1.0, -1.0):
+        other, found = find(curve, point)
+        assert found.parameter == 0.5
+        assert found.tangent @ other.asked[2] == pytest.approx(1.0)
+    assert other.options == ("forcing", 7.0, 1e-9, "units")
+    assert other.note == "by collocation from mu = 1 on"
+    assert (other.mesh[0], other.mesh[-1], other.period) == (0.0, 1.0, 3.0)
+    assert len(other.mesh) >= method_change.FEWEST
+    np.testing.assert_allclose(other.rows, curve.states_at(begin, 0.5, other.mesh[:-1]))
+    lengths = 2 * np.pi * (1 + 0.9 * np.cos(2 * np.pi * other.mesh[:-1]))  # of the tangent, on a circle of length 2 pi
+    parts = np.diff(other.mesh) * (lengths / (2 * np.pi) + method_change.EVENLY)
+    assert np.max(parts) < 2 * np.mean(parts)  # up to a sample
+    moves = method_change.BESIDE * np.concatenate([
+        (0.8 / 0.5 * other.rows + 0.6 * other.rows[:, ::-1] * [-1.0, 1.0]).ravel(), [0.0, 0.8]])  # fmt: skip
+    np.testing.assert_allclose(other.asked[2], moves / np.linalg.norm(moves), atol=1e-4)
+    sense[0] = 0.0
+    assert find(curve, point) is None
+    assert (method_change.without_change(curve).changes, curve.changes) == (False, True)

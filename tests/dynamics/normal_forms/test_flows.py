@@ -194,3 +194,9 @@ def test_terms_of_an_expansion_are_those_of_the_products_of_lower_ones():
     np.testing.assert_allclose(found[3, 0], 2 * B(q, h20), atol=1e-12)
     np.testing.assert_allclose(found[2, 1], 2 * B(q, h11) + 2 * B(q.conj(), h20), atol=1e-12)
     np.testing.assert_allclose(found[0, 3], found[3, 0].conj(), atol=1e-12)
+
+
+def test_the_second_lyapunov_coefficient_is_unknown_beside_another_zero_eigenvalue():
+    turning = lambda rate: FunctionFlow(lambda t, x: jnp.stack([-x[1], x[0], rate * x[2]]))
+    assert np.isnan(second_lyapunov_coefficient(turning(0.0), jnp.zeros(3), 1.0))
+    assert np.isnan(second_lyapunov_coefficient(FunctionFlow(lambda t, x: -x), jnp.zeros(2), 0.0))

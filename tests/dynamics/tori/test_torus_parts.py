@@ -10,6 +10,7 @@ from analysis.dynamics.tori import branches, circles, from_motion
 from analysis.dynamics.tori.solver import CorrectedCircle, LockedOrbit, SectionCircle
 from analysis.dynamics.tori.torus import InvariantTorus, section_at
 from dynsim import FunctionFlow, FunctionMap, Parameter
+from dynsim.errors import ArgumentError
 from dynsim.systems.named import parameters
 from figures import tori as pictures
 
@@ -82,6 +83,8 @@ def test_a_motion_is_sampled_after_the_turns_that_are_left_out():
     drift = FunctionFlow(lambda t, x: jnp.ones(1))
     found = from_motion._sampled(drift, np.zeros(1), 0.5, 4, 2)
     np.testing.assert_allclose(found[:, 0], 2.0 + 0.25 * np.arange(from_motion.SAMPLES), rtol=1e-9)
+    found = from_motion._sampled(drift, np.zeros(1), 0.5, 4)
+    np.testing.assert_allclose(found[:, 0], 2.0 + 0.5 * np.arange(from_motion.SAMPLES), rtol=1e-9)
 
 
 def test_a_torus_is_named_by_its_growth_and_its_frequencies():
@@ -93,6 +96,29 @@ def test_a_torus_is_named_by_its_growth_and_its_frequencies():
     assert str(one) == f"torus at mu = 1.5: {about}"
     circle = one.circle(9)
     np.testing.assert_allclose(circle[[0, 2, -1]], [[1.0, 5.0, 0.0], [0.0, 5.0, 2.0], [1.0, 5.0, 0.0]], atol=1e-12)
+
+
+def test_the_surface_of_a_torus_is_its_section_followed_over_a_turn_without_its_shift():
+    """In units of 2, 4 and 1/2 the map takes the angle on by a quarter, and lifts the second component by 2."""
+    asked = []
+
+    def paths(starts, period, parameter, shares):
+        asked.append((period, parameter))
+        return np.stack([circles.shifted(starts, 0.25 * share) + [0.0, 2.0 * share, 0.0] for share in shares], axis=1)
+
+    units = SimpleNamespace(time=4.0, parameters=(0.5,), rescaled=lambda x: x / 2, flat=lambda x: np.full(3, 2.0))
+    one = torus(period=6.0, parameter=1.5)
+    one = one._replace(states=one.states[:15], section=SimpleNamespace(is_map=False, units=units, paths=paths))
+    nodes = np.stack([np.cos(turn := 2 * np.pi * np.arange(15) / 15), 0 * turn + 5.0, 2 * np.sin(turn)], axis=1)
+    found = one._replace(states=nodes).surface(5, 9)
+    assert asked == [(1.5, 3.0)]
+    angle = 2 * np.pi * np.linspace(0, 1, 9)
+    for k, share in enumerate(np.linspace(0, 1, 5)):
+        around = np.stack([np.cos(angle), 0 * angle + 5.0 + 4.0 * share, 2 * np.sin(angle)], axis=1)
+        np.testing.assert_allclose(found[k], around, atol=1e-12)
+    for section, but in ((None, "is not known"), (SimpleNamespace(is_map=True), "is a map")):
+        with pytest.raises(ArgumentError, match=f"be a flow, whose torus is a surface, but {but}"):
+            one._replace(section=section).surface()
 
 
 def test_the_section_of_a_torus_is_drawn_in_the_plane_in_which_it_is_widest():
