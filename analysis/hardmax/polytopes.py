@@ -23,6 +23,8 @@ from dynsim.exact import rationals
 MAX_HULL = 7
 # Distance to a face, relative to the extent of the points, below which a float counts as on the face.
 TOLERANCE = 1e-9
+# Least tolerance that the solver of linear programs takes.
+SOLVER = 1e-10
 # Indices of the face's vertices among the points, in increasing order.
 Face = tuple[int, ...]
 
@@ -330,7 +332,12 @@ def _inequalities(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _distance(x: np.ndarray, points: np.ndarray) -> float:
-    """Compute the distance of `x` from the hull of floats in the maximum norm, by a linear program."""
+    """Compute the distance of `x` from the hull of floats in the maximum norm, by a linear program.
+
+    The solver's tolerances are absolute, so lengths are those relative to the extent.
+    """
+    size, origin = _length_scale(points) or 1.0, points[0]
+    x, points = (x - origin) / size, (points - origin) / size
     n, d = points.shape
     slack = np.full((d, 1), -1.0)
     upper = np.block([[points.T, slack], [-points.T, slack]])
@@ -341,5 +348,6 @@ def _distance(x: np.ndarray, points: np.ndarray) -> float:
         A_eq=np.append(np.ones(n), 0.0)[None],
         b_eq=[1.0],
         method="highs",
+        options={"primal_feasibility_tolerance": SOLVER},
     )
-    return float(found.fun)
+    return size * float(found.fun)

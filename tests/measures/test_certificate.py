@@ -402,3 +402,54 @@ def test_maps_outside_the_proof_are_refused():
         certify(ExactHardmaxMap(1), x, max_layers=0)
     with pytest.raises(ValueError, match="`layer` must be at least 1, but is 0"):
         certify(ExactHardmaxMap(1), x).tokens(0)
+
+
+def bounds_of(depth=2, **parts):
+    """A motion with these sizes for its bounds: an error of 2^-10, a scale and a ratio of 1 / 2."""
+    motion = FloatMotion.__new__(FloatMotion)
+    motion.error, motion.scale, motion.depth, motion.ratio = 2.0**-10, 0.5, depth, Fraction(1, 2)
+    for name, part in parts.items():
+        setattr(motion, name, part)
+    return motion
+
+
+ONE = np.zeros(1, int)
+row = lambda *values: tuple(np.array([value]) for value in values)
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "later", "bound", "positive", "unresolved"),
+    [
+        (1.002 * 2**-7, 0.0, 0.0, 0.0, True, False),  # (2 + 8 / 2) errors and half of 2^-8, together 2^-7
+        (0.999 * 2**-7, 0.0, 0.0, 0.0, False, True),
+        (-1.01 * 2**-7, 0.0, 0.0, 0.0, False, False),
+        (0.5 + 1.002 * 2**-7, -1.0, 0.0, 0.0, True, False),
+        (0.5 + 0.999 * 2**-7, -1.0, 0.0, 0.0, False, False),
+        (1.002 * 2**-7, 1.0, 0.0, 0.0, True, False),
+        (1.0, 0.0, 3.1 * 2**-10, 3.0, True, False),
+        (1.0, 0.0, 2.9 * 2**-10, 3.0, False, True),
+        (1.0, 0.0, -2.9 * 2**-10, 3.0, False, True),
+        (1.0, 0.0, -3.1 * 2**-10, 3.0, False, False),
+    ],
+)
+def test_gaps_without_a_limit_are_positive_beyond_all_errors(b, c, later, bound, positive, unresolved):
+    motion = bounds_of(
+        _linear=lambda i, ahead, behind, t: row(later, bound) if t else row(b, 2.0),
+        _quadratic=lambda *given: row(c, 8.0),
+        _higher_products=lambda i, ahead, behind, power: np.array([2.0**-8 if power == 1 else 1e3]),
+    )
+    assert [bool(part[0]) for part in motion._tied_in_the_limit(ONE, ONE, ONE)] == [positive, unresolved]
+
+
+@pytest.mark.parametrize(("b", "c", "fall"), [(0.0, 0.0, 0.0), (-1.0, 0.0, 0.5), (-1.0, 4.0, 0.0625), (1.0, 0.0, 0.0)])
+def test_gaps_with_a_limit_are_positive_beyond_all_errors(b, c, fall):
+    """The loss is (4 / 2 + 8 / 4) errors, 2^-8 / 2 for b times the bound 1000 / 1359, and 2^-8 / 4 for c."""
+    motion = bounds_of(
+        _linear=lambda *given: row(b, 4.0),
+        _quadratic=lambda *given: row(c, 8.0),
+        _linear_size=lambda i, ahead, behind, t: np.array([2.0**-8 if t == 1 else 1e3]),
+        _higher_products=lambda i, ahead, behind, power: np.array([2.0**-8 if power == 2 else 1e3]),
+    )
+    for share, positive in ((0.999, False), (1.002, True)):
+        a = np.array([fall + share * (5 + 2 * 1000 / 1359) * 2.0**-10])
+        assert bool(motion._separated_in_the_limit(ONE, ONE, ONE, a)[0]) == positive

@@ -160,6 +160,16 @@ def test_the_lipschitz_constant_is_that_of_a_quadratic_loss():
     assert exchange_lipschitz(PrototypeLoss("frozen"), z, two, jnp.asarray(100.0)) == pytest.approx(3.0, rel=0.02)
 
 
+def test_the_gradient_is_bounded_at_nine_points_between_a_bank_and_each_exchange_of_two():
+    z, p, T = jnp.asarray([[-1.0], [1.0], [0.3]]), np.array([[0.5], [-0.2], [1.0]]), jnp.asarray(0.3)
+    loss, banks = PrototypeLoss("frozen"), []
+    for order in ([1, 0, 2], [2, 1, 0], [0, 2, 1]):
+        banks += [p + share * (p[order] - p) for share in np.arange(9) / 8]
+    whole = [float(gradient_lipschitz(loss, z, jnp.asarray([bank]), T)) for bank in banks]
+    assert max(whole) > 1.05 * max(whole[k] for k in (0, 8, 17, 26))  # it is largest in between
+    assert float(exchange_lipschitz(loss, z, jnp.asarray(p), T)) == pytest.approx(max(whole))
+
+
 def cycling(steps, **options):
     rules = {"pruning": 0.1, "dwell": 3.0, "spread": 0.3, "initial_temperature": 0.5, "least_temperature": 0.3}
     flow = system(prototype_rate=0.5, **{**rules, **options})

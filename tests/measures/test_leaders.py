@@ -45,6 +45,8 @@ def test_a_token_that_follows_itself_and_others_leads_in_neither_sense():
     sets = layer.follower_sets(x)
     assert sets.of(0).tolist() == [0, 1, 2]
     assert leaders_by_value(sets, x).tolist() == [False, True, True]
+    with pytest.raises(ValueError, match=r"`x` must have shape \(n, d\), with n = 3"):
+        leaders_by_value(sets, x[:2])
 
 
 def test_values_are_numbered_in_the_order_of_their_first_occurrence():

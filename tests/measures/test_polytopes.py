@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from analysis.hardmax.candidates import candidate_set, projection_of_origin, support_gap
 from analysis.hardmax.exact_geometry import determinant, facets, in_hull, row_echelon, solved
-from analysis.hardmax.polytopes import contains, distinct_limits, faces, nested, outside, polytope, vertices, volume
+from analysis.hardmax.polytopes import (
+    MAX_HULL,
+    contains,
+    distinct_limits,
+    faces,
+    nested,
+    outside,
+    polytope,
+    vertices,
+    volume,
+)
 from dynsim.exact import rationals
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.hardmax.maps import ExactHardmaxMap
@@ -225,3 +235,12 @@ def test_the_candidates_do_not_depend_on_the_unit_of_the_attention(factor):
         found, scaled = candidate_set(body, metric), candidate_set(body, factor * metric)
         assert found.faces == scaled.faces
         np.testing.assert_allclose(found.points, scaled.points, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_points_of_many_components_are_outside_by_a_share_of_the_extent(unit):
+    d = MAX_HULL + 1
+    corners = unit * np.vstack([np.zeros(d), np.eye(d)])
+    face = unit * np.full(d, 1 / d)
+    moved = [face * (1 + share) for share in (-1e-3, 1e-11, 1e-7)]
+    assert outside(np.array(moved), corners).tolist() == [False, False, True]

@@ -170,7 +170,7 @@ def equilibrium_near(
     x = np.array(start, float)
     for _ in range(NEWTON):
         f, J = linear(x)
-        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))):
+        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))) or (np.any(f) and not np.any(J)):
             return None
         step = np.linalg.lstsq(J, f, rcond=None)[0]
         x = x - step

@@ -170,11 +170,10 @@ def _follows_x(g: Scalar, far: float, budget: int) -> Hypothesis:
 
 
 def _first_derivative(g: Scalar) -> Scalar:
-    """The derivative of the lowest odd order of an odd function that is known not to vanish at zero."""
+    """The derivative of the lowest odd order of an odd function that is not known to vanish at zero."""
     for _ in range(POWERS):
         g = jax.grad(g)
-        low, high = IntervalFunction(lambda x, g=g: g(x[0])[None], 1).values(np.zeros((1, 1, 2)))[0, 0]
-        if low > 0 or high < 0:
+        if np.any(IntervalFunction(lambda x, g=g: g(x[0])[None], 1).values(np.zeros((1, 1, 2)))):
             return g
         g = jax.grad(g)
     return g
