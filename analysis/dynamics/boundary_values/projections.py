@@ -170,9 +170,11 @@ def equilibrium_near(
     x = np.array(start, float)
     for _ in range(NEWTON):
         f, J = linear(x)
-        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))) or (np.any(f) and not np.any(J)):
+        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(J))):
             return None
         step = np.linalg.lstsq(J, f, rcond=None)[0]
+        if np.linalg.norm(f - J @ step) > np.sqrt(LAST) * np.linalg.norm(J) * (1 + np.max(np.abs(x))):
+            return None  # no step along which the Jacobian acts leads to zero
         x = x - step
         if np.max(np.abs(step)) <= LAST * (1 + np.max(np.abs(x))):
             return x

@@ -55,6 +55,10 @@ def test_an_equilibrium_is_found_by_newtons_method_or_not_at_all():
     square = lambda a: lambda x: (x**2 - a, np.diag(2 * x))
     assert equilibrium_near(square(4.0), np.array([3.0])) == pytest.approx(2.0, abs=1e-12)
     assert equilibrium_near(square(-1.0), np.array([0.7])) is None
+    assert equilibrium_near(square(-1.0), np.array([0.0])) is None  # where the Jacobian is zero, and the field is not
+    line = lambda value: lambda x: (np.array([x[0] - 1, value]), np.diag([1.0, 0.0]))
+    assert equilibrium_near(line(1e-3), np.array([3.0, 5.0])) is None
+    np.testing.assert_allclose(equilibrium_near(line(1e-17), np.array([3.0, 5.0])), [1.0, 5.0], rtol=1e-12)
     assert equilibrium_near(lambda x: (x * np.nan, np.eye(1)), np.array([1.0])) is None
     assert equilibrium_near(lambda x: (x, np.full((1, 1), np.inf)), np.array([1.0])) is None
 
