@@ -67,7 +67,8 @@ def resolved_multipliers(
         gap = total - float(np.sum(np.log(np.abs(np.append(slow, last)))))
     if np.isfinite(gap):
         sizes = np.log(np.abs(last)) + gap / lost
-        last = last / np.abs(last) * np.exp(np.clip(sizes, -LARGEST, LARGEST))
+        turns = last.real / np.abs(last) + 1j * (last.imag / np.abs(last))  # complex quotients of the least overflow
+        last = turns * np.exp(np.clip(sizes, -LARGEST, LARGEST))
     found = np.append(slow, last)
     return found[np.argsort(-np.abs(found), kind="stable")]
 
