@@ -65,8 +65,7 @@ AT_NODE, LARGE, STIFF = 1e-12, 1e6, 1e-100
 STEEPEST = 1e-6
 # Least error of multipliers by a solver or a mesh, relative to the largest one, or to their own size by collocation.
 LEAST_ERROR = 1e-6
-# Largest number of steps in a segment of a trial, relative to the last orbit that was confirmed, and its least value:
-# trials that blow up would take 100,000 steps.
+# Most steps in a segment of a trial, relative to the last confirmed orbit, and their least value: 100,000 take long.
 MORE_STEPS, FEWEST_STEPS = 20, 500
 # Bifurcations whose normal form coefficient is that of the return map.
 OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
@@ -435,6 +434,10 @@ class OrbitCurve(AbstractCurve):
         if point is near or not np.any(np.ptp(self.nodes(point.state), axis=0)):
             return point.flat
         return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
+
+    def out_of_phase(self, point: CurvePoint) -> np.ndarray:
+        """Get the coordinates of `place` that no shift in phase changes: the period and the parameter."""
+        return np.array([float(point.state.period), point.parameter])
 
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
         """Shift the nodes of an orbit into phase with another orbit; a forced flow fixes the phase."""
