@@ -67,7 +67,8 @@ def resolved_multipliers(
         gap = total - float(np.sum(np.log(np.abs(np.append(slow, last)))))
     if np.isfinite(gap):
         sizes = np.log(np.abs(last)) + gap / lost
-        turns = last.real / np.abs(last) + 1j * (last.imag / np.abs(last))  # complex quotients of the least overflow
+        own = np.abs(last)  # complex quotients of the least numbers overflow, real ones do not
+        turns = np.real(last) / own + 1j * (np.imag(last) / own)
         last = turns * np.exp(np.clip(sizes, -LARGEST, LARGEST))
     found = np.append(slow, last)
     return found[np.argsort(-np.abs(found), kind="stable")]
