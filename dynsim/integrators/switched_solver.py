@@ -25,6 +25,9 @@ from dynsim.integrators.switched_field import SwitchedField
 PLACES = np.arange(1, 9) / 8
 # Most steps to the place of a surface, and their relative accuracy.
 TURNS, CLOSEST = 60, 4e-16
+# Most trials in a row at one time: more than rejections and the search for a surface take. Where the distance from a
+# surface jumps in time, so that no place is on it, they would go on to the largest number of steps.
+WAITS = 1000
 # Relative size of a distance from a surface, and of a rate of crossing, that counts as rounding.
 NEAR = 1e-11
 TOUCHES = 1e-9
@@ -76,6 +79,7 @@ class _Stepping(NamedTuple):
         turn: 0 for a step forward; else the number of the step to a surface.
         accepted: number of accepted steps.
         rejected: number of steps rejected since.
+        waiting: number of trials since the time last moved on.
         slid: whether it slid.
         blocked: whether it would slide on two surfaces.
         ways: lengths of the ways between the last crossings, infinite before the last step without one.
@@ -90,6 +94,7 @@ class _Stepping(NamedTuple):
     turn: Array
     accepted: Array
     rejected: Array
+    waiting: Array
     slid: Array
     blocked: Array
     ways: Array
@@ -110,14 +115,17 @@ def switched_over(
     sizes: Any = 1.0,
     stops: Callable[[Array], Any] = lambda x: False,
     sides: Array | None = None,
+    most: Array | int = MAX_STEPS,
 ) -> SwitchedEnd:
     """Integrate a state and tangent vectors over an interval, by Filippov's convention on the surfaces.
 
     The absolute tolerance is by default a hundredth of `rtol`, for the state in units of `sizes`. A state for which
     `stops` is true stays where it is. `sides` are the modes at the start, (2, surfaces), by default those ahead of it.
+    More than `most` steps fail.
     """
     n = x.shape[0]
-    able = lambda s: (s.rejected <= REJECTIONS) & (s.accepted < MAX_STEPS) & ~s.blocked & ~s.accumulates
+    advances = lambda s: (s.rejected <= REJECTIONS) & (s.waiting <= WAITS) & (s.accepted < most)
+    able = lambda s: advances(s) & ~s.blocked & ~s.accumulates
     going = lambda s: (s.t < end) & able(s) & ~jnp.asarray(stops(s.y[:n]))
     small = (rtol / 100 if atol is None else atol) * jnp.concatenate(
         [jnp.broadcast_to(sizes, x.shape), jnp.ones(V.size)]
@@ -125,7 +133,7 @@ def switched_over(
     none, no, no_ways = jnp.asarray(0), jnp.asarray(False), jnp.full(IN_A_ROW, jnp.inf)
     y = jnp.concatenate([x, jnp.ravel(V)])
     sides = jnp.stack(2 * [field.ahead(begin, x)]) if sides is None else sides
-    begun = _Stepping(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, no, no, no_ways, no)
+    begun = _Stepping(begin, y, sides, first, jnp.zeros(4), none - 1, none, none, none, no, no, no_ways, no)
     last = jax.lax.while_loop(going, lambda s: _advanced(field, s, end, longest, (small, rtol), n), begun)
     ends = last.y[:n], last.y[n:].reshape(V.shape)
     blocked = last.blocked | last.accumulates
@@ -204,8 +212,8 @@ def _advanced(field: SwitchedField, s: _Stepping, end: Array, longest: Any, tole
     return _Stepping(
         pick(t, s.t), pick(after.y, s.y), pick(after.sides, s.sides), jnp.where(forward & ~meets, next_h, s.h), bracket,
         jnp.where(moves | (forward & ~meets), 0, s.turn + 1), s.accepted + (moves & ~starts).astype(int),
-        jnp.where(accepted, 0, s.rejected + 1), s.slid | _slides(after.sides), s.blocked | after.blocked,
-        ways, crosses & brief,
+        jnp.where(accepted, 0, s.rejected + 1), jnp.where(moves & (t > s.t), 0, s.waiting + 1),
+        s.slid | _slides(after.sides), s.blocked | after.blocked, ways, crosses & brief,
     )  # fmt: skip
 
 

@@ -148,7 +148,7 @@ def test_the_segments_of_an_orbit_share_a_program_with_its_nodes(monkeypatch):
 
     def segment(pair, x, *numbers):
         types.add(tuple(str(jax.typeof(a)) for a in (x, *numbers)))
-        return x, np.eye(2), np.ones(2), np.ones(2)
+        return x, np.eye(2), np.ones(2), np.ones(2), np.ones(())
 
     monkeypatch.setattr(periodic_orbits, "_segment", segment)
     pair = Linearised(FunctionFlow(_turning), jnp.asarray([1.0, 0.0]))

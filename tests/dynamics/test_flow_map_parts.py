@@ -250,7 +250,7 @@ def test_segments_in_python_take_no_longer_steps_than_the_flow_allows(monkeypatc
         pair = Linearised(TURN, jnp.zeros(2))
         limited = eqx.tree_at(lambda p: p.longest, pair, jnp.asarray(0.25), is_leaf=lambda part: part is None)
         for one in (pair, limited):
-            ends, maps, last, first = shooting._segments_in_python(one, nodes, begins, durations, 1e-9)
+            ends, maps, last, first, _ = shooting._segments_in_python(one, nodes, begins, durations, 1e-9)
             for k, t in enumerate(durations):
                 turned = np.array([[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]])
                 np.testing.assert_allclose(ends[k], turned @ nodes[k], atol=1e-8)

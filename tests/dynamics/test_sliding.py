@@ -410,6 +410,16 @@ def test_absolute_tolerances_are_a_hundredth_in_units_of_the_components(monkeypa
     np.testing.assert_allclose(np.vstack([given.x, given.V]), [[2e-3, 5e-3], [1e-3, 1e-3], [1e-3, 1e-3]])
 
 
+def test_a_surface_that_jumps_past_the_trajectory_in_time_is_not_tried_100_000_times():
+    ramp = FunctionFlow(lambda t, x: jnp.where(x < 2.5 + jnp.mod(t, 1.0), 1.0, -1.0))
+    field, at = switched_field(ramp, np.zeros(1)), lambda t: jnp.asarray(t, float)
+    found = switched_solver.switched_over(
+        field, at(0.0), at(1.5), at(0.1), jnp.array([2.1]), jnp.zeros((1, 0)), at(1e-9), np.inf
+    )
+    assert (bool(found.failed), round(float(found.t), 6)) == (True, 1.0)
+    assert int(found.steps) <= 1100
+
+
 @jax.jit
 def onwards(x, V, sides):
     """How the motion goes on from the end of a step, in a field that jumps on x = 0 and y = 0."""

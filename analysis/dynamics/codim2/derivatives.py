@@ -99,7 +99,7 @@ class VariedReturns:
     def images(self, rows: np.ndarray, period: float, rtol: Array) -> Images:
         """Compute the images of all rows; under a flow the k-th row moves from k to k + 1 shares of the period."""
         if self._is_flow:
-            found = Images(*shoot(self._pair, rows, period, rtol))
+            found = Images(*shoot(self._pair, rows, period, rtol)[:4])
             if self._flat:
                 return found
             begun = [np.asarray(_begun(self._system, self._restored, np.asarray(row))) for row in rows]

@@ -37,6 +37,8 @@ from dynsim.systems.rescaled import is_flat
 NODES = 12
 # Newton steps from the nodes of an orbit by which equilibria beside it are found.
 NEWTON = 4
+# Number of phases at which an orbit is evaluated together.
+TOGETHER = 16
 # Shift of an orbit, relative to the period, below which its phase counts as found.
 SAME = 1e-10
 # Numbers of segments of an orbit that are tried in turn for shooting, and the largest derivative of a segment.
@@ -192,7 +194,12 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         rows = lambda share: self.states_at(state, parameter, self.mesh[:-1] + share)
         apart = lambda share: float(np.linalg.norm(self._short(rows(float(share)) - aims)))
         shares = np.unique(np.concatenate([self.mesh[:-1], (self.mesh[:-1] + self.mesh[1:]) / 2]))
-        best = shares[int(np.argmin([apart(share) for share in shares]))]
+        tried = []
+        for some in np.array_split(shares, -(-len(shares) // TOGETHER)):
+            states = self.states_at(state, parameter, (self.mesh[:-1] + some[:, None]).ravel())
+            away = self._short(states - np.tile(aims, (len(some), 1)))
+            tried.append(np.linalg.norm(away.reshape(len(some), -1), axis=1))
+        best = shares[int(np.argmin(np.concatenate(tried)))]
         width = float(np.max(self.shares))
         found: Any = scipy.optimize.minimize_scalar(
             apart, bounds=(best - width, best + width), method="bounded", options={"xatol": SAME}

@@ -241,6 +241,10 @@ class AbstractCurve(abc.ABC):
         del near
         return point.flat
 
+    def out_of_phase(self, point: CurvePoint) -> np.ndarray:
+        """Get the coordinates of `place` that no shift in phase changes: the parameter."""
+        return np.array([point.parameter])
+
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why a point is not resolved to sufficient accuracy, which ends the curve; "" if it is."""
         del point

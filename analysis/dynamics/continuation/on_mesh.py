@@ -189,7 +189,8 @@ class CurveOnMesh(AbstractCurve):
 
     def on_this_mesh(self, point: CurvePoint, J: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues from the derivatives J of the equations alone, which tell its errors."""
-        return self.spectrum(point.state, point.parameter, J, point.orbit)
+        known = np.array_equal(J, point.J)
+        return point.values if known else self.spectrum(point.state, point.parameter, J, point.orbit)
 
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why a solution is not resolved: `mesh` if its error on this mesh is too large; "" if it is."""

@@ -34,6 +34,7 @@ from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim._core.validation import function
+from dynsim.integrators.dop853 import MAX_STEPS
 from dynsim.simulation.checks import check_flow
 from dynsim.spaces.base import nearest
 from dynsim.systems.base import AbstractFlow
@@ -64,6 +65,8 @@ AT_NODE, LARGE, STIFF = 1e-12, 1e6, 1e-100
 STEEPEST = 1e-6
 # Least error of multipliers by a solver or a mesh, relative to the largest one, or to their own size by collocation.
 LEAST_ERROR = 1e-6
+# Most steps in a segment of a trial, relative to the last confirmed orbit, and their least value: 100,000 take long.
+MORE_STEPS, FEWEST_STEPS = 20, 500
 # Bifurcations whose normal form coefficient is that of the return map.
 OF_RETURNS = ("fold", "period doubling", "Neimark-Sacker point")
 # Largest relative change of the parameter over a doubling of the period, by its slope, near a homoclinic orbit, and
@@ -141,7 +144,7 @@ class OrbitCurve(AbstractCurve):
         self._pair = Linearised(ParameterFlow(flow, parameter.take), begin, atol=atol, often=True)
         self._rtol = jnp.asarray(rtol, float)
         self._known: dict[float, tuple[np.ndarray, tuple[float, float], OrbitSegments]] = {}
-        self._forced_period, self._sure = None, {}
+        self._forced_period, self._sure, self._most = None, {}, MAX_STEPS
         if forcing is not None:
             function("forcing", forcing, "the flow")
             self._forced_period = jax.value_and_grad(lambda p: jnp.asarray(forcing(parameter.at(p))))
@@ -236,7 +239,10 @@ class OrbitCurve(AbstractCurve):
         """Solve all segments of a period, given its derivative by the parameter."""
         full, m = np.column_stack([nodes, np.full(len(nodes), parameter)]), len(nodes)
         rtol = self._rtol if factor == 1 else factor * self._rtol
-        ends, maps, speeds, first = shoot(self._solver(factor), full, period, rtol)
+        most = MAX_STEPS if factor != 1 else self._most
+        ends, maps, speeds, first, steps = shoot(self._solver(factor), full, period, rtol, most)
+        if factor != 1 and np.all(np.isfinite(ends)) and np.all(steps > 0):  # of an orbit that has been found
+            self._most = max(FEWEST_STEPS, int(MORE_STEPS * np.max(steps)))
         maps, speeds, by_parameter = maps[:, :-1], speeds[:, :-1], maps[:, :-1, -1]
         if slope:  # segments last from k T/m to (k + 1) T/m
             k = np.arange(m)[:, None]
@@ -429,6 +435,10 @@ class OrbitCurve(AbstractCurve):
             return point.flat
         return point._replace(state=self.beside(point.state, near.state, point.parameter)).flat
 
+    def out_of_phase(self, point: CurvePoint) -> np.ndarray:
+        """Get the coordinates of `place` that no shift in phase changes: the period and the parameter."""
+        return np.array([float(point.state.period), point.parameter])
+
     def beside(self, state: Any, near: Any, parameter: float) -> Any:
         """Shift the nodes of an orbit into phase with another orbit; a forced flow fixes the phase."""
         if self.forced:
@@ -453,7 +463,7 @@ class OrbitCurve(AbstractCurve):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Advance states, given as rows, from some times over some durations, and compute the velocities there."""
         full = np.column_stack([nodes, np.full(len(nodes), parameter)])
-        ends, _, speeds, _ = shots(self._pair, full, begins, durations, self._rtol)
+        ends, _, speeds, *_ = shots(self._pair, full, begins, durations, self._rtol)
         return ends[:, :-1], speeds[:, :-1]
 
     def unresolved(self, point: CurvePoint) -> str:

@@ -72,7 +72,7 @@ def _mean_square(
     rows, time = np.column_stack([shot.nodes, np.full(m, parameter)]), shot.period / m
 
     def passed(share: float) -> tuple[np.ndarray, np.ndarray]:
-        _, maps, speeds, _ = shots(curve._pair, rows, time * np.arange(m), np.full(m, share * time), curve._rtol)
+        _, maps, speeds, *_ = shots(curve._pair, rows, time * np.arange(m), np.full(m, share * time), curve._rtol)
         return maps[:, :n, :n], speeds[:, :n]
 
     return mean_square(passed, vectors, drift, time, sizes, phase=bool(multiplier == 1) and not curve.forced)

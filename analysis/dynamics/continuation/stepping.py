@@ -236,9 +236,13 @@ def _returned(curve: AbstractCurve, first: CurvePoint, here: CurvePoint, found: 
     back = max(float(point.tangent[-1] * first.tangent[-1]) for point in (here, found)) < 0
     if back or not low - room <= first.parameter <= high + room:
         return False
-    flat = [curve.place(first, here), curve.place(here, here), curve.place(found, found)]
-    chord = float(np.linalg.norm(flat[2] - flat[1]))
-    if not chord or max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) > CLOSED * chord:
+    ends = curve.place(here, here), curve.place(found, found)
+    chord = float(np.linalg.norm(ends[1] - ends[0]))
+    apart = [np.linalg.norm(curve.out_of_phase(first) - curve.out_of_phase(point)) for point in (here, found)]
+    if not chord or max(apart) > CLOSED * chord:  # far apart in any phase
+        return False
+    flat = [curve.place(first, here), *ends]
+    if max(float(np.linalg.norm(flat[0] - flat[k])) for k in (1, 2)) > CLOSED * chord:
         return False
     share = min(max(float((flat[0] - flat[1]) @ (flat[2] - flat[1])) / chord**2, 0.0), 1.0)
     inside = between(curve, here, found, share)  # none at a branch point

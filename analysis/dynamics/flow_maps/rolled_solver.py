@@ -46,7 +46,7 @@ def advanced(
     rtol: Array | float,
     atol: Array | float,
     longest: Array | float = math.inf,
-    most: int = MAX_STEPS,
+    most: Array | int = MAX_STEPS,
 ) -> tuple[Array, Array, Array]:
     """Integrate to the final state in at most so many steps, with their number, and whether the solver failed."""
     going = lambda s: (s.t < end) & (s.rejected <= REJECTIONS) & (s.accepted < most)
@@ -69,7 +69,7 @@ def extremes(
         s, found = carry
         after, h, K, accepted = _step(field, s, end, math.inf, rtol, atol, EXTENDED)
         rows = jnp.stack([part[component] for part in _coefficients(s, after, h, K)])
-        here = jnp.stack([sign * _peak(sign * s.y[component], sign * rows, samples) for sign in (-1.0, 1.0)])
+        here = jax.vmap(lambda sign: sign * _peak(sign * s.y[component], sign * rows, samples))(jnp.array([-1.0, 1.0]))
         both = jnp.stack([jnp.minimum(found[0], here[0]), jnp.maximum(found[1], here[1])])
         return after, jnp.where(accepted, both, found)
 
@@ -81,20 +81,25 @@ def extremes(
 def _peak(begin: Array, rows: Array, samples: int) -> Array:
     """Compute the largest value of a polynomial of a step, whose coefficients alternate between x and 1 - x."""
 
-    def at(x: Array) -> Array:
-        y = jnp.zeros(())
+    def at(x: Array) -> tuple[Array, Array, Array]:
+        """The polynomial and its first two derivatives, by hand: `jax.grad` of it takes a second to trace."""
+        y, slope, bend = jnp.zeros((3, *x.shape))
         for i in range(6, -1, -1):
-            y = (y + rows[i]) * (x if i % 2 == 0 else 1 - x)
-        return begin + y
+            factor, sign = (x, 1.0) if i % 2 == 0 else (1 - x, -1.0)
+            y = y + rows[i]
+            y, slope, bend = y * factor, slope * factor + sign * y, bend * factor + 2 * sign * slope
+        return begin + y, slope, bend
+
+    def step(_: Any, x: Array) -> Array:
+        _, slope, bend = at(x)
+        return jnp.clip(jnp.where(bend < 0, x - slope / jnp.where(bend < 0, bend, 1.0), x), low, high)
 
     xs = jnp.linspace(0.0, 1.0, samples + 1)
-    values = jax.vmap(at)(xs)
-    slope, near = jax.grad(at), xs[jnp.argmax(values)]
-    low, high, x = jnp.maximum(near - 1 / samples, 0.0), jnp.minimum(near + 1 / samples, 1.0), near
-    for _ in range(NEWTON):
-        bend = jax.grad(slope)(x)
-        x = jnp.clip(jnp.where(bend < 0, x - slope(x) / jnp.where(bend < 0, bend, 1.0), x), low, high)
-    return jnp.maximum(jnp.max(values), at(x))
+    values = at(xs)[0]
+    near = xs[jnp.argmax(values)]
+    low, high = jnp.maximum(near - 1 / samples, 0.0), jnp.minimum(near + 1 / samples, 1.0)
+    x = jax.lax.fori_loop(0, NEWTON, step, near)
+    return jnp.maximum(jnp.max(values), at(x)[0])
 
 
 def _coefficients(s: _State, after: _State, h: Array, K: Array) -> list[Array]:

@@ -14,6 +14,7 @@ from analysis.dynamics.flow_maps.rolled_solver import advanced
 from dynsim._core.types import State
 from dynsim._core.validation import number
 from dynsim.errors import ArgumentError, shown
+from dynsim.integrators.dop853 import MAX_STEPS
 from dynsim.integrators.switched_field import SwitchedField, switched_field
 from dynsim.integrators.switched_solver import switched_over, switched_velocity
 from dynsim.integrators.time_structure import longest_step
@@ -131,24 +132,33 @@ class Linearised(eqx.Module):
         return ravel_pytree(point)[0], jax.vmap(tangent, in_axes=1, out_axes=1)(V)
 
     def over(
-        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array, *, rolled: bool = False
+        self,
+        begin: Array,
+        end: Array,
+        step: Array,
+        x: Array,
+        V: Array,
+        rtol: Array,
+        *,
+        rolled: bool = False,
+        most: Array | int = MAX_STEPS,
     ) -> "Moved":
         """Integrate a state and tangent vectors over an interval.
 
         `step` is the first step. The tolerances hold for state and vectors. Where a field jumps on a surface, vectors
         are multiplied by the saltation matrix, which is singular where the trajectory slides on the surface; the state
-        is NaN if it would slide on two surfaces at once.
+        is NaN if it would slide on two surfaces at once. More than `most` steps fail, by diffrax more than its default.
         """
         if self.solver is not None:
             return self._over_steps(begin, end, step, x, V, rtol)
         atol = rtol / 100 if self.atol is None else self.atol
         if self.switched is not None:
             first, limit = jnp.minimum(step, end - begin), jnp.inf if self.longest is None else self.longest
-            found = switched_over(self.switched, begin, end, first, x, V, rtol, limit, atol=atol)
+            found = switched_over(self.switched, begin, end, first, x, V, rtol, limit, atol=atol, most=most)
             mean = (end - begin) / jnp.maximum(found.steps, 1).astype(x.dtype)
             return Moved(jnp.where(found.blocked, jnp.nan, found.x), found.V, mean, found.failed, found.slid)
         if self.rolled or rolled:
-            return self._over_rolled(begin, end, step, x, V, rtol, atol)
+            return self._over_rolled(begin, end, step, x, V, rtol, atol, most)
         import diffrax as dfx
 
         from dynsim.integrators.embedded import solve_within
@@ -161,7 +171,7 @@ class Linearised(eqx.Module):
         return Moved(x, V, (end - begin) / steps.astype(step.dtype), solution.result != dfx.RESULTS.successful)
 
     def _over_rolled(
-        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array, atol: Array
+        self, begin: Array, end: Array, step: Array, x: Array, V: Array, rtol: Array, atol: Array, most: Array | int
     ) -> "Moved":
         """Compute the same as `over` with a solver that compiles faster."""
         n, limit = x.shape[0], jnp.inf if self.longest is None else self.longest
@@ -171,7 +181,7 @@ class Linearised(eqx.Module):
             return jnp.concatenate([v, jnp.ravel(W)])
 
         start = jnp.concatenate([x, jnp.ravel(V)])
-        y, steps, failed = advanced(field, begin, end, start, jnp.minimum(step, end - begin), rtol, atol, limit)
+        y, steps, failed = advanced(field, begin, end, start, jnp.minimum(step, end - begin), rtol, atol, limit, most)
         mean = (end - begin) / jnp.maximum(steps, 1).astype(float)
         return Moved(*self.on_space(y[:n], y[n:].reshape(V.shape)), mean, failed)
 

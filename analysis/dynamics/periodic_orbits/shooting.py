@@ -32,6 +32,7 @@ from dynsim._core.printing import ROUNDING, one_line, printed
 from dynsim._core.types import State
 from dynsim._core.validation import choice, integer, number, reals
 from dynsim.errors import ArgumentError
+from dynsim.integrators.dop853 import MAX_STEPS
 from dynsim.integrators.switched_field import WHOLE, jumps_left_out, may_leave_out
 from dynsim.notebook import picture, plot
 from dynsim.simulation.checks import check_flow, check_start, double_state
@@ -224,7 +225,7 @@ def periodic_orbit(
     begun_aside, before = False, np.inf
     for _ in range(ITERATIONS):
         bases = [np.eye(len(node)) if flat_space else tangent_basis(flow.space, restored(node)) for node in nodes]
-        ends, maps, speeds, begun = shoot(pair, nodes, time, tolerance)
+        ends, maps, speeds, begun, _ = shoot(pair, nodes, time, tolerance)
         gaps = np.asarray(ends) - np.roll(nodes, -1, axis=0)
         if turn is None:  # the turns of the guess's trajectory, which ends in the last segment
             turn = gaps[-1] - nearest(gaps[-1], angles)
@@ -440,16 +441,26 @@ def _nodes(pair: Linearised, flat: Array, time: float, count: int, rtol: Array) 
     return np.stack(nodes)
 
 
-def shoot(pair: Linearised, nodes: Any, time: Any, rtol: Array) -> tuple[np.ndarray, ...]:
-    """Integrate all segments: ends, derivatives by the nodes, and velocities at the ends and at the nodes."""
+class Shots(NamedTuple):
+    """Ends of segments, their derivatives by the nodes, velocities at ends and nodes, and numbers of steps."""
+
+    ends: Float[np.ndarray, "k n"]
+    maps: Float[np.ndarray, "k n n"]
+    last: Float[np.ndarray, "k n"]
+    first: Float[np.ndarray, "k n"]
+    steps: Float[np.ndarray, " k"]
+
+
+def shoot(pair: Linearised, nodes: Any, time: Any, rtol: Array, most: int = MAX_STEPS) -> Shots:
+    """Integrate all segments of a period, each in at most so many steps."""
     count, period = len(nodes), float(time)
-    return shots(pair, nodes, period * np.arange(count) / count, np.full(count, period / count), rtol)
+    return shots(pair, nodes, period * np.arange(count) / count, np.full(count, period / count), rtol, most)
 
 
 def shots(
-    pair: Linearised, nodes: Any, begins: np.ndarray, durations: np.ndarray, rtol: Array
-) -> tuple[np.ndarray, ...]:
-    """Do the same from states at some times over some durations.
+    pair: Linearised, nodes: Any, begins: np.ndarray, durations: np.ndarray, rtol: Array, most: int = MAX_STEPS
+) -> Shots:
+    """Integrate from states at some times over some durations; ends are NaN where that takes more than `most` steps.
 
     One compiled program serves any number of states: they are filled up to a multiple of `ROWS`, and it stops after
     those that are given.
@@ -462,13 +473,14 @@ def shots(
     room, found = min(ROWS, room_for(ENTRIES // (n * (n + 1)))) if together else ROWS, []
     for k in range(0, count, room):
         parts = [filled(np.asarray(part, float)[k : k + room], room) for part in (nodes, begins, durations)]
-        found.append(jax.device_get(_segments(pair, *parts, np.asarray(min(count - k, room)), rtol, together)))
-    return tuple(np.concatenate(part)[:count] for part in zip(*found, strict=True))
+        counts = np.asarray(min(count - k, room)), np.asarray(most)
+        found.append(jax.device_get(_segments(pair, *parts, *counts, rtol, together)))
+    return Shots(*(np.concatenate(part)[:count] for part in zip(*found, strict=True)))
 
 
 def _segments_in_python(
     pair: Linearised, nodes: np.ndarray, begins: np.ndarray, durations: np.ndarray, rtol: float
-) -> tuple[np.ndarray, ...] | None:
+) -> Shots | None:
     """Do the same without compiling, or return None if the field has no short program or more steps are needed."""
     n = nodes.shape[1]
     field = pair.in_python(n) if pair.rolled and pair.switched is None and is_flat(pair.system.space) else None
@@ -488,7 +500,7 @@ def _segments_in_python(
         ends[k], maps[k] = y[:n], y[n:].reshape(n, n)
         velocities.append([field([t, *z.tolist()])[:n] for t, z in ((begin + time, y), (begin, start))])
     last, first = np.swapaxes(np.array(velocities), 0, 1)
-    return ends, maps, last, first
+    return Shots(ends, maps, last, first, np.full(len(nodes), np.nan))
 
 
 def stops_at(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> np.ndarray:
@@ -502,16 +514,23 @@ def _stop(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array
     return pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol)[0]
 
 
-def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> tuple[np.ndarray, ...]:
-    return tuple(part[0] for part in shots(pair, [node], np.array([begin]), np.array([duration]), rtol))
+def _shot(pair: Linearised, node: np.ndarray, begin: float, duration: float, rtol: Array) -> Shots:
+    return Shots(*(part[0] for part in shots(pair, [node], np.array([begin]), np.array([duration]), rtol)))
 
 
 @functools.partial(compiled, loops=True)
 def _segments(
-    pair: Linearised, nodes: Array, begins: Array, durations: Array, count: Array, rtol: Array, together: bool
+    pair: Linearised,
+    nodes: Array,
+    begins: Array,
+    durations: Array,
+    count: Array,
+    most: Array,
+    rtol: Array,
+    together: bool,
 ) -> tuple[Array, ...]:
-    """Compute ends, derivatives and velocities of the first segments, in step with each other or one by one."""
-    one = lambda k: _segment(pair, nodes[k], begins[k], jnp.where(k < count, durations[k], 0.0), rtol)
+    """Compute `Shots` of the first segments, in step with each other or one by one."""
+    one = lambda k: _segment(pair, nodes[k], begins[k], jnp.where(k < count, durations[k], 0.0), most, rtol)
     rows = jnp.arange(len(nodes))
     if together:
         return jax.vmap(one)(rows)
@@ -520,11 +539,13 @@ def _segments(
     return jax.lax.fori_loop(0, count, filled_in, empty)
 
 
-def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, rtol: Array) -> tuple[Array, ...]:
-    """Compute the end of a segment, its derivative by the beginning, and the velocities at both."""
-    end, V, _, failed, _ = pair.over(begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol, rolled=True)
+def _segment(pair: Linearised, x: Array, begin: Array, duration: Array, most: Array, rtol: Array) -> tuple[Array, ...]:
+    """Compute the end of a segment, its derivative by the beginning, the velocities at both, and the steps taken."""
+    end, V, step, failed, _ = pair.over(
+        begin, begin + duration, duration / 100, x, jnp.eye(x.shape[0]), rtol, rolled=True, most=most
+    )
     last, first = jax.vmap(pair.velocity)(jnp.stack([begin + duration, begin]), jnp.stack([end, x]))
-    return jnp.where(failed, jnp.nan, end), V, last, first
+    return jnp.where(failed, jnp.nan, end), V, last, first, duration / step
 
 
 def _moved(pair: Linearised, x: np.ndarray) -> np.ndarray:

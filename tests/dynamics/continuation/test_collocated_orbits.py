@@ -2,6 +2,7 @@
 
 import re
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import OrbitCurve
 from analysis.dynamics.continuation.orbits import (
+    _curve_through,
     continue_orbits,
     orbit_of,
     orbit_ranges,
@@ -60,6 +62,21 @@ def circles():
     mu = Parameter(FunctionFlow(radial, parameters={"mu": 0.5, "other": 1.0}), "mu", -2.0, 1.0)
     (hopf,) = continue_equilibria(mu, jnp.zeros(2)).bifurcations
     return mu, orbits_from_hopf(mu, hopf, method="collocation")
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.37, 0.9])
+def test_a_shifted_orbit_is_moved_back_into_phase(circles, shift):
+    mu, found = circles
+    value, cycle = float(found.parameters[-1]), jax.tree.map(lambda a: a[-1], found.states)
+    curve = _curve_through(mu, cycle, value)
+    given, value = curve.own(cycle), value / curve.unit
+    shifted = curve.cycle(curve.states_at(given, value, curve.mesh[:-1] + shift), float(given.period))
+    other = curve.on(curve.mesh)  # without the solutions from which intervals begin
+    points = [curve.at(given, value), other.at(shifted, value)]
+    np.testing.assert_allclose(other.nodes(points[1].state), other.nodes(shifted), atol=1e-6)
+    np.testing.assert_allclose(other.place(points[1], points[0]), points[0].flat, atol=1e-6)
+    np.testing.assert_allclose(*map(curve.out_of_phase, points), atol=1e-6)
+    np.testing.assert_array_equal(curve.out_of_phase(points[0]), points[0].flat[-2:])
 
 
 def test_a_family_of_circles_is_exact_with_its_fold_and_multipliers(circles):

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from analysis.dynamics.continuation import orbit_curve as orbit_curve_module
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations
 from analysis.dynamics.continuation.equilibria import continue_equilibria
-from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
+from analysis.dynamics.continuation.orbit_curve import STRICTER, Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import (
     continue_orbits,
     curve_of_orbits,
@@ -130,6 +131,17 @@ def test_derivatives_of_the_gaps_are_those_of_differences(forcing):
     if forcing is None:  # the condition of phase: no motion along the flow
         velocity = np.concatenate([np.asarray(Bautin(p=p).velocity(0.0, node)) for node in nodes])
         assert np.allclose(found.J[6, :6], velocity / np.linalg.norm(velocity), atol=0.1)
+
+
+def test_a_trial_ends_after_a_multiple_of_the_steps_of_the_last_orbit_that_was_confirmed(monkeypatch):
+    """A trial that blows up would go on for 100,000 steps; here an orbit has half of the steps that it takes."""
+    curve, angles = orbit_curve(3), np.array([0.0, 2.1, 4.2])
+    cycle = Cycle(1.43 * np.stack([np.cos(angles), np.sin(angles)], axis=1), np.asarray(6.2))
+    ends = lambda p, factor=1.0: curve._shot(cycle, p, factor).ends
+    monkeypatch.setattr(orbit_curve_module, "MORE_STEPS", 0.5)
+    monkeypatch.setattr(orbit_curve_module, "FEWEST_STEPS", 1)
+    assert np.all(np.isfinite([ends(0.1), ends(0.1, STRICTER), ends(0.2, STRICTER)]))
+    assert np.all(np.isnan(ends(0.2)))
 
 
 def test_a_period_that_depends_on_the_parameter_moves_the_times_of_all_segments():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.continuation.orbits import continue_orbits
+from analysis.dynamics.periodic_orbits import multipliers
 from analysis.dynamics.periodic_orbits.limit_cycles import _orbit
 from analysis.dynamics.periodic_orbits.multipliers import product_eigenvalues, return_factors
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
@@ -25,12 +26,15 @@ def test_eigenvalues_of_a_product_are_exact_beside_far_larger_ones(values):
     assert np.allclose(found, sorted(values, key=lambda v: -abs(v)), rtol=1e-9)
 
 
-def test_a_complex_pair_beside_a_large_eigenvalue_keeps_its_modulus_and_angle():
+def test_a_complex_pair_beside_a_large_eigenvalue_keeps_its_modulus_and_angle(monkeypatch):
     turn = 0.9 * np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
     one = np.zeros((3, 3))
     one[0, 0], one[1:, 1:] = 1e5, turn
     S = [RANDOM.normal(size=(3, 3)) for _ in range(4)]
+    sweeps, triangular = [], multipliers.dgeqrf
+    monkeypatch.setattr(multipliers, "dgeqrf", lambda A: sweeps.append(1 / 4) or triangular(A))
     found = product_eigenvalues(np.stack([S[(k + 1) % 4] @ one @ np.linalg.inv(S[k]) for k in range(4)]))
+    assert sum(sweeps) <= 3  # no further one separates the pair
     assert found[0] == pytest.approx(1e20, rel=1e-9)
     assert np.allclose(np.sort_complex(found[1:]), 0.9**4 * np.exp([-1.2j, 1.2j]), rtol=1e-9)
 
