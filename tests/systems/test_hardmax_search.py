@@ -283,3 +283,26 @@ def test_the_slack_of_all_scores_is_the_gap_less_the_error(few, rng, monkeypatch
     gaps = scores.max(axis=1) - np.where(inside, -np.inf, scores).max(axis=1) - errors
     assert np.all(slack <= gaps)
     np.testing.assert_allclose(slack, gaps, atol=0.0 if few else 0.02)
+
+
+def test_tokens_are_removed_by_more_than_the_rounding_of_scores(rng, monkeypatch):
+    """The margin has a part that grows with the largest distance of a token, and in cells with that of a corner."""
+    keys, queries = 3.0 * rng.normal(size=(20, 3)), rng.normal(size=(5, 3))
+    wanted, seen = 0.25 * np.max(np.linalg.norm(keys, axis=1)) + 0.5, []
+
+    def noted(at, starts, margin):
+        seen.append(margin)
+        return np.ones(at.shape[1], bool), starts
+
+    monkeypatch.setattr(cones, "undominated", noted)
+    cones._orthants(keys, Margin(0.25, 0.5), queries)
+    np.testing.assert_allclose(seen[0], np.full(8, wanted))
+
+    def ended(keys, margin, count):
+        seen.append(margin)
+        raise KeyError
+
+    monkeypatch.setattr(cells, "_refined", ended)
+    with pytest.raises(KeyError):
+        cells.near_best_by_cells(queries, keys, np.ones(5), Margin(0.25, 0.5))
+    assert seen[1] == pytest.approx(cells.STRETCH * wanted)
