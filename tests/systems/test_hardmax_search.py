@@ -306,3 +306,16 @@ def test_tokens_are_removed_by_more_than_the_rounding_of_scores(rng, monkeypatch
     with pytest.raises(KeyError):
         cells.near_best_by_cells(queries, keys, np.ones(5), Margin(0.25, 0.5))
     assert seen[1] == pytest.approx(cells.STRETCH * wanted)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_bounds_of_queries_that_vanish_are_their_rounding_error(d):
+    """In exact numbers the query is zero; its error is that of a sum of d products, relative to the sizes of both."""
+    map = HardmaxMap(1, np.outer(np.arange(1.0, d + 1), np.append(np.ones(d - 1), 1.0 - d)))
+    x = np.array([np.ones(d), 0.5 * np.ones(d)])
+    norms = NormBounds(map.rule, 0)
+    low, high, _ = norms.of(map.rule.tokens(x))
+    assert norms.matrix is not None
+    lost = 8 * d * 2.0**-52 * np.linalg.norm(norms.matrix) * np.linalg.norm(x, axis=1)
+    np.testing.assert_allclose(high, lost, rtol=1e-9)
+    assert low.tolist() == [0.0, 0.0]
