@@ -263,6 +263,8 @@ def test_readouts_show_the_tasks_of_the_paper_and_the_plane_of_their_prototypes(
     data = readouts.bank_figure.compute(None)
     shares = np.linalg.svd(bank - bank.mean(axis=0))[1] ** 2
     np.testing.assert_allclose(data["shares"], shares[:2] / shares.sum())
+    np.testing.assert_allclose(data["places"].mean(axis=0), [0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(np.sum(data["places"] ** 2, axis=0), shares[:2])
     (ax,) = readouts.bank_figure.draw(data).axes
     assert ax.get_xlabel() == f"first principal component ({100 * shares[0] / shares.sum():.0f} %)"
     assert [text.get_text() for text in ax.texts] == ["1", "2 prototypes", "3", "4"]

@@ -283,6 +283,7 @@ def test_the_slack_of_all_scores_is_the_gap_less_the_error(few, rng, monkeypatch
     gaps = scores.max(axis=1) - np.where(inside, -np.inf, scores).max(axis=1) - errors
     assert np.all(slack <= gaps)
     np.testing.assert_allclose(slack, gaps, atol=0.0 if few else 0.02)
+    assert np.any(slack < gaps) == (not few)  # so that scores of single precision were taken
 
 
 def test_tokens_are_removed_by_more_than_the_rounding_of_scores(rng, monkeypatch):
