@@ -104,6 +104,7 @@ def test_trajectories_come_nearer_to_the_slow_manifold_and_only_frozen_assignmen
         far = []
         for k in range(len(RATIOS)):
             w, p = found[f"{mode} path {k}"].T
+            assert (w[0], p[0]) == (1.6, 1.6)
             late = (w < 1.4) & (w > critical + 0.1)
             far.append(np.max(np.abs(p - np.interp(w, *branch[::-1].T))[late], initial=0.0))
         assert far[0] > 2 * far[1] >= 2 * far[2]

@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 
+from tests.support.kept import COMPARED
+
 KERNELS = ("default", "Haswell", "SkylakeX", "Zen", "Prescott")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -19,6 +21,7 @@ def environment(kernel: str, threads: int, *, data: bool) -> dict[str, str]:
         **kept,
         **dict.fromkeys(THREADS, str(threads)),
         "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+        COMPARED: "no",  # figures and words are kept of one kernel
         **({} if kernel == "default" else {"OPENBLAS_CORETYPE": kernel}),
     }
 
