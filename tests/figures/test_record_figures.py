@@ -212,8 +212,8 @@ def test_the_training_of_growing_heads_is_drawn_by_epochs_and_seeds(monkeypatch)
         active = np.array([[[True] * 3] * 2, [[True, True, False]] * 2])
         arrays |= {f"{name}: active": active, f"{name}: forces": np.full((2, 2, 3), 1e-20)}
         arrays |= {f"{name}: separation": np.arange(1.0, 13).reshape(2, 2, 3)}
-        for what in ("active", "forces", "separation"):  # of an epoch before
-            arrays[f"{name}: {what}"] = np.insert(arrays[f"{name}: {what}"], 0, 0, axis=1)
+        for what in ("active", "forces", "separation"):  # of an epoch between
+            arrays[f"{name}: {what}"] = np.insert(arrays[f"{name}: {what}"], 1, 0, axis=1)
     recorded(monkeypatch, sentences, arrays, epochs=2, seeds=[3, 8], batch=4, threshold=0.2)
     data = sentences.training_figure.compute(None)
     assert data["names"].tolist() == ["ordered", "ordered, data", "unordered, data"]
