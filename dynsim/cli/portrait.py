@@ -299,7 +299,7 @@ def on_sphere(o: Portrait, system: Any, known: Any, title: str) -> Computed:
     compute = circle_portrait if len(known.names) == 2 else sphere_portrait
     found = compute(system, t=o.time) if o.horizon is None else compute(system, t=o.time, horizon=o.horizon)
     names = axis_labels(known.names, known.units) if system.names else ()
-    speeds = ends(np.linalg.norm(np.asarray(found.field, float), axis=-1))
+    speeds = ends(np.linalg.norm(np.asarray(found.field, float), axis=1))
     orbits = [f"{cycle.kind} limit cycle" for cycle in found.cycles]
     said = "; ".join([listed_rests(found.equilibrium_points, found.types, found.families), *orbits])
     return Computed(

@@ -226,7 +226,7 @@ def spectrum_figure(key: Key) -> Numbers:
     flow = gradient_token_flow(np.eye(3))
     turns = np.arange(6) * np.pi / 3
     consensus = np.tile([1.0, 0.0, 0.0], (6, 1))
-    hexagon = np.stack([np.cos(turns), np.sin(turns), np.zeros(6)], axis=-1)
+    hexagon = np.stack([np.cos(turns), np.sin(turns), np.zeros(6)], axis=1)
     places = {"consensus": jnp.asarray(consensus), "hexagon": jnp.asarray(hexagon)}
     spectra = {name: eigenvalues(tangent_jacobian(flow, x)) for name, x in places.items()}
     speeds = [float(jnp.max(jnp.abs(flow.vector_field(0.0, x)))) for x in places.values()]

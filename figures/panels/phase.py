@@ -138,7 +138,7 @@ def circle_portrait(
 
 
 def _ring(angles: np.ndarray) -> np.ndarray:
-    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 def _arcs(closed: np.ndarray, limits: np.ndarray) -> tuple[list[np.ndarray], list[int]]:
@@ -211,8 +211,8 @@ def _basins(ax: Axes, points: np.ndarray, limits: np.ndarray, view: View) -> dic
     """Fill the basins on the visible side, from shares of limits interpolated on a grid in the image plane."""
     side = np.linspace(-1.0, 1.0, _GRID)
     flat = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    flat /= np.maximum(np.linalg.norm(flat, axis=-1, keepdims=True), 1.0)  # outside the disc, use the value at its edge
-    depth = np.sqrt(np.maximum(1 - np.sum(flat**2, axis=-1), 0.0))
+    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1.0)  # outside the disc, use the value at its edge
+    depth = np.sqrt(np.maximum(1 - np.sum(flat**2, axis=1), 0.0))
     seen = np.column_stack([flat, depth]) @ view.frame()
     numbers = np.unique(limits)
     spacing = np.sqrt(4 * np.pi / len(points))
@@ -245,7 +245,7 @@ def _name_basins(ax: Axes, names: Mapping[int, str], *, white: float) -> None:
 def _arrows(ax: Axes, points: np.ndarray, field: np.ndarray, view: View, largest: float | None) -> Quiver:
     seen = points @ view.frame()[2] > 0.12  # near the outline arrows degenerate to dots
     points, field = points[seen], field[seen]
-    size = np.linalg.norm(field, axis=-1, keepdims=True)
+    size = np.linalg.norm(field, axis=1, keepdims=True)
     largest = float(np.max(size, initial=0.0)) if largest is None else largest
     even = field / np.maximum(size, 1e-300) * (size / max(largest, 1e-300)) ** 0.3
     return ax.quiver(

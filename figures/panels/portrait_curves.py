@@ -122,7 +122,7 @@ def paths(ax: Axes, trajectories: ArrayLike) -> None:
     """Draw trajectories, (curves, points, 2), with a dot at each initial state, the first point that is not NaN."""
     lines = _lines(trajectories)
     rows = np.asarray(trajectories, float)
-    starts = [row[np.flatnonzero(np.isfinite(row).all(axis=-1))[0]] for row in rows if _lines([row])]
+    starts = [row[np.flatnonzero(np.isfinite(row).all(axis=1))[0]] for row in rows if _lines([row])]
     if lines:
         drawn = LineCollection(lines, colors=[colour("first")], linewidths=thick(0.9), zorder=2.6, label="trajectory")
         ax.add_collection(drawn, autolim=False)
@@ -134,6 +134,6 @@ def _lines(paths: ArrayLike) -> list[np.ndarray]:
     """The pieces of curves between points that are NaN, as far as they have at least two points."""
     found = []
     for path in np.asarray(paths, float):
-        whole = np.isfinite(path).all(axis=-1)
+        whole = np.isfinite(path).all(axis=1)
         found += np.split(path[whole], np.flatnonzero(np.diff(np.flatnonzero(whole)) > 1) + 1)
     return [path for path in found if len(path) > 1]

@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from dynsim._core import host, printing, validation
+from dynsim._core.validation import real_or_exact
 from dynsim.errors import (
     ArgumentError,
     IntegrationError,
@@ -193,3 +195,12 @@ def test_sizes_and_types_beyond_those_of_arrays_are_refused(check, value, must):
         check("x", value)
     assert validation.size("x", 2**29) == 2**29
     assert validation.float_dtype("x", "float32") == np.float32
+
+
+def test_exact_numbers_are_kept_unless_one_entry_is_no_real_number():
+    exact = np.array([[Fraction(1, 3), 2], [0.5, Fraction(2)]], dtype=object)
+    assert real_or_exact("x", exact) is exact
+    assert real_or_exact("x", [1, 2.5]).dtype == np.float64
+    for other in (1j, "1", None):
+        with pytest.raises(ValueError, match="Argument `x` must hold real numbers, but holds"):
+            real_or_exact("x", np.array([Fraction(1, 3), other], dtype=object))

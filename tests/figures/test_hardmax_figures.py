@@ -55,6 +55,9 @@ def test_figure_2_shows_what_its_caption_says(folder):
     limits = {row: {tuple(x) for x in found[f"states {row}"][-1]} for row in "CD"}
     assert limits["C"] < limits["D"]
     assert limits["D"] - limits["C"] == {(2.0, 0.0), (0.0, -1.0)}
+    for row in "ABCD":
+        np.testing.assert_array_equal(found[f"followed {row}"][-1], found[f"followed {row}"][-2])
+        assert len(found[f"followed {row}"]) == len(found[f"states {row}"]) == 4
     assert len(found["missed C"]) == len(found["missed D"]) + 2  # one K, one S: what is not attained differs
 
 

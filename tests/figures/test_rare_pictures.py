@@ -12,7 +12,7 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.tori.torus import InvariantTorus
 from figures import fitted, trajectories
-from figures.panels.attractors import AZIMUTH
+from figures.panels.attractors import AZIMUTH, space_axes
 from figures.panels.exponents import groups
 from figures.panels.spectra import eigenvalues
 from tests.figures.test_own_axes import CYCLE, basins, phase_plane, run
@@ -134,3 +134,16 @@ def test_texts_are_broken_no_more_than_needed_and_then_made_smaller():
     assert broken(words, 8 * 25.0) == (["a basin of the larger\nof two limit cycles", "another one"], 8.0)
     assert broken(["short"], 8 * 4.0) == (["short"], 6.0)
     assert broken(["a-word-that-has-no-space-at-all"], 8 * 30.0) == (["a-word-that-has-no-space-at-all"], 7.5)
+
+
+def test_a_long_label_in_space_is_broken_moved_away_and_loses_its_unit():
+    axis = space_axes(Figure()).zaxis
+    axis.set_label_text("a rather long name of the third axis (m)")
+    before = axis.labelpad
+    fitted._wrap_in_space(axis)
+    lines = axis.get_label_text().split("\n")
+    assert (len(lines) > 1, " ".join(lines)) == (True, "a rather long name of the third axis")
+    assert axis.labelpad == before + (len(lines) - 1) * fitted.SMALLEST / 2
+    axis.set_label_text("c ($10^{-3}$ m)")
+    fitted._wrap_in_space(axis)
+    assert axis.get_label_text().replace("\n", " ") == "c ($10^{-3}$)"

@@ -212,6 +212,8 @@ def test_the_training_of_growing_heads_is_drawn_by_epochs_and_seeds(monkeypatch)
         active = np.array([[[True] * 3] * 2, [[True, True, False]] * 2])
         arrays |= {f"{name}: active": active, f"{name}: forces": np.full((2, 2, 3), 1e-20)}
         arrays |= {f"{name}: separation": np.arange(1.0, 13).reshape(2, 2, 3)}
+        for what in ("active", "forces", "separation"):  # of an epoch between
+            arrays[f"{name}: {what}"] = np.insert(arrays[f"{name}: {what}"], 1, 0, axis=1)
     recorded(monkeypatch, sentences, arrays, epochs=2, seeds=[3, 8], batch=4, threshold=0.2)
     data = sentences.training_figure.compute(None)
     assert data["names"].tolist() == ["ordered", "ordered, data", "unordered, data"]
@@ -263,6 +265,8 @@ def test_readouts_show_the_tasks_of_the_paper_and_the_plane_of_their_prototypes(
     data = readouts.bank_figure.compute(None)
     shares = np.linalg.svd(bank - bank.mean(axis=0))[1] ** 2
     np.testing.assert_allclose(data["shares"], shares[:2] / shares.sum())
+    np.testing.assert_allclose(data["places"].mean(axis=0), [0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(np.sum(data["places"] ** 2, axis=0), shares[:2])
     (ax,) = readouts.bank_figure.draw(data).axes
     assert ax.get_xlabel() == f"first principal component ({100 * shares[0] / shares.sum():.0f} %)"
     assert [text.get_text() for text in ax.texts] == ["1", "2 prototypes", "3", "4"]

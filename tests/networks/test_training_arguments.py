@@ -148,3 +148,7 @@ def test_a_network_in_the_layout_of_llama2_has_its_logits(stories):
     x = np.asarray(network.embed(ids))
     for k in (0, 1, 2):
         np.testing.assert_allclose(step.step(jnp.asarray(k), x), network.blocks[k % 2](jnp.asarray(x)), rtol=1e-12)
+    longer = [1, 4]
+    for _ in range(3):
+        longer.append(int(np.argmax(reference(arrays, np.array(longer))[-1])))
+    assert network.greedy([1, 4], 3).tolist() == longer  # by one pass for each token, with its feed-forward layers

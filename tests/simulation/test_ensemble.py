@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import diffrax as dfx
 import jax
@@ -297,6 +298,12 @@ def test_the_cores_are_those_of_the_process_or_as_many_as_the_environment_says(m
     for told, count in (("", 3), ("2", 2), ("0", 3), ("many", 3), ("8", 3)):
         monkeypatch.setenv("OMP_NUM_THREADS", told)
         assert cores() == count
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    for known, count in ((5, 5), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda known=known: known)
+        assert cores() == min(count, 8)
+    monkeypatch.setattr("dynsim._runtime.cores.current", lambda: SimpleNamespace(platform="gpu"))
+    assert cores() == 1
 
 
 def test_flows_share_a_program_if_they_differ_in_numbers_only():

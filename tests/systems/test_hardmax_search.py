@@ -283,3 +283,40 @@ def test_the_slack_of_all_scores_is_the_gap_less_the_error(few, rng, monkeypatch
     gaps = scores.max(axis=1) - np.where(inside, -np.inf, scores).max(axis=1) - errors
     assert np.all(slack <= gaps)
     np.testing.assert_allclose(slack, gaps, atol=0.0 if few else 0.02)
+    assert np.any(slack < gaps) == (not few)  # so that scores of single precision were taken
+
+
+def test_tokens_are_removed_by_more_than_the_rounding_of_scores(rng, monkeypatch):
+    """The margin has a part that grows with the largest distance of a token, and in cells with that of a corner."""
+    keys, queries = 3.0 * rng.normal(size=(20, 3)), rng.normal(size=(5, 3))
+    wanted, seen = 0.25 * np.max(np.linalg.norm(keys, axis=1)) + 0.5, []
+
+    def noted(at, starts, margin):
+        seen.append(margin)
+        return np.ones(at.shape[1], bool), starts
+
+    monkeypatch.setattr(cones, "undominated", noted)
+    cones._orthants(keys, Margin(0.25, 0.5), queries)
+    np.testing.assert_allclose(seen[0], np.full(8, wanted))
+
+    def ended(keys, margin, count):
+        seen.append(margin)
+        raise KeyError
+
+    monkeypatch.setattr(cells, "_refined", ended)
+    with pytest.raises(KeyError):
+        cells.near_best_by_cells(queries, keys, np.ones(5), Margin(0.25, 0.5))
+    assert seen[1] == pytest.approx(cells.STRETCH * wanted)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_bounds_of_queries_that_vanish_are_their_rounding_error(d):
+    """In exact numbers the query is zero; its error is that of a sum of d products, relative to the sizes of both."""
+    map = HardmaxMap(1, np.outer(np.arange(1.0, d + 1), np.append(np.ones(d - 1), 1.0 - d)))
+    x = np.array([np.ones(d), 0.5 * np.ones(d)])
+    norms = NormBounds(map.rule, 0)
+    low, high, _ = norms.of(map.rule.tokens(x))
+    assert norms.matrix is not None
+    lost = 8 * d * 2.0**-52 * np.linalg.norm(norms.matrix) * np.linalg.norm(x, axis=1)
+    np.testing.assert_allclose(high, lost, rtol=1e-9)
+    assert low.tolist() == [0.0, 0.0]

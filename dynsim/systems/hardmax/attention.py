@@ -184,7 +184,7 @@ class Softmax(AbstractAttention):
     def averages(self, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Softmax averages of the tokens, in the precision of `x`."""
         queries = x if self.attention is None else x @ self.attention.astype(x.dtype).T
-        return jax.nn.softmax(queries @ x.T / self.temperature.astype(x.dtype), axis=-1) @ x
+        return jax.nn.softmax(queries @ x.T / self.temperature.astype(x.dtype), axis=1) @ x
 
 
 def _near_one(A: np.ndarray) -> np.ndarray:

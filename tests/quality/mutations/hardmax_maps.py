@@ -48,7 +48,7 @@ MUTANTS = (
     Mutant("hardmax: the softmax temperature multiplies the scores", "Softmax.averages",
            "queries @ x.T / self.temperature.astype(x.dtype)", "queries @ x.T * self.temperature.astype(x.dtype)",
            (SOFTMAX, "hardmax/claim-training-loss/published")),
-    Mutant("hardmax: softmax normalises over queries", "Softmax.averages", "axis=-1", "axis=0", (SOFTMAX,)),
+    Mutant("hardmax: softmax normalises over queries", "Softmax.averages", "axis=1", "axis=0", (SOFTMAX,)),
     Mutant("hardmax: softmax scores are divided by the square root of d", "Softmax.averages",
            "self.temperature.astype(x.dtype)", "self.temperature.astype(x.dtype) * x.shape[-1] ** 0.5", (SOFTMAX,)),
     Mutant("hardmax: the softmax layer uses A = I", "Softmax.averages",

@@ -141,7 +141,7 @@ def _of_level(flow: Any, temperature: Any, z: Embeddings, p: Bank) -> jax.Array:
         entropy(q),
         prototype_variance(z, p, T) / z.shape[0],
         utilisation(q),
-        jnp.max(jnp.sqrt(jnp.sum(p**2, axis=-1))),
+        jnp.max(jnp.sqrt(jnp.sum(p**2, axis=1))),
     )
     return jnp.stack([jnp.asarray(value, p.dtype) for value in found])
 
