@@ -1,4 +1,4 @@
-"""Figures whose numbers take long are drawn from made-up ones: every panel shows them, as `ink.txt` keeps it."""
+"""Figures whose numbers take long are drawn from made-up ones: every panel shows them, as `drawings.txt` keeps it."""
 
 from typing import Any
 
