@@ -215,10 +215,13 @@ def _interpolant(solver: Any) -> np.ndarray:
     path: Any = solver.interpolation_cls
     unit = np.eye(2 + tableau.num_stages)
     shares = (1 - np.cos(np.pi * np.arange(2 * DEGREE + 1) / (2 * DEGREE))) / 2
-    with jax.ensure_compile_time_eval():
-        y0, y1, ks = map(jnp.asarray, (unit[0], unit[1], unit[2:]))
-        within = path(t0=jnp.asarray(0.0), t1=jnp.asarray(1.0), y0=y0, y1=y1, k=ks)
-        weights = np.stack([np.asarray(within.evaluate(jnp.asarray(share)), float) for share in shares])
+
+    def at(share: Array, t0: Array, t1: Array, y0: Array, y1: Array, ks: Array) -> Array:
+        return path(t0=t0, t1=t1, y0=y0, y1=y1, k=ks).evaluate(share)
+
+    with jax.ensure_compile_time_eval():  # one program: operation by operation, twenty would be compiled
+        each = jax.jit(jax.vmap(at, in_axes=(0, *[None] * 5)))
+        weights = np.asarray(each(shares, 0.0, 1.0, unit[0], unit[1], unit[2:]), float)
     for degree in range(1, DEGREE + 1):
         powers = shares[:, None] ** np.arange(degree + 1)
         found = np.linalg.lstsq(powers, weights)[0]
@@ -237,12 +240,8 @@ def at_samples(solver: Any, step: TrialStep, samples: int) -> Array:
 @functools.lru_cache(16)
 def _weights(solver: Any, samples: int) -> np.ndarray:
     """Weights (samples, 2 + stages) of both ends and of the stages in the interpolated states."""
-    tableau: Any = solver.tableau
-    unit = np.eye(2 + tableau.num_stages)
     shares = np.arange(1, samples + 1) / samples
-    with jax.ensure_compile_time_eval():
-        step = TrialStep(True, *map(jnp.asarray, (0.0, 1.0, unit[0], unit[1], unit[2:])))
-        return np.stack([np.asarray(within(solver, step, jnp.asarray(share))) for share in shares])
+    return np.polynomial.polynomial.polyval(shares, _interpolant(solver).T).T
 
 
 def _order(solver: Any) -> float:
