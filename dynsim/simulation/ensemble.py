@@ -429,16 +429,14 @@ def _starts(work: Work) -> State:
             finite, defects, starts = jax.tree.map(lambda *parts: as_array(np.stack(parts)), *seen)
     except (TypeError, ValueError) as error:
         raise ArgumentError("y0s", "fit the space of the flow", f"does not ({str(error).splitlines()[0]})") from None
-    sound = finite & (defects < OFF_SPACE)
     try:
-        all_sound = bool(sound.all())
-    except jax.errors.TracerBoolConversionError:
+        finite, defects = np.asarray(finite), np.asarray(defects)
+    except jax.errors.TracerArrayConversionError:
         must = "be known numbers within `jit`, where `jax.vmap` of `simulate` takes others"
         raise ArgumentError("y0s", must, "depends on arguments of the compiled function") from None
-    if not all_sound:
-        defects, bad = np.asarray(defects), np.flatnonzero(~np.asarray(sound))
-        known = np.asarray(finite)[bad[0]]
-        off = f"member {bad[0]} is {f'off it by {defects[bad[0]]:.3g}' if known else 'not finite'}"
+    bad = np.flatnonzero(~(finite & (defects < OFF_SPACE)))
+    if bad.size:
+        off = f"member {bad[0]} is {f'off it by {defects[bad[0]]:.3g}' if finite[bad[0]] else 'not finite'}"
         raise ArgumentError("y0s", "be finite and lie on the space of the flow", off)
     check_names(work.flow(0), work.start(0))
     kept_values(work)  # an error in the function is raised once, not for each member
