@@ -109,7 +109,10 @@ def changes(node: ast.AST, *, option: bool = False) -> Iterator[ast.AST]:
 def _of_operation(node: ast.BinOp) -> Iterator[ast.expr]:
     left, right = node.left, node.right
     if isinstance(node.op, ast.MatMult):
-        yield ast.BinOp(left, node.op, ast.Attribute(right, "T", ast.Load()))
+        if _is_vector(right) and not _is_vector(left):
+            yield ast.BinOp(ast.Attribute(left, "T", ast.Load()), node.op, right)
+        else:
+            yield ast.BinOp(left, node.op, ast.Attribute(right, "T", ast.Load()))
     elif isinstance(node.op, ast.Pow):
         yield left
     elif type(node.op) in OPERATORS and not isinstance(left, ast.JoinedStr):
@@ -117,6 +120,12 @@ def _of_operation(node: ast.BinOp) -> Iterator[ast.expr]:
         yield left
         if isinstance(node.op, (ast.Add, ast.Mult)):
             yield right
+
+
+def _is_vector(node: ast.expr) -> bool:
+    """Whether a factor has a small letter, as vectors have, whose transposes are themselves."""
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else "T"
+    return name[:1].islower()
 
 
 def _other_number(value: float) -> float:
