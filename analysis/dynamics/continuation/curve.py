@@ -212,10 +212,11 @@ class AbstractCurve(abc.ABC):
 
         They are symmetric, so that they are smooth where two real eigenvalues become a complex pair.
         """
+        product = lambda v: (v[..., 0] / size) * (v[..., 1] / size)  # the square of a size may overflow
         if self.meeting == 0:
-            return lambda v: v[..., 0] * v[..., 1] / size**2, lambda v: (v[..., 0] + v[..., 1]) / size
+            return product, lambda v: (v[..., 0] + v[..., 1]) / size
         at = lambda unit: lambda v: (v[..., 0] / size - unit / size) * (v[..., 1] / size - unit / size)
-        return at(1), at(-1), lambda v: (v[..., 0] / size) * (v[..., 1] / size) - 1 / size**2
+        return at(1), at(-1), lambda v: product(v) - (1 / size) ** 2
 
     @abc.abstractmethod
     def name(self, critical: complex) -> str:

@@ -35,6 +35,8 @@ MEETING = 0.5
 # zero.
 FAR = 2.0
 TINY = float(np.finfo(float).tiny)
+# Least unit of two eigenvalues that meet, so that the square of a multiplier 1 in it does not overflow.
+LEAST = 1e-150
 # Share of the way beside a zero that may only be touched in which errors decide about further ones.
 DOUBLE = 0.25
 
@@ -134,7 +136,7 @@ class Eigenpaths:
         Those of a pair follow each other, the discriminant first. The pairs are on the last two axes of each argument;
         `moved` are the eigenvalues at both samples and beside, and the distances in between.
         """
-        size = np.max(np.abs(values), axis=(0, 2))
+        size = np.maximum(np.max(np.abs(values), axis=(0, 2)), LEAST)
         apart = lambda v: ((v[..., 0] - v[..., 1]) / size) ** 2
         functions = (apart, *self.curve.of_pairs(size))
         made = lambda v: np.arcsinh(np.stack([np.real(f(v)) for f in functions], axis=-1))

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
-from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve
+from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.continuation.hidden import Eigenpaths, SpectrumAt, _vanishes, certain, doubtful
 from analysis.dynamics.continuation.locating import tangent_between
 from analysis.dynamics.continuation.scaling import curve_units
@@ -305,3 +305,15 @@ def test_clear_steps_are_told_at_once_and_others_are_left():
     assert not np.any(certain(curve, [one._replace(rates=None) for one in samples], flats))
     twice = [one._replace(length=min(one.length, 2.0)) for one in samples[:4]]  # two bifurcations at one point
     assert doubtful(paths, twice, 2, flats[1] - flats[0]) is None
+
+
+def test_pairs_of_multipliers_near_the_smallest_number_have_finite_functions():
+    flow = FunctionMap(lambda n, x, p: p * x, parameters={"p": 0.5})
+    paths = Eigenpaths(FixedPointCurve(Parameter(flow, "p", 0.1, 1.0), 1))
+    for size in (1e-160, 0.0, 1e-200, 0.5, 1e200):
+        values = size * np.array([1 + 0.1j, 1 - 0.1j]) * np.ones((4, 1, 2))
+        moved = np.stack([values[0], values[0], np.ones((1, 2))])
+        found = paths._of_pairs(values, 1, np.zeros((2, 1, 2), bool), [moved, moved])
+        assert np.all(np.isfinite(found.values))
+        if size:
+            np.testing.assert_array_equal(found.signs[0, 1:], 1.0 if size > 1 else [1.0, 1.0, -1.0])
