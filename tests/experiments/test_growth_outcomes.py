@@ -27,10 +27,9 @@ class Run(HybridTrajectory):
                                             levels=np.array([np.nan, 4.0, np.nan]))  # fmt: skip
         phase = lambda begin, mark: SimpleNamespace(ts=np.array([begin, begin + 1]), system=flow(mark), initial=mark)
         self.phases = (phase(1.0, 1.0), phase(2.0, 2.0), phase(5.0, 5.0))
-        clip = SimpleNamespace(name="clip", time=5.0, after=SimpleNamespace(cubes=np.array([1.0, 0.125, 8.0])))
-        grown = SimpleNamespace(name="grow", time=2.0, after=SimpleNamespace(cubes=np.array([1.0, 0.125, 8.0])))
-        again = SimpleNamespace(name="clip", time=6.0, after=SimpleNamespace(cubes=np.array([1.0, 0.125, 8.0])))
-        self.jumps = (grown, clip, again)
+        after = SimpleNamespace(cubes=np.array([1.0, 0.125, 0.0]))  # also of the place without a head
+        jumps = {1.5: "clip", 2.0: "grow", 5.0: "clip", 6.0: "clip"}
+        self.jumps = tuple(SimpleNamespace(name=name, time=time, after=after) for time, name in jumps.items())
 
     @property
     def final(self):

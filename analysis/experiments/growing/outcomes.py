@@ -56,7 +56,7 @@ def outcome(path: HybridTrajectory, ts: Float[np.ndarray, " times"]) -> GrowthOu
     births = np.where(order >= 0, np.array([*events, np.nan])[order], np.nan)
     arrivals, first = np.full(len(births), np.nan), np.full(len(births), np.nan)
     for jump in path.jumps:
-        reached = np.asarray(jump.after.cubes) <= least * (1 + CLIPPED)
+        reached = (births <= jump.time) & (np.asarray(jump.after.cubes) <= least * (1 + CLIPPED))
         arrivals = np.where(reached & np.isnan(arrivals) & (jump.name == "clip"), jump.time, arrivals)
     for phase in path.phases:
         started = (births == float(phase.ts[0])) & np.isnan(first)
