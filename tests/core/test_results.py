@@ -53,6 +53,7 @@ PARTS = {
         "LienardFunctions",
         "FlowParts",
         "special_points.Ends",
+        "Shots",
     ),
     *("Lane", "TrialStep", "Recorded", "Solved", "March", "Marched", "Moment", "Ways", "FlowForm", "SlidingStates"),
     *(

@@ -46,7 +46,7 @@ def files_of_tests(folder: Path = ROOT / "tests") -> list[Path]:
 def entered(sources: Iterable[Source]) -> Iterator[dict[str, list[str]]]:
     """Record which functions of some modules are entered while the block runs, by module."""
     by_path = {str(source.path): source for source in sources}
-    recorder, found = coverage.Coverage(data_file=None, include=list(by_path)), {}
+    recorder, found = coverage.Coverage(data_file=None, config_file=False, include=list(by_path)), {}
     recorder.start()
     try:
         yield found
