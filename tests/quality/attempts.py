@@ -123,10 +123,14 @@ class _Tried:
     def __init__(self, finder: _Finder):
         self.finder, self.failed = finder, ""
 
-    def pytest_collection(self) -> None:
-        """Put the error before the finders that other plugins have added since."""
+    def pytest_load_initial_conftests(self) -> None:
+        """Put the error before the finders that other plugins have added since, for what a `conftest.py` imports."""
         sys.meta_path.remove(self.finder)
         sys.meta_path.insert(0, self.finder)
+
+    def pytest_collection(self) -> None:
+        """Do the same for what files of tests import."""
+        self.pytest_load_initial_conftests()
 
     def pytest_runtest_logreport(self, report) -> None:
         """Keep the name of a test that fails."""

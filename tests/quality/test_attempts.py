@@ -1,10 +1,12 @@
 """Errors in place while tests run: a test that fails, a file that cannot be imported, and what goes unseen."""
 
 import ast
+import sys
 
 import pytest
 
-from tests.quality.attempts import ENDED, TIMED_OUT, Attempt, Changed, run
+from tests.quality.attempts import ENDED, TIMED_OUT, Attempt, Changed, _Finder, _Tried, run
+from tests.quality.source_index import project
 
 FILES = {
     "test_value.py": "import own_module\n\ndef test_value():\n    assert own_module.VALUE == 1\n",
@@ -43,3 +45,20 @@ def test_a_file_that_is_not_there_notices_nothing(said):
 def test_an_error_that_ends_the_process_or_never_ends_is_told_from_one_that_is_noticed(said):
     assert said("import os; os._exit(3)", *FILES).survived[0].endswith(ENDED)
     assert said("while True: pass", *FILES, limit=5.0).survived[0].endswith(TIMED_OUT)
+
+
+def test_an_error_comes_before_the_finders_of_other_plugins(monkeypatch):
+    ours, other = _Finder(Changed("own_module", "own_module.py", ast.parse(""))), object()
+    monkeypatch.setattr(sys, "meta_path", [other, ours])
+    _Tried(ours).pytest_load_initial_conftests()
+    assert sys.meta_path == [ours, other]
+
+
+@pytest.mark.slow
+def test_an_error_in_what_a_conftest_imports_is_noticed():
+    source = project().by_module["analysis.theorems.conditions"]
+    tree = ast.parse(source.text.replace('HOLDS, FAILS, UNDECIDED = "holds"', 'HOLDS, FAILS, UNDECIDED = "hold"'))
+    assert ast.dump(tree) != ast.dump(source.tree)
+    changed = Changed(source.module, str(source.path), tree)
+    (found,) = run([Attempt("error", changed, tests=("tests/theorems/test_structure.py",))])
+    assert found.killed
