@@ -373,6 +373,8 @@ def test_bad_input_is_one_sentence():
         basins(DoubleWell(), [[2, 2]], [9])
     with pytest.raises(ValueError, match="Argument `varied` must have 1 different indices of the 1 components"):
         basins(DoubleWell(), [[-2, 2]], [9], varied=[3])
+    with pytest.raises(ValueError, match="must have 2 different indices of the 2 components, but is .0, 2."):
+        basins(FunctionFlow(lambda t, x: -x), [[-2, 2], [-1, 1]], [9, 9], start=[0.0, 0.0], varied=[0, 2])
     with pytest.raises(ValueError, match="Argument `box` must hold states at which the system is defined"):
         basins(FunctionFlow(lambda t, x: jnp.log(x)), [[-2, -1]], [9], search=Search(interval=0.1))
     with pytest.raises(ValueError, match="Argument `matching` must be one of distance, enclosure"):

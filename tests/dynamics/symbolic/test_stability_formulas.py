@@ -160,6 +160,10 @@ def test_fold_curves_are_those_of_the_textbooks():
     cusp = ad.fold_formulas(equations("x' = h + r*x - x^3", h=0.1, r=1.0), ["h", "r"])
     assert str(cusp) == "fold curve in h, r\n  h = -2*x^3, r = 3*x^2"
     np.testing.assert_allclose(cusp.points([0.5, -2.0]), [[-0.25, 0.75], [16.0, 12.0]])
+    root = ad.fold_formulas(equations("x' = h^2 + r*x - x^3", h=0.1, r=1.0), ["h", "r"])
+    for k in range(len(root.parts)):  # r = 3 x^2 is real, h = +-sqrt(-2 x^3) is not for x > 0
+        found = root.points([-2.0, 0.5], k)
+        np.testing.assert_allclose(np.abs(found), [[4.0, 12.0], [np.nan, np.nan]])
     sheep = equations("u' = r*u*(1 - u/K) - u*v/(1 + u); v' = v*(u/(1 + u) - m); r = 1; K = 3; m = 0.4")
     assert "m = K/(K + 1), u = K, v = 0" in str(ad.fold_formulas(sheep, ["K", "m"]))
     assert "m = (K - 1)/(K + 1), u = (K - 1)/2" in str(ad.hopf_formulas(sheep, ["K", "m"]))
