@@ -267,6 +267,14 @@ def test_names_are_placed_clear_of_marks_lines_and_each_other():
         check_layout(drawn)
 
 
+def test_a_name_with_room_stands_next_to_its_point():
+    with settings():
+        _, (ax,) = canvas()
+        ax.plot([0.0, 1.0], [0.0, 1.0], "o")
+        (name,) = panels.place_names(ax, np.array([[0.5, 0.5]]), ["alone"], size=4.0)
+        assert np.hypot(*name.xyann) < 5.0  # half of the mark and the least distance
+
+
 def test_a_text_outside_two_on_each_other_and_one_on_a_mark_are_found():
     with settings():
         drawn, (ax,) = canvas()

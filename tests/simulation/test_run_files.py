@@ -1,5 +1,6 @@
 """Run files: open, complete, refused in one sentence, and reproducible to the bit in another process."""
 
+import importlib
 import json
 import os
 import runpy
@@ -19,7 +20,7 @@ import pytest
 
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.io.npz import read_arrays, write_arrays
-from dynsim.io.serialisation import describe, rebuild, resolve
+from dynsim.io.serialisation import describe, import_path, rebuild, resolve
 from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.run_files import FORMAT_VERSION, header, load, rerun, save, to_xarray
@@ -252,6 +253,24 @@ def test_a_function_of_a_script_is_found_by_its_file(tmp_path, monkeypatch):
         ValueError, match="must refer to functions as they were when it was written, but one has changed"
     ):
         rerun(run, trust=(name,))
+
+
+def test_a_function_is_named_by_its_module_where_another_process_would_import_that(tmp_path, monkeypatch):
+    for folder in ("first", "second"):
+        (tmp_path / folder / "inner_of_mine").mkdir(parents=True)
+        (tmp_path / folder / "module_of_mine.py").write_text("def spin(t, x):\n    return x\n")
+        (tmp_path / folder / "inner_of_mine" / "part.py").write_text("def spin(t, x):\n    return x\n")
+    monkeypatch.syspath_prepend(tmp_path / "first")
+    top, inner = (importlib.import_module(name) for name in ("module_of_mine", "inner_of_mine.part"))
+    assert import_path("rhs", top.spin) == "module_of_mine:spin"
+    assert import_path("rhs", inner.spin) == "inner_of_mine.part:spin"
+    monkeypatch.syspath_prepend(tmp_path / "second")  # hides the first one
+    monkeypatch.chdir(tmp_path / "first")
+    assert import_path("rhs", top.spin) == "module_of_mine.py:spin"
+    monkeypatch.chdir(tmp_path / "second")
+    assert import_path("rhs", top.spin) == (tmp_path / "first" / "module_of_mine.py").as_posix() + ":spin"
+    for name in ("module_of_mine", "inner_of_mine.part", "inner_of_mine"):
+        monkeypatch.delitem(sys.modules, name)
 
 
 def test_functions_that_cannot_be_found_again_are_refused(tmp_path):
