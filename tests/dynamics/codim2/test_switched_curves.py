@@ -81,6 +81,18 @@ def test_a_codimension_two_point_at_a_bound_of_the_range_is_found(flow):
     assert np.ptp(longer.second) == pytest.approx(1.8)
 
 
+def test_a_curve_of_hopf_points_passes_its_fold_hopf_point():
+    both = plane(FOLD_HOPF, second=(-0.4, 0.9))
+    (turning,) = [
+        b for b in continue_equilibria(both[0], np.array([-0.2, 0, 0])).bifurcations if b.kind == "Hopf point"
+    ]
+    curve = critical_curve(both, turning)
+    assert np.allclose(curve.first, -(curve.second**2), atol=1e-8)
+    (point,) = curve.degeneracies
+    assert point.kind == "fold-Hopf point"
+    assert [point.first, point.second] == pytest.approx([0, 0], abs=1e-6)
+
+
 def test_homoclinic_orbits_are_continued_once_from_each_bogdanov_takens_point(monkeypatch):
     asked, both = [], plane(TAKENS)
     diagram = bifurcation_diagram(both[0], [[0.0, 0.0]])
