@@ -11,7 +11,7 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.tori.torus import InvariantTorus
-from figures import fitted, trajectories
+from figures import fitted, portraits, trajectories
 from figures.panels.attractors import AZIMUTH, space_axes
 from figures.panels.exponents import groups
 from figures.panels.spectra import eigenvalues
@@ -147,3 +147,11 @@ def test_a_long_label_in_space_is_broken_moved_away_and_loses_its_unit():
     axis.set_label_text("c ($10^{-3}$ m)")
     fitted._wrap_in_space(axis)
     assert axis.get_label_text().replace("\n", " ") == "c ($10^{-3}$)"
+
+
+def test_arrows_on_a_line_show_the_direction_and_leave_equilibria_free():
+    ax = Figure().add_subplot()
+    xs = np.linspace(1.0, 15.0, 57)  # thirteen arrows, at 1.97, 2.97, ..., 13.97
+    portraits._arrows(ax, xs, np.sign(xs - 6.5), np.array([9.97]))
+    found = {int(np.mean([one.xy[0], one.xyann[0]])): bool(one.xy[0] > one.xyann[0]) for one in ax.texts}
+    assert found == {k: k > 5 for k in range(1, 14) if k != 9}

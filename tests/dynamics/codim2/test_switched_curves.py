@@ -164,3 +164,8 @@ def test_neimark_sacker_points_of_both_orbits_leave_a_double_hopf_point(frequenc
     found = critical_curve(both, point, kind="Neimark-Sacker point", frequency=frequency)
     np.testing.assert_allclose(found.first * along[1], found.second * along[0], atol=1e-5)
     assert set(found.ends) == {"equilibrium", end}
+
+
+def test_a_curve_of_cycles_of_a_map_names_their_length():
+    curve = lambda n: CriticalCurve("fold", *np.zeros((3, 2)), np.zeros(2), (), ("bounds", "bounds"), iterate=n)
+    assert [curve(n).of for n in (1, 2, 3)] == ["", " of iterate 2", " of iterate 3"]
