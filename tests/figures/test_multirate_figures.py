@@ -52,6 +52,7 @@ def test_trajectories_come_nearer_to_the_manifold_as_epsilon_falls_and_jump_at_t
     assert far[0] > 2 * far[1] > 4 * far[2]
 
 
+@pytest.mark.slow
 def test_the_error_has_order_one_and_the_corrected_distance_order_two(folder):
     found = numbers("error-against-eps", folder)
     np.testing.assert_allclose(found["orders"][:3], 1.0, atol=0.02)

@@ -41,6 +41,7 @@ def test_the_numbers_are_finite_and_the_texts_lie_inside_and_apart(name, folder)
     check_layout(drawn)
 
 
+@pytest.mark.slow
 def test_collapse_changes_its_stability_at_two_and_four_times_the_variance(folder):
     found = numbers("phase-portraits", folder)
     for mode, critical in (("frozen", 2), ("full", 4)):
@@ -54,6 +55,7 @@ def test_collapse_changes_its_stability_at_two_and_four_times_the_variance(folde
     assert not np.any(np.max(np.abs(found["frozen 1.5 places"]), axis=1) > 2)
 
 
+@pytest.mark.slow
 def test_separate_prototypes_branch_off_at_the_critical_temperature_and_outer_saddles_are_of_the_full_mode(folder):
     found = numbers("bifurcations", folder)
     for mode, critical in (("frozen", 2), ("full", 4)):
@@ -85,6 +87,7 @@ def test_each_mode_descends_its_own_function_and_the_other_one_may_rise(folder):
     assert 9 < float(found["arrival"]) < 10
 
 
+@pytest.mark.slow
 def test_the_separation_is_monotone_along_no_mode(folder):
     found = numbers("separation-paths", folder)
     for mode in MODES:
@@ -92,6 +95,7 @@ def test_the_separation_is_monotone_along_no_mode(folder):
         assert sum(bool(np.any(step < -1e-6) and np.any(step > 1e-6)) for step in steps) > PATHS // 2
 
 
+@pytest.mark.slow
 def test_trajectories_come_nearer_to_the_slow_manifold_and_only_frozen_assignments_let_the_slope_vanish(folder):
     found = numbers("slow-manifold", folder)
     for mode, factor in (("frozen", 2), ("full", 4)):
