@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dynsim.cli.parsing import options
-from tests.support.kept import Kept
+from tests.support.kept import Kept, hooks
 
 TESTS = ("test_theorem_command.py", "test_printed_results.py", "test_runs_reach.py", "test_chains_command.py")
 WORDS = Kept(Path(__file__).with_name("words.txt"), TESTS)
@@ -24,15 +24,4 @@ def said(monkeypatch, tmp_path):
     return lines
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """Compare what commands say in a test with what is kept for it."""
-    answer = yield
-    if pyfuncitem.path.name in TESTS:
-        WORDS.compare(pyfuncitem, pyfuncitem.funcargs["said"])
-    return answer
-
-
-def pytest_sessionfinish():
-    """Keep the words, if asked."""
-    WORDS.write()
+pytest_pyfunc_call, pytest_sessionfinish = hooks(WORDS, "said", iter)

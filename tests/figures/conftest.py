@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from tests.support.ink import text_of
-from tests.support.kept import Kept
+from tests.support.kept import Kept, hooks
 
 TESTS = ("test_gallery_drawings.py", "test_workbench_figures.py")
 DRAWINGS = Kept(Path(__file__).with_name("drawings.txt"), TESTS, f"matplotlib {matplotlib.__version__}")
@@ -26,15 +26,4 @@ def drawn_figures(monkeypatch):
     return figures
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """Compare the figures of a test with those that are kept for it."""
-    answer = yield
-    if pyfuncitem.path.name in TESTS:
-        DRAWINGS.compare(pyfuncitem, text_of(pyfuncitem.funcargs["drawn_figures"]))
-    return answer
-
-
-def pytest_sessionfinish():
-    """Keep the drawings, if asked."""
-    DRAWINGS.write()
+pytest_pyfunc_call, pytest_sessionfinish = hooks(DRAWINGS, "drawn_figures", text_of)

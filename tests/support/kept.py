@@ -1,6 +1,6 @@
 """Keep how some tests draw and what commands say in them in a file beside the tests, and compare later runs with it.
 
-`python -m tests.support.kept figures cli` writes the files anew, where a change is meant: read what `git
+`python -m tests.support.kept figures cli theorems` writes the files anew, where a change is meant: read what `git
 diff` shows. The tests run twice, with and without optimisation of programs, and lines that differ become `*`, which
 anything matches. Texts must be equal, and numbers agree to half a percent, so that rounding does not matter.
 """
@@ -11,8 +11,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 QUICK = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_multi_thread_eigen=false"
 WRITE = "DYNSIM_KEEP"
@@ -37,14 +40,14 @@ class Kept:
         self.now: dict[str, list[str]] = {}
         self.wanted = read(file, of)
 
-    def compare(self, test, lines: Sequence[str]) -> None:
+    def compare(self, test, texts: Callable[[], Iterable[str]]) -> None:
         """Compare what a test does with what is kept for it; fail with the first line that differs."""
         name = f"{test.path.name}::{test.name}"
         if test.path.name not in self.tests or test.get_closest_marker("slow") is not None:
             return
-        lines = [line.rstrip() for text in lines for line in text.splitlines() if line.strip()]
-        if self.suffix and lines:
-            self.now[name] = lines
+        lines = [line.rstrip() for text in texts() for line in text.splitlines() if line.strip()]
+        if self.suffix:
+            self.now |= {name: lines} if lines else {}
         elif self.wanted is not None:
             kept = self.wanted.get(name, [])
             where = f"in {self.file.name}, which `python -m tests.support.kept {self.file.parent.name}` writes anew"
@@ -56,6 +59,27 @@ class Kept:
         """Write what the tests of this run did, if asked."""
         if self.suffix and self.now:
             write(self.file.with_suffix(self.suffix), self.now, self.of)
+
+
+def hooks(kept: Kept, fixture: str, texts: Callable[[Any], Iterable[str]]) -> tuple[Callable, Callable]:
+    """Make `pytest_pyfunc_call` and `pytest_sessionfinish` of a folder, which compare what a fixture lists, or keep it.
+
+    Args:
+        kept: what is kept for tests of the folder.
+        fixture: the name of a fixture that all of its tests use.
+        texts: makes texts of the fixture's value, after a test.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(pyfuncitem):
+        answer = yield
+        kept.compare(pyfuncitem, lambda: texts(pyfuncitem.funcargs[fixture]))
+        return answer
+
+    def pytest_sessionfinish():
+        kept.write()
+
+    return pytest_pyfunc_call, pytest_sessionfinish
 
 
 def agree(line: str, was: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis.theorems.conditions import Conditions
-from tests.support.kept import Kept
+from tests.support.kept import Kept, hooks
 
 TESTS = ("test_literature.py", "test_synthesis.py", "test_existence.py", "test_structure.py")
 FOUND = Kept(Path(__file__).with_name("found.txt"), TESTS)
@@ -26,15 +26,4 @@ def found_conditions(monkeypatch):
     return found
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """Compare the conditions of a test with those that are kept for it."""
-    answer = yield
-    if pyfuncitem.path.name in TESTS:
-        FOUND.compare(pyfuncitem, [str(one) for one in pyfuncitem.funcargs["found_conditions"]])
-    return answer
-
-
-def pytest_sessionfinish():
-    """Keep the conditions, if asked."""
-    FOUND.write()
+pytest_pyfunc_call, pytest_sessionfinish = hooks(FOUND, "found_conditions", lambda found: map(str, found))
