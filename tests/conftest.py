@@ -33,8 +33,7 @@ gc.disable()  # while modules are imported, whose objects stay; they are never l
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
 
 SHARING = 32  # files of tests that share programs, in 3 GB; with the programs of all files a process would hold 6 GB
-REPLACING = re.compile(r"set(attr|item)\(|^pytestmark.*short_draws|as_if_kernels", re.MULTILINE)
-UNTRACED = "pytest.mark.untraced"
+RETRACED = re.compile(r"pytest\.mark\.retraced|^pytestmark.*short_draws|as_if_kernels", re.MULTILINE)
 _files = [0]
 
 
@@ -72,12 +71,8 @@ def _strict():
 
 
 def _replaces_code(path: Path) -> bool:
-    """Whether tests of a file replace functions or constants, which compiled programs may have in them.
-
-    A file that replaces nothing that JAX traces is marked as `untraced`.
-    """
-    text = path.read_text(encoding="utf-8")
-    return bool(REPLACING.search(text)) and UNTRACED not in text
+    """Whether tests of a file replace functions or constants that compiled programs have in them."""
+    return bool(RETRACED.search(path.read_text(encoding="utf-8")))
 
 
 def _folders_files(config) -> list[Path]:

@@ -16,8 +16,6 @@ from dynsim.__main__ import main
 from dynsim.cli.parsing.sizes import check_memory, memory_limit
 from tests.support.commands import refused, run
 
-pytestmark = pytest.mark.untraced
-
 SHORT = ("--end", "1", "--frames", "3", "--integrator", "scipy", "--dimension", "3")
 
 

@@ -13,8 +13,6 @@ from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.spaces import space
 from dynsim.errors import ArgumentError
 
-pytestmark = pytest.mark.untraced  # the functions that are replaced are none of JAX
-
 W = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 3.0]])
 
 

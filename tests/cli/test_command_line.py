@@ -18,7 +18,6 @@ from dynsim.cli.simulate.flows import drawn_steps, escape
 from dynsim.simulation import run_files
 from tests.support.commands import answer, refused, run
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
 SCIPY = ("--integrator", "scipy")  # compiles less
 
 

@@ -29,8 +29,6 @@ from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.base import FunctionFlow, FunctionMap
 from dynsim.systems.named import Components, parameters
 
-pytestmark = pytest.mark.untraced
-
 PLANE = ds.system("x' = -a*y; y' = b*x; a = 3; b = 2")
 STATS = Stats(True, 0, 1, 0, 0.0, 0.0)
 ROWS = np.array([[1.0, -2.0], [3.0, 0.5], [-4.0, 1.0], [0.0, 8.0]])

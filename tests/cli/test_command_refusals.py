@@ -25,8 +25,6 @@ from dynsim.cli.sweep.options import Sweep
 from dynsim.errors import ArgumentError, Outcome, nearest
 from tests.support.commands import refused, run
 
-pytestmark = pytest.mark.untraced
-
 MINE = """
 import jax.numpy as jnp
 

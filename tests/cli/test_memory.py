@@ -14,8 +14,6 @@ from dynsim.cli.simulate.master_equation import MasterEquation
 from dynsim.cli.simulate.prototypes.options import Prototypes
 from dynsim.errors import ArgumentError
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 COPIES, STAGES, FLOAT = 4, 16, 8
 
 

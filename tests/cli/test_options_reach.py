@@ -11,8 +11,6 @@ import pytest
 from dynsim.keys import random_key
 from tests.support.commands import answer
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 
 class Shown:
     """A result that keeps how it is drawn and under which name it is saved."""

@@ -38,8 +38,6 @@ from dynsim.systems.tokens.flow import TokenFlow
 from tests.cli.test_options_reach import Asked, Shown
 from tests.support.commands import answer, run
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 
 @pytest.fixture
 def asked(monkeypatch):

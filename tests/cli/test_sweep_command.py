@@ -15,8 +15,6 @@ from dynsim.keys import random_key
 from dynsim.simulation.sweep import digest, points_of, sweep
 from tests.support.commands import refused, run
 
-pytestmark = pytest.mark.untraced
-
 MINE = """
 import jax
 

@@ -8,8 +8,6 @@ import pytest
 
 from dynsim.__main__ import main
 
-pytestmark = pytest.mark.untraced
-
 WHEEL = "x' = x - y - x*(x^2 + y^2); y' = x + y - y*(x^2 + y^2)"
 
 

@@ -25,6 +25,8 @@ from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.entries import CATALOGUE
 from dynsim.systems.catalogue.oscillators import DoubleWell, VanDerPol
 
+pytestmark = pytest.mark.retraced
+
 PLANES = ("van-der-pol", "fitzhugh-nagumo", "duffing", "lotka-volterra")
 
 

@@ -38,6 +38,8 @@ from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.choice import Auto
 from tests.support import zoo
 
+pytestmark = pytest.mark.retraced
+
 TS = np.linspace(0.0, 1.0, 7)
 
 

@@ -10,6 +10,8 @@ import pytest
 from dynsim.keys import numpy_rng, random_key, uniform_numbers
 from tests.support.draws import first_of_one_draw
 
+pytestmark = pytest.mark.retraced
+
 KEY = jax.random.key(3)
 
 

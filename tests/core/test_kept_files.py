@@ -16,8 +16,6 @@ from dynsim.io.data import VARIABLE, data_file, use_data
 from dynsim.io.parts import collected, interrupted
 from dynsim.io.whole_files import whole_file
 
-pytestmark = pytest.mark.untraced  # the functions that are replaced are none of JAX
-
 
 def written(folder, **files):
     for name, text in files.items():

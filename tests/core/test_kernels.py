@@ -13,6 +13,8 @@ import pytest
 from dynsim.kernels import Kernel, cuda, kernels_on, why_no_kernels
 from dynsim.kernels.call_frames import Call, handler
 
+pytestmark = pytest.mark.retraced
+
 numbers = itertools.count()
 
 

@@ -8,8 +8,6 @@ import pytest
 from dynsim._core import placement
 from dynsim._core.placement import PAIRS, SMALL, VARIABLE, chosen_device, moved, step_numbers
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 
 class Other:
     """A device by its name."""

@@ -24,8 +24,6 @@ from analysis.dynamics.portraits.line import line_portrait
 from dynsim import Diffrax, FunctionFlow, Parameter, random_key
 from dynsim.errors import ArgumentError, IntegrationError, Outcome
 
-pytestmark = pytest.mark.untraced  # what is replaced is no part of a compiled program
-
 
 def curve_point(parameter=0.0, tangent=()):
     empty = np.zeros(0)

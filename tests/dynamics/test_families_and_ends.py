@@ -20,7 +20,6 @@ from analysis.dynamics.periodic_orbits.limit_cycles import _reversed
 from analysis.dynamics.portraits import plane
 from dynsim import FunctionFlow, FunctionMap
 
-pytestmark = pytest.mark.untraced  # what is replaced is no part of a compiled program
 LINE = Family(np.stack([np.arange(6.0), np.zeros(6)], axis=1), ("stable",) * 2 + ("saddle",) * 3 + ("stable",), "open")
 
 

@@ -22,8 +22,6 @@ from dynsim import FunctionFlow, FunctionMap
 from dynsim.integrators.dop853 import FIFTH, STAGES, THIRD
 from dynsim.programs.programmed import without_compiling
 
-pytestmark = pytest.mark.untraced
-
 TURN = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
 GROW = FunctionFlow(lambda t, x: jnp.stack([x[0], 2 * x[1]]))
 

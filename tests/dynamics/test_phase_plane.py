@@ -31,6 +31,8 @@ from tests.core.test_compilations import count
 from tests.support.commands import answer, refused, run
 from tests.support.figure_layout import check_layout
 
+pytestmark = pytest.mark.retraced
+
 
 def rings(t, x):
     """Turn with the angular velocity 1; r = 1 attracts, r = 2 repels, r = 3 attracts, the origin repels."""

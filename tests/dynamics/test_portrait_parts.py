@@ -12,8 +12,6 @@ from analysis.dynamics.linearisation import Spectrum
 from analysis.dynamics.portraits import curved, plane, simplex
 from dynsim import FunctionFlow, Simplex, Sphere
 
-pytestmark = pytest.mark.untraced
-
 FORCED = FunctionFlow(lambda t, x: jnp.stack([t * x[1], x[2] + 5.0, x[0] * x[1]]))
 SADDLE = FunctionFlow(lambda t, x: jnp.stack([2 * x[0] - 1.0, -3 * x[1]]))
 

@@ -20,6 +20,8 @@ from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.parameters import parameter
 
+pytestmark = pytest.mark.retraced
+
 TIGHT = Diffrax(rtol=1e-11, atol=1e-13)
 
 

@@ -17,8 +17,6 @@ from analysis.dynamics.poincare import Maxima, Section, Stroboscope, least_perio
 from dynsim import Diffrax, FunctionFlow
 from dynsim.errors import IntegrationError, Outcome
 
-pytestmark = pytest.mark.untraced
-
 FLOW = FunctionFlow(lambda t, x: jnp.stack([x[1], -4 * x[0]]), names=("q", "p"))
 
 

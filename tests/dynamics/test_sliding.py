@@ -39,6 +39,8 @@ from dynsim.spaces import AbstractSpace, Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.parameter import Parameter
 
+pytestmark = pytest.mark.retraced
+
 FRICTION = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] - 0.5 * jnp.sign(x[1])]))
 SLIDES = FunctionFlow(lambda t, x: jnp.stack([-0.3 * x[0] - 0.2 * jnp.sign(x[1]), 0.5 - jnp.sign(x[1])]))
 BOTH = FunctionFlow(lambda t, x: -jnp.sign(x) * jnp.array([1.0, 2.0]))

@@ -11,6 +11,8 @@ from analysis.dynamics.flow_maps.time_map import WINDOW, TimeMap, state_itself
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.maps import Logistic
 
+pytestmark = pytest.mark.retraced
+
 
 def one_by_one(made, xs, begun, windows):
     for k in range(windows):

@@ -11,8 +11,6 @@ from dynsim.equations import files
 from dynsim.equations.ode import from_ode
 from dynsim.errors import ArgumentError
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 ODE = """# a small neuron
 "{v=1} a comment that XPPAUT shows
 par gca=4.4 vca=120,

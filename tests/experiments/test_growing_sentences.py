@@ -25,6 +25,8 @@ from dynsim.keys import random_key
 from dynsim.networks.growing.training import logits
 from dynsim.networks.sentiment.reviews import Selection
 
+pytestmark = pytest.mark.retraced
+
 CORPUS = SentenceCorpus(Selection("train.csv.gz"), Selection("test.csv.gz"), limits=(16, 4), length=4)
 SMALL = TrainingConfig(
     (TrainingVariant("small", capacity=3, corpus=CORPUS),),

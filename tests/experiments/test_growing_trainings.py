@@ -25,6 +25,8 @@ from dynsim.networks.growing.growth import sample
 from dynsim.networks.sentiment.reviews import Encoded
 from dynsim.networks.training import Trained
 
+pytestmark = pytest.mark.retraced
+
 KEY = random_key(0, "growing trainings")
 TRAIN = Encoded(np.array([[1, 2, 0], [3, 4, 5], [2, 2, 1], [5, 0, 0], [4, 1, 0]]), np.array([1, 0, 1, 1, 0]))
 TEST = Encoded(np.array([[1, 3, 0], [2, 0, 0], [5, 4, 3], [4, 4, 0], [3, 0, 0]]), np.array([1, 1, 0, 1, 0]))

@@ -10,8 +10,6 @@ from analysis.experiments.growing import outcomes
 from analysis.experiments.growing.outcomes import bounds, coverages, outcome, rank_correlation, ratios
 from dynsim.simulation.hybrid_trajectory import HybridTrajectory
 
-pytestmark = pytest.mark.untraced  # nothing is traced
-
 
 class Run(HybridTrajectory):
     """A run of three places: a random head from the start, one at t = 2, which is clipped at t = 5, and none."""

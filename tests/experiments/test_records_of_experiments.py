@@ -19,7 +19,6 @@ from analysis.experiments.tokens import noise
 from dynsim.keys import random_key
 from dynsim.systems.prototypes.flow import Coupled
 
-pytestmark = pytest.mark.untraced  # nothing is traced
 KEY = random_key(0, "records")
 EVEN = np.array([[10, 0], [0, 10]])
 SPLIT = np.array([[8, 2], [0, 10]])

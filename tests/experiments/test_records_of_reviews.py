@@ -13,7 +13,6 @@ from dynsim.networks.sentiment.forward_pass import ForwardPass, WordGroups
 from dynsim.networks.sentiment.reviews import Encoded
 from dynsim.networks.sentiment.words import Vocabulary
 
-pytestmark = pytest.mark.untraced  # nothing that is replaced is traced
 KEY = random_key(0, "records")
 WORDS = Vocabulary(("<PAD>", "good", "bad", "film"))
 GROUPS = WordGroups(

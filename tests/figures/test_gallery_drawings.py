@@ -16,8 +16,6 @@ from figures.prototypes.portraits import MODES
 from figures.prototypes.slow_manifold import RATIOS
 from figures.style import settings
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 STEPS = np.linspace(0.0, 1.0, 7)
 TURNS = np.arange(24) * np.pi / 12
 RING = np.stack([np.cos(TURNS), np.sin(TURNS)], axis=1)

@@ -17,8 +17,6 @@ from figures.panels.exponents import groups
 from figures.panels.spectra import eigenvalues
 from tests.figures.test_own_axes import CYCLE, basins, phase_plane, run
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 TURNS = np.linspace(0.0, 2 * np.pi, 9)
 
 

@@ -12,8 +12,6 @@ from figures.multirate import network
 from figures.prototypes import readouts
 from figures.style import COLOURS, colour, settings
 
-pytestmark = pytest.mark.untraced  # the records are replaced
-
 
 @pytest.fixture(autouse=True)
 def styled(monkeypatch):

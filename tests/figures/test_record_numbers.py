@@ -12,8 +12,6 @@ from figures.hardmax import reviews
 from figures.prototypes import experiments, readouts
 from tests.figures.test_record_figures import recorded
 
-pytestmark = pytest.mark.untraced  # the records are replaced
-
 
 def test_curves_of_the_mean_field_beside_noise_are_those_of_some_betas(monkeypatch):
     betas, amplitudes = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]), np.array([0.25, 0.5, 2.0])

@@ -28,6 +28,8 @@ from dynsim.systems.tokens.interactions.masks import Causal
 from dynsim.systems.tokens.interactions.reduced import means_by_reduction
 from tests.support.cuda_on_host import COMPILER, WHY_NOT, HostKernel, LaneKernel
 
+pytestmark = pytest.mark.retraced
+
 on_host = pytest.mark.skipif(COMPILER is None, reason=WHY_NOT)
 
 

@@ -26,6 +26,8 @@ from dynsim.systems.tokens.interactions.tiles import CHUNK
 from dynsim.systems.tokens.interactions.truncation import degree_for, left_out
 from tests.support.zoo import FLOWS, TOKEN_FLOWS
 
+pytestmark = pytest.mark.retraced
+
 MASKS = {"full": Full(), "causal": Causal(), "window": Window(3)}
 
 

@@ -29,8 +29,6 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
 from dynsim.systems.hardmax.search.follower_sets import from_lists
 from tests.support.annotations import unchecked
 
-pytestmark = pytest.mark.untraced
-
 HALF = Fraction(1, 2)
 ALPHAS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), HALF, Fraction(1), Fraction(7, 2)])
 METRICS = st.sampled_from([None, [[2, 1], [1, 1]], [[1, 0], [0, Fraction(1, 3)]], [[3, -2], [-2, 5]]])

@@ -21,8 +21,6 @@ from dynsim import simulate
 from dynsim.systems.master_equation.flow import MasterEquationFlow
 from dynsim.systems.master_equation.generators import birth_death, walk_in_potential
 
-pytestmark = pytest.mark.untraced
-
 CYCLE = np.roll(np.eye(3), 1, axis=0) - np.eye(3)
 
 

@@ -32,8 +32,6 @@ from dynsim.systems.master_equation.generators import (
     walk_in_potential,
 )
 
-pytestmark = pytest.mark.untraced
-
 SWAP = np.array([[-1.0, 1.0], [1.0, -1.0]])
 CYCLE = np.roll(np.eye(3), 1, axis=0) - np.eye(3)
 # Two traps, {1} and {2}, and two states on the way.

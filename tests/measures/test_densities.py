@@ -15,8 +15,6 @@ from dynsim.spaces import Sphere
 from dynsim.systems.schedules import Modulated
 from dynsim.systems.tokens.flow import TokenFlow
 
-pytestmark = pytest.mark.untraced
-
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_the_cells_have_equal_areas_and_hold_their_centres(d):

@@ -32,8 +32,6 @@ from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
 from dynsim.systems.prototypes.temperatures import Annealing
 
-pytestmark = pytest.mark.untraced
-
 N, K, M, D = 8, 2, 2, 3
 X = jnp.asarray(np.random.default_rng(14).normal(size=(N, D)) + np.repeat([[2.0], [0.0]], N // 2, axis=0))
 THETA = jnp.asarray([[0.8, 0.1, 0.3], [0.2, 0.5, -0.4]])

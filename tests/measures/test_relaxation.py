@@ -38,8 +38,6 @@ from dynsim.systems.master_equation.generators import (
     walk_in_potential,
 )
 
-pytestmark = pytest.mark.untraced
-
 SWAP = np.array([[-1.0, 1.0], [1.0, -1.0]])
 LINE = birth_death(np.linspace(1.0, 3.0, 39), np.linspace(2.0, 0.5, 39))
 GRID = walk_in_potential(np.sin(np.arange(30.0)).reshape(5, 6))

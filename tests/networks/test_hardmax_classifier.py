@@ -37,8 +37,6 @@ from dynsim.systems.hardmax.examples import EXAMPLE_5_2
 from dynsim.systems.hardmax.maps import HardmaxMap
 from tests import data_or_skip
 
-pytestmark = pytest.mark.untraced
-
 KEY = random_key(0, "hardmax classifier")
 ROWS = st.lists(st.lists(st.integers(0, 8), min_size=6, max_size=6), min_size=1, max_size=4)
 

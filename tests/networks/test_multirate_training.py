@@ -32,8 +32,6 @@ from dynsim.networks.multirate.network import MultirateNetwork, Round, draw_mult
 from dynsim.networks.multirate.training import adamw, byte_loss, loss_with_residual, text_loss, train_multirate
 from tests.cli.test_command_line import refused, run
 
-pytestmark = pytest.mark.untraced
-
 KEY = random_key(0, "multirate training")
 SMALL = MultirateConfig(width=8, query_heads=2, key_heads=1, hidden=8, layers_after=1, block=4)
 TEXT = np.frombuffer(b"To be, or not to be, that is the question. " * 20, np.uint8)

@@ -17,8 +17,6 @@ from dynsim.networks.decoder.tokenizer import Tokenizer, decode_letters, encode_
 from tests import data_or_skip
 from tests.support.gpt2_layout import HEADS, IDS, POSITIONS, gpt2_states, gpt2_tensors
 
-pytestmark = pytest.mark.untraced
-
 
 @pytest.mark.parametrize("text", ["", "Once upon a time, there was", "two  spaces\nand a line", "é, 木 and \x07"])
 def test_what_is_encoded_is_decoded(text):

@@ -16,8 +16,6 @@ from dynsim.networks import training
 from dynsim.networks.training import train
 from tests.support.full_disk import fill_the_disk
 
-pytestmark = pytest.mark.untraced
-
 KEY = random_key(0, "training")
 TRUE = jnp.array([1.0, -2.0, 0.5])
 

@@ -16,7 +16,6 @@ from dynsim.networks.sentiment import classifier
 from dynsim.networks.training import Trained
 
 DONE = Trained("model", np.zeros(1))
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
 
 
 def recorder(monkeypatch, module):

@@ -8,8 +8,6 @@ import pytest
 from tests.quality.attempts import ENDED, TIMED_OUT, Attempt, Changed, _Finder, _Tried, run
 from tests.quality.source_index import project
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 FILES = {
     "test_value.py": "import own_module\n\ndef test_value():\n    assert own_module.VALUE == 1\n",
     "test_other.py": "import own_module\n\ndef test_other():\n    assert True\n",

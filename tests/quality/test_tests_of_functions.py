@@ -18,8 +18,6 @@ from tests.quality.tests_of_functions import (
     words_of,
 )
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 TEXT = '''
 def doubled(x):
     """Only a text."""

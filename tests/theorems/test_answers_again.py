@@ -9,7 +9,6 @@ from analysis.theorems.stability import lasalle
 from analysis.theorems.subdivision import Decision
 from analysis.theorems.switching.parts import vanishes_on
 
-pytestmark = pytest.mark.untraced  # what is replaced is no part of a compiled program
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 
 

@@ -36,8 +36,6 @@ from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.parameter import Parameter
 from tests.support.searches import accurate
 
-pytestmark = pytest.mark.untraced
-
 REST = LimitSet("fixed point", "stable", np.zeros((1, 1)), np.zeros((1, 1)), 1.0, np.zeros(1))
 
 

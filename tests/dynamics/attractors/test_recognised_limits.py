@@ -29,7 +29,6 @@ from analysis.dynamics.attractors.classification import (
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from dynsim import FunctionFlow, FunctionMap
 
-pytestmark = pytest.mark.untraced  # what is replaced is no part of a compiled program
 FLOW = FunctionFlow(lambda t, x: -x)
 LOGISTIC = FunctionMap(lambda k, x: 3.2 * x * (1 - x))
 

@@ -16,8 +16,6 @@ from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.parameter import Parameter
 
-pytestmark = pytest.mark.untraced  # the function that is replaced is none of JAX
-
 
 def front(z, s, c=-0.3, a=0.25):
     """Travelling fronts of Nagumo's equation; that from 0 to 1 has c = -(1 - 2 a) / sqrt 2."""

@@ -18,7 +18,6 @@ from analysis.dynamics.collocation.intervals import CycleField
 from dynsim import FunctionFlow, Parameter
 from dynsim.errors import ArgumentError
 
-pytestmark = pytest.mark.untraced  # nothing is traced
 BASE = np.array([[1.0, 0.2, 0.0], [0.3, -2.0, 0.1], [0.0, 0.4, -0.5]])
 
 

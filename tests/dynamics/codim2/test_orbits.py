@@ -32,7 +32,6 @@ from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.named import where
 from dynsim.systems.parameter import Parameter
 
-pytestmark = pytest.mark.untraced  # the function that is replaced is none of JAX
 TURN = 2 * np.pi
 
 

@@ -35,8 +35,6 @@ from dynsim.systems.catalogue.oscillators import VanDerPol
 from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.parameter import Parameter
 
-pytestmark = pytest.mark.untraced
-
 
 def radial(t, x, mu=-1.0, size=1.0, other=1.0):
     """Orbits x = sqrt(r) size, y = sqrt(r) other on circles with mu + 2 r - r^2 = 0 and the frequency 1 + r."""

@@ -18,8 +18,6 @@ from analysis.dynamics.sparse.rightmost import rightmost, uncounted
 from dynsim import FunctionFlow, FunctionMap
 from dynsim.systems.parameter import Parameter
 
-pytestmark = pytest.mark.untraced
-
 CELLS = 70
 
 

@@ -27,8 +27,6 @@ from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.populations import Brusselator
 from dynsim.systems.parameter import Parameter
 
-pytestmark = pytest.mark.untraced
-
 CRITICAL = 0.37
 STEPS = (pytest.param(0.01, marks=pytest.mark.slow), 0.05, 0.3, 1.0, 5.0)
 ROTATION = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]

@@ -24,7 +24,6 @@ from analysis.dynamics.continuation.orbit_curve import OrbitCurve
 from analysis.dynamics.continuation.steps import Limits
 from dynsim.errors import ArgumentError
 
-pytestmark = pytest.mark.untraced  # nothing is traced
 UP, DOWN = np.array([0.0, 1.0]), np.array([0.0, -1.0])
 
 

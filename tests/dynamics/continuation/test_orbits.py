@@ -28,8 +28,6 @@ from dynsim.systems.catalogue.oscillators import Duffing, FitzHughNagumo
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.parameter import Parameter
 
-pytestmark = pytest.mark.untraced
-
 P = lambda flow: flow.p  # one function: one program for all
 
 

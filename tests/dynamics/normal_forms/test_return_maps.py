@@ -9,6 +9,8 @@ from analysis.dynamics.normal_forms import return_maps
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from dynsim.systems.base import FunctionFlow
 
+pytestmark = pytest.mark.retraced
+
 SHEAR = 0.5
 
 

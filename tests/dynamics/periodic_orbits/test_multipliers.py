@@ -12,8 +12,6 @@ from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.parameter import Parameter
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 RANDOM = np.random.default_rng(3)
 
 

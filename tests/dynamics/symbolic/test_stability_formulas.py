@@ -16,8 +16,6 @@ from analysis.dynamics.symbolic import invariants
 from analysis.dynamics.symbolic.fields import _functions
 from analysis.dynamics.symbolic.stability import _conditions
 
-pytestmark = pytest.mark.untraced  # the function that is replaced is none of JAX
-
 MORRIS_LECAR = (
     "V' = (I - gL*(V - VL) - gK*w*(V - VK) - gCa*m*(V - VCa))/C; w' = phi*(k - w)*cosh((V - 2)/60);"
     "m = 0.5*(1 + tanh((V + 1.2)/18)); k = 0.5*(1 + tanh((V - 2)/30));"

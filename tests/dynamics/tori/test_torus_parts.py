@@ -14,8 +14,6 @@ from dynsim.errors import ArgumentError
 from dynsim.systems.named import parameters
 from figures import tori as pictures
 
-pytestmark = pytest.mark.untraced  # the functions that are replaced are none of JAX
-
 STATES = np.array([[1.0, 2.0], [3.0, -1.0], [-2.0, 1.5]])
 
 

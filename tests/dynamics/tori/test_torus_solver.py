@@ -23,8 +23,6 @@ from analysis.dynamics.tori.solver import (
     normal_multipliers,
 )
 
-pytestmark = pytest.mark.untraced  # what is replaced is NumPy's
-
 TURN = 0.3183
 
 

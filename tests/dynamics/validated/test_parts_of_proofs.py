@@ -9,8 +9,6 @@ from analysis.dynamics.validated import orbits
 from analysis.dynamics.validated.ball_operations import ball, flint
 from analysis.dynamics.validated.orbits import _real, _stability, _without
 
-pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
-
 pytest.importorskip("flint")
 
 
