@@ -32,7 +32,7 @@ from tests.support.draws import first_of_one_draw  # noqa: E402
 gc.disable()  # while modules are imported, whose objects stay; they are never looked at
 gc.set_threshold(50_000)  # tracing makes many small objects, and the default looks at them too often
 
-SHARING = 32  # files of tests that share programs, in 3 GB; with the programs of all files a process would hold 6 GB
+SHARING = 64  # files of tests that share programs; with the programs of all files a process would hold 6 GB
 RETRACED = re.compile(r"pytest\.mark\.retraced|^pytestmark.*short_draws|as_if_kernels", re.MULTILINE)
 _files = [0]
 

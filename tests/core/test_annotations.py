@@ -13,7 +13,7 @@ import analysis.dynamics
 import dynsim
 from dynsim import Sphere
 from dynsim._core.types import ArrayLike
-from tests.support.annotations import CALLS, check_anew, checked, unchecked
+from tests.support.annotations import check_anew, checked, unchecked
 
 Matrix, Vector = Float[np.ndarray, "a b"], Float[np.ndarray, " b"]
 
@@ -77,7 +77,9 @@ def test_what_does_not_agree_is_refused(call):
 
 
 def test_a_size_holds_for_one_call_only():
-    assert [product(np.ones((1, n)), np.ones(n)).size for n in (2, 3)] == [1, 1]
+    for n in (2, 3):
+        check_anew()
+        assert product(np.ones((1, n)), np.ones(n)).size == 1
 
 
 def test_checks_can_be_left_out():
@@ -86,9 +88,8 @@ def test_checks_can_be_left_out():
         assert product([[1.0]], np.ones(1)).tolist() == [1]
 
 
-def test_the_first_calls_of_each_test_are_checked():
-    for _ in range(CALLS):
-        of_length_three(np.ones(3))
+def test_the_first_call_of_each_test_is_checked():
+    of_length_three(np.ones(3))
     assert of_length_three(np.ones(2)).size == 3
     check_anew()
     with pytest.raises(BeartypeCallHintViolation):
