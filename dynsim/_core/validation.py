@@ -13,6 +13,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim.errors import ArgumentError, reason, shown
+from dynsim.exact import rationals
 
 # Largest integer of 64 bits.
 LARGEST = 2**63 - 1
@@ -48,6 +49,15 @@ def real_or_exact(name: str, value: Any) -> np.ndarray | jax.Array:
         raise ArgumentError(name, "be an array of real numbers", f"is not ({reason(error)})") from None
     exact = found.dtype == object and all(isinstance(entry, numbers.Real) for entry in np.ravel(found))
     return found if exact else reals(name, found if isinstance(found, jax.Array) or found.ndim else value)
+
+
+def floats_or_rationals(name: str, value: Any) -> np.ndarray:
+    """Convert an array of objects, such as fractions, to Fractions, and one of other real numbers to floats."""
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(name, "hold numbers", f"does not ({reason(error)})") from None
+    return rationals(name, found) if found.dtype == object else np.asarray(reals(name, found), float)
 
 
 def real(name: str, value: Any, *, positive: bool = False) -> jax.Array:
