@@ -328,6 +328,8 @@ def test_clip_keeps_the_temperatures_at_the_least_one():
     assert y.cubes[1] == pytest.approx(0.1**3, rel=1e-15)
     assert y.cubes[0] == x.cubes[0]
     assert slopes(clipped, y)[2].cubes[1] == 0
+    located = clip(f, 0.0, x._replace(cubes=x.cubes.at[0].set(0.1**3 * (1 + 1e-6))))[0]  # up to an error of the event
+    assert np.array_equal(located.clipped, [True, False, False, False])
 
 
 @pytest.mark.parametrize(

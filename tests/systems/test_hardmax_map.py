@@ -460,9 +460,13 @@ def test_what_is_no_tokens_is_refused_in_one_sentence(kind):
         kind(-1)
     with pytest.raises(ValueError, match="Argument `alpha` must hold"):
         kind(True)
+    with pytest.raises(ValueError, match="Argument `x` must hold "):
+        jax.jit(map.follower_sets)(np.eye(2))
 
 
 def test_floats_too_large_to_add_are_refused():
+    with pytest.raises(ValueError, match="Argument `alpha` must lie in the range of floats, but is larger"):
+        HardmaxMap(10**400)
     with pytest.raises(ValueError, match="below 1e\\+300"):
         HardmaxMap(1).follower_sets([[1e301, 0.0]])
     with pytest.raises(ValueError, match="below 1e\\+300"):
@@ -478,8 +482,9 @@ def test_a_run_refuses_other_maps_and_layers_that_do_not_fit():
         iterate_hardmax(HardmaxMap(1), np.ones((2, 2)), 3, every=2)
     with pytest.raises(ValueError, match="all hardmax or all softmax"):
         MultiHeadMap([Hardmax(), Softmax(0.1)], np.ones((2, 2, 2)))
-    with pytest.raises(ValueError, match=r"shape \(1, d, d\)"):
-        MultiHeadMap([Hardmax()], np.ones((2, 2)))
+    for value in (np.ones((2, 2)), [[[1.0], [1.0, 2.0]]]):
+        with pytest.raises(ValueError, match=r"shape \(1, d, d\)"):
+            MultiHeadMap([Hardmax()], value)
 
 
 @pytest.mark.parametrize(("share", "growth", "factor"), [(0.25, 1.0, 1.0), (1.5, 2.0, 1.5), (-0.5, 2.0, 1.0)])

@@ -47,6 +47,13 @@ def test_solutions_and_times_are_those_of_the_flow_in_its_units():
     assert float(flow.flow.parameters["rate"]) == pytest.approx(2e6, rel=1e-15)
 
 
+def test_pulls_of_particles_are_in_the_new_unit_of_time():
+    flow = TokenFlow(np.diag([3.0, 1.0, 2.0]))
+    x = np.eye(3)
+    np.testing.assert_allclose(RescaledFlow(flow, time=0.2).pulls(0.0, x), 0.2 * flow.pulls(0.0, x), rtol=1e-14)
+    assert RescaledFlow(SMALL).pulls(0.0, np.ones(1)).size == 0
+
+
 def test_a_flow_that_ends_does_so_in_the_new_unit_of_time():
     layers = PiecewiseConstant(np.ones((2, 1, 2, 2)), periodic=False)
     flow = RescaledFlow(TokenFlow(layers), time=0.5)
