@@ -401,6 +401,12 @@ def test_what_cannot_be_solved_is_refused_in_one_sentence(case):
         make()
 
 
+def test_a_tighter_scheme_takes_shorter_steps_along_the_same_path():
+    scheme = EulerHeun(0.1, key=KEY, path_resolution=1e-3).tightened(4.0)
+    assert (scheme.step_size, scheme.path_resolution) == (0.025, 1e-3)
+    assert scheme.key is KEY
+
+
 @pytest.mark.slow
 def test_a_list_of_numbers_is_an_array_as_it_is_for_a_start():
     x, moved = jnp.asarray([1.0, 2.0]), jnp.asarray([3.0, 5.0])

@@ -1,5 +1,6 @@
 """The refusals of `simulate` and its relatives, and the verbs of a trajectory."""
 
+import re
 from fractions import Fraction
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import iterate, simulate, simulate_until, with_error
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.hardmax.maps import HardmaxMap
 from dynsim.systems.schedules import PiecewiseConstant
 from dynsim.systems.tokens.flow import TokenFlow
@@ -47,6 +49,22 @@ def test_a_start_of_the_wrong_dimension_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="`y0` must fit the space of the flow") as error:
         simulate(published_gradient_flow(), jnp.ones((2, 4)) / 2, [0, 1])
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("flow", "start", "why"),
+    [
+        (TokenFlow(np.eye(3)), np.eye(4)[:2], "dot_general requires"),
+        (Lorenz(), np.ones(2), "its velocity has shape (3,)"),
+    ],
+)
+def test_a_start_that_a_flow_does_not_take_is_refused_with_its_shape(flow, start, why):
+    must = f"must have a shape that this {type(flow).__name__} takes, but has shape {start.shape} ({why}"
+    for integrator in (Diffrax(), Scipy()):
+        with pytest.raises(ValueError, match=re.escape(f"Argument `y0` {must}")):
+            simulate(flow, start, [0, 1], integrator=integrator)
+        with pytest.raises(ValueError, match=re.escape(f"Argument `y0s` {must}")):
+            ensemble(flow, start[None], [0, -1], lambda t, x: t, integrator=integrator)
 
 
 def test_a_schedule_shorter_than_the_horizon_is_refused():

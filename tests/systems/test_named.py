@@ -154,11 +154,12 @@ def test_what_is_no_parameter_is_said_with_the_nearest_name():
             real_parameter("where", missing, NERVE)
 
 
-@pytest.mark.slow
 def test_the_names_reach_run_files_and_xarray(tmp_path):
     pytest.importorskip("xarray")
-    run = simulate(NERVE, jnp.ones(2), [0.0, 1.0])
+    run = simulate(NERVE, jnp.ones(2), [0.0, 1.0], integrator=Scipy(rtol=1e-6), error_estimate=True)
     table = to_xarray(run)
+    assert table.state_error.dims == table.state.dims
+    assert np.array_equal(table.state_error, run.stats.error)
     assert float(table.state.sel(coordinate="v")[-1]) == pytest.approx(np.exp(-0.5))
     assert list(table.unit.values) == ["mV", ""]
     assert table.time.attrs["units"] == "ms"
