@@ -60,6 +60,7 @@ def test_members_of_a_map_are_what_iterate_gives():
     np.testing.assert_array_equal(found.final, found.values[:, -1])
     assert (found.ts.tolist(), found.stats.num_steps.tolist()) == ([0, 5, 7, 20], [20] * 5)
     later = ensemble(HENON[0], found.values[:1, 1], [5, 7], state)  # the number of the step goes on
+    assert later.stats.num_steps.tolist() == [2]
     np.testing.assert_allclose(later.final, ensemble(HENON[0], STARTS[:1], [0, 7], state).final, rtol=1e-12)
 
 

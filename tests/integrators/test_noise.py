@@ -401,6 +401,15 @@ def test_what_cannot_be_solved_is_refused_in_one_sentence(case):
         make()
 
 
+def test_steps_without_noise_are_those_of_euler_at_their_times():
+    """X' = -t x by steps of 0.1 from t = 1, two between saved times."""
+    flow = NoisyFlow(FunctionFlow(lambda t, x: -t * x), 0.0, calculus="ito")
+    path = simulate(flow, [3.0], [1.0, 1.2, 1.4], key=KEY, integrator=EulerMaruyama(0.1))
+    wanted = 3 * np.cumprod([1.0, *(1 - 0.1 * np.array([1.0, 1.1, 1.2, 1.3]))])[::2]
+    np.testing.assert_allclose(path.ys[:, 0], wanted, rtol=1e-12)
+    assert (int(path.stats.num_steps), float(path.stats.last_time)) == (4, 1.4)
+
+
 def test_a_tighter_scheme_takes_shorter_steps_along_the_same_path():
     scheme = EulerHeun(0.1, key=KEY, path_resolution=1e-3).tightened(4.0)
     assert (scheme.step_size, scheme.path_resolution) == (0.025, 1e-3)
