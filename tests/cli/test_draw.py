@@ -83,6 +83,8 @@ def test_labels_units_and_a_decimal_comma_are_as_requested(files, tmp_path, caps
         "comma",
         "--title",
         "Fig. 1.2",
+        "--font",
+        "DejaVu Serif",
     )
     file = tmp_path / "a.svg"
     run(capsys, "draw", files / "diagram.npz", *words, "--figure", file)
@@ -90,6 +92,8 @@ def test_labels_units_and_a_decimal_comma_are_as_requested(files, tmp_path, caps
     assert "V_m (kV)" in told
     assert "Ω" in told
     assert "Fig. 1.2" in told
+    assert "DejaVu Serif" in told
+    assert "DejaVu Sans" not in told
     assert ">0,4<" in told
     assert "0.4<" not in told
     said = refused(capsys, "draw", files / "diagram.npz", "--names", "w=W", "--figure", file)
