@@ -123,15 +123,12 @@ def test_assignments_come_last_and_numbers_are_exact():
     assert [literal(np.bool_(True)), literal(np.int64(-3)), literal(np.float64(math.nan))] == ["true", "(-3)", "NaN"]
 
 
-@pytest.mark.parametrize(
-    ("function", "why"),
-    [
-        (lambda x: x[0].astype(jnp.float16) * 2, "numbers of type float16"),
-        (lambda x: x[0].astype(int) & 3, "`and` of numbers of type int64"),
-        (lambda x: lax.integer_pow(x[0].astype(int), 3), "`integer_pow` of numbers of type int64"),
-        (lambda x: x[0].astype(int) + 2**60, "the integer 1152921504606846976"),
-    ],
-)
+@pytest.mark.parametrize(("function", "why"), [
+    (lambda x: x[0].astype(jnp.float16) * 2, "numbers of type float16"),
+    (lambda x: x[0].astype(int) & 3, "`and` of numbers of type int64"),
+    (lambda x: lax.integer_pow(x[0].astype(int), 3), "`integer_pow` of numbers of type int64"),
+    (lambda x: x[0].astype(int) + 2**60, "the integer 1152921504606846976"),
+])  # fmt: skip
 def test_what_javascript_does_not_have_is_named(function, why):
     with pytest.raises(ProgramError, match=why):
         statements(scalar_program(function, (1,)), ["x"], ["y"])

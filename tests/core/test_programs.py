@@ -360,16 +360,13 @@ def test_a_random_draw_that_does_not_depend_on_the_input_is_a_constant():
     agree(lambda x: x + jax.random.normal(jax.random.key(1), (3,)), np.zeros(3))
 
 
-@pytest.mark.parametrize(
-    "fn",
-    [
-        lambda x: jnp.ones((700, 700)) @ (x * jnp.ones(700)),
-        lambda x: jnp.sum(jnp.sin(x + jnp.arange(300_000.0))),
-        lambda x: jnp.broadcast_to(x, (10_000, 10_000))[0, 0],
-        lambda x: lax.fori_loop(0, 10**9, lambda k, c: jnp.sin(c), x + jnp.arange(1000.0)),
-        pytest.param(lambda x: lax.fori_loop(0, 10**9, lambda k, c: (c[0] + 1, c[1]), (0, x)), marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("fn", [
+    lambda x: jnp.ones((700, 700)) @ (x * jnp.ones(700)),
+    lambda x: jnp.sum(jnp.sin(x + jnp.arange(300_000.0))),
+    lambda x: jnp.broadcast_to(x, (10_000, 10_000))[0, 0],
+    lambda x: lax.fori_loop(0, 10**9, lambda k, c: jnp.sin(c), x + jnp.arange(1000.0)),
+    pytest.param(lambda x: lax.fori_loop(0, 10**9, lambda k, c: (c[0] + 1, c[1]), (0, x)), marks=pytest.mark.slow),
+])  # fmt: skip
 def test_programs_that_are_too_long_are_refused_before_they_take_memory(fn):
     with pytest.raises(ProgramError, match=r"uses (more than 200,000|`.*` with more than 2,000,000)"):
         scalar_program(fn, ())

@@ -329,15 +329,12 @@ def test_an_event_found_before_it_ceases_to_be_a_number_counts():
         assert float(stop.path.ts[-1]) == pytest.approx(0.99, rel=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: Event(lambda t, x: t, 2), "`direction` must be -1, 0 or 1"),
-        (lambda: Event(lambda t, x: t, samples=1), "`samples` must be at least 2"),
-        (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], [abs]), "`events` must be a sequence of `Event` objects"),
-        (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], FAR), "`events` must be a sequence of `Event` objects"),
-    ],
-)
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda: Event(lambda t, x: t, 2), "`direction` must be -1, 0 or 1"),
+    (lambda: Event(lambda t, x: t, samples=1), "`samples` must be at least 2"),
+    (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], [abs]), "`events` must be a sequence of `Event` objects"),
+    (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], FAR), "`events` must be a sequence of `Event` objects"),
+])  # fmt: skip
 def test_a_bad_event_is_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()

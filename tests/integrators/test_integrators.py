@@ -370,15 +370,12 @@ def test_a_new_tolerance_does_not_compile_anew():
     assert len(traces) == count
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: Diffrax(rtol=0.0), "must be positive"),
-        (lambda: Scipy("DOP85"), "did you mean `DOP853`"),
-        (lambda: Scipy(rtol=-1.0), "must be positive"),
-        (lambda: Diffrax(max_steps=0), "`max_steps` must be at least 1"),
-    ],
-)
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda: Diffrax(rtol=0.0), "must be positive"),
+    (lambda: Scipy("DOP85"), "did you mean `DOP853`"),
+    (lambda: Scipy(rtol=-1.0), "must be positive"),
+    (lambda: Diffrax(max_steps=0), "`max_steps` must be at least 1"),
+])  # fmt: skip
 def test_a_bad_integrator_is_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()

@@ -143,15 +143,11 @@ def test_the_schemes_are_of_weak_order_one_and_strong_order_one_half_on_the_sphe
         assert 0.35 < slope(levels, apart) < 0.7, (kind.__name__, apart)
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        pytest.param(EulerMaruyama, dfx.Euler(), marks=pytest.mark.slow),
-        pytest.param(EulerHeun, dfx.EulerHeun(), marks=pytest.mark.slow),
-        pytest.param(StochasticHeun, dfx.Heun(), marks=pytest.mark.slow),
-    ],
-    ids=["euler-maruyama", "euler-heun", "heun"],
-)
+@pytest.mark.parametrize(("ours", "theirs"), [
+    pytest.param(EulerMaruyama, dfx.Euler(), marks=pytest.mark.slow),
+    pytest.param(EulerHeun, dfx.EulerHeun(), marks=pytest.mark.slow),
+    pytest.param(StochasticHeun, dfx.Heun(), marks=pytest.mark.slow),
+], ids=["euler-maruyama", "euler-heun", "heun"])  # fmt: skip
 def test_diffrax_takes_the_same_path_in_euclidean_space(ours, theirs):
     flow = NoisyFlow(FunctionFlow(driven), directions, calculus=ours.calculus)
     x0 = jnp.asarray([0.3, -0.2])

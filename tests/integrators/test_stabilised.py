@@ -184,16 +184,12 @@ def test_an_oscillator_is_followed_slowly_or_not_at_all():
     assert np.all(np.isnan(short.final))
 
 
-@pytest.mark.parametrize(
-    ("number", "until", "outcome"),
-    [
-        pytest.param(2, 1.0, Outcome.STEP_UNDERFLOW, marks=pytest.mark.slow),
-        pytest.param(3, 1.0, Outcome.NON_FINITE, marks=pytest.mark.slow),
-        (4, 0.0, Outcome.NON_FINITE),
-        (5, 0.0, Outcome.NON_FINITE),
-    ],
-    ids=["escape in finite time", "a field that ends", "a field that is never finite", "a field of NaN"],
-)
+@pytest.mark.parametrize(("number", "until", "outcome"), [
+    pytest.param(2, 1.0, Outcome.STEP_UNDERFLOW, marks=pytest.mark.slow),
+    pytest.param(3, 1.0, Outcome.NON_FINITE, marks=pytest.mark.slow),
+    (4, 0.0, Outcome.NON_FINITE),
+    (5, 0.0, Outcome.NON_FINITE),
+], ids=["escape in finite time", "a field that ends", "a field that is never finite", "a field of NaN"])  # fmt: skip
 def test_a_failure_says_what_stopped_it(number, until, outcome):
     ts = np.array([0.0, 0.5, 2.0])
     path = simulate(chosen(number), jnp.ones(N), ts, integrator=rkc2(1e-8), throw=False)

@@ -254,17 +254,14 @@ def test_the_two_forms_of_the_gelu_differ(small):
     assert 1e-5 < float(jnp.max(jnp.abs(exact(x) - tanh(x)))) < 1e-2
 
 
-@pytest.mark.parametrize(
-    ("ids", "sentence"),
-    [
-        ([], r"must be one sequence of at least one token, but has shape \(0,\)\."),
-        ([[1, 2]], r"must be one sequence of at least one token, but has shape \(1, 2\)\."),
-        ([0] * 10, r"must have at most 9 tokens, the context, but has 10\."),
-        ([0, 7], r"must lie between 0 and 6, the numbers of the vocabulary, but holds 7\."),
-        ([0, -1], r"must lie between 0 and 6, the numbers of the vocabulary, but holds -1\."),
-        ([0.5], r"must be whole numbers, but has entries of type float64\."),
-    ],
-)
+@pytest.mark.parametrize(("ids", "sentence"), [
+    ([], r"must be one sequence of at least one token, but has shape \(0,\)\."),
+    ([[1, 2]], r"must be one sequence of at least one token, but has shape \(1, 2\)\."),
+    ([0] * 10, r"must have at most 9 tokens, the context, but has 10\."),
+    ([0, 7], r"must lie between 0 and 6, the numbers of the vocabulary, but holds 7\."),
+    ([0, -1], r"must lie between 0 and 6, the numbers of the vocabulary, but holds -1\."),
+    ([0.5], r"must be whole numbers, but has entries of type float64\."),
+])  # fmt: skip
 def test_a_bad_prompt_is_refused(small, ids, sentence):
     with pytest.raises(ValueError, match=f"^Argument `prompt_ids` {sentence}$"):
         small.greedy(np.array(ids), 1)

@@ -217,37 +217,18 @@ def test_safetensors_without_the_package_says_what_to_install(tmp_path, monkeypa
         load_transformer(tmp_path / "z.safetensors")
 
 
-@pytest.mark.parametrize(
-    ("file", "change", "heads", "sentence"),
-    [
-        ("stories260k.npz", {}, 4, r"`heads` must be 8 to match `z.npz`, or be left out, but is 4\."),
-        ("gpt_nano_sort.npz", {}, 4, r"`heads` must be 3 to match `z.npz`, or be left out, but is 4\."),
-        (
-            "gpt_nano_sort.npz",
-            {"config": [3, 5, 48, 3, 11]},
-            None,
-            r"`path` must be a file whose number of heads divides 48, its width, but `z.npz` has 5\.",
-        ),
-        (
-            "gpt_nano_sort.npz",
-            {"config": [3, 0, 48, 3, 11]},
-            None,
-            r"`path` must be a file with positive whole numbers in the tensor `config`, but in `z.npz` it is \[3.0,",
-        ),
-        (
-            "stories260k.npz",
-            {"config": [64, 172, 5, 8, 3, 512, 512]},
-            None,
-            r"`path` must be a file whose number of key and value heads divides 8, its number of heads, but `z.npz`",
-        ),
-        (
-            "stories260k.npz",
-            {"config": [64, 172, 6, 8, 4, 512, 512]},
-            None,
-            r"`path` must be a file with a tensor `wq` of shape \(6, 64, 64\), but in `z.npz` it has shape \(5,",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("file", "change", "heads", "sentence"), [
+    ("stories260k.npz", {}, 4, r"`heads` must be 8 to match `z.npz`, or be left out, but is 4\."),
+    ("gpt_nano_sort.npz", {}, 4, r"`heads` must be 3 to match `z.npz`, or be left out, but is 4\."),
+    ("gpt_nano_sort.npz", {"config": [3, 5, 48, 3, 11]}, None,
+     r"`path` must be a file whose number of heads divides 48, its width, but `z.npz` has 5\."),
+    ("gpt_nano_sort.npz", {"config": [3, 0, 48, 3, 11]}, None,
+     r"`path` must be a file with positive whole numbers in the tensor `config`, but in `z.npz` it is \[3.0,"),
+    ("stories260k.npz", {"config": [64, 172, 5, 8, 3, 512, 512]}, None,
+     r"`path` must be a file whose number of key and value heads divides 8, its number of heads, but `z.npz`"),
+    ("stories260k.npz", {"config": [64, 172, 6, 8, 4, 512, 512]}, None,
+     r"`path` must be a file with a tensor `wq` of shape \(6, 64, 64\), but in `z.npz` it has shape \(5,"),
+])  # fmt: skip
 def test_sizes_that_contradict_the_tensors_are_refused(tmp_path, file, change, heads, sentence):
     np.savez(tmp_path / "z.npz", **{**np.load(data_or_skip(file)), **change})
     with pytest.raises(ValueError, match=f"^Argument {sentence}"):

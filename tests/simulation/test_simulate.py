@@ -27,19 +27,16 @@ FLOW = TokenFlow(np.eye(3))
 X = Sphere().sample(jax.random.key(0), (4, 3))
 
 
-@pytest.mark.parametrize(
-    ("start", "ts", "sentence"),
-    [
-        (2 * X, [0, 1], "`y0` must lie on the space, Sphere .* but is off it by 1"),
-        (X.at[0].set(0.0), [0, 1], "`y0` must lie on the space"),
-        (X.at[0, 0].set(np.nan), [0, 1], "`y0` must be finite"),
-        (X, [], "`ts` must hold at least two times, but has shape \\(0,\\)"),
-        (X, [0], "`ts` must hold at least two times"),
-        (X, [0, 2, 1], "`ts` must increase, but goes from 2 to 1"),
-        (X, [0, 0], "`ts` must increase"),
-        (X, [0, np.inf], "`ts` must be finite"),
-    ],
-)
+@pytest.mark.parametrize(("start", "ts", "sentence"), [
+    (2 * X, [0, 1], "`y0` must lie on the space, Sphere .* but is off it by 1"),
+    (X.at[0].set(0.0), [0, 1], "`y0` must lie on the space"),
+    (X.at[0, 0].set(np.nan), [0, 1], "`y0` must be finite"),
+    (X, [], "`ts` must hold at least two times, but has shape \\(0,\\)"),
+    (X, [0], "`ts` must hold at least two times"),
+    (X, [0, 2, 1], "`ts` must increase, but goes from 2 to 1"),
+    (X, [0, 0], "`ts` must increase"),
+    (X, [0, np.inf], "`ts` must be finite"),
+])  # fmt: skip
 def test_a_bad_start_or_bad_times_are_refused(start, ts, sentence):
     with pytest.raises(ValueError, match=sentence):
         simulate(FLOW, start, ts)
@@ -51,13 +48,10 @@ def test_a_start_of_the_wrong_dimension_is_refused_in_one_sentence():
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("flow", "start", "why"),
-    [
-        (TokenFlow(np.eye(3)), np.eye(4)[:2], "dot_general requires"),
-        (Lorenz(), np.ones(2), "its velocity has shape (3,)"),
-    ],
-)
+@pytest.mark.parametrize(("flow", "start", "why"), [
+    (TokenFlow(np.eye(3)), np.eye(4)[:2], "dot_general requires"),
+    (Lorenz(), np.ones(2), "its velocity has shape (3,)"),
+])  # fmt: skip
 def test_a_start_that_a_flow_does_not_take_is_refused_with_its_shape(flow, start, why):
     must = f"must have a shape that this {type(flow).__name__} takes, but has shape {start.shape} ({why}"
     for integrator in (Diffrax(), Scipy()):

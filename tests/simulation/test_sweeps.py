@@ -168,16 +168,12 @@ def test_the_lock_of_an_ended_process_is_replaced_and_one_of_another_machine_is_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda folder: sweep(picky, GRID, chunk=2, folder=folder),
-        lambda folder: sweep(measured, {**GRID, "b": [10, 30]}, chunk=2, folder=folder),
-        lambda folder: sweep(measured, GRID, chunk=3, folder=folder),
-        lambda folder: sweep(measured, {"a": [1.0], "b": [10]}, folder=folder),
-    ],
-    ids=["function", "values", "chunk", "one point"],
-)
+@pytest.mark.parametrize("other", [
+    lambda folder: sweep(picky, GRID, chunk=2, folder=folder),
+    lambda folder: sweep(measured, {**GRID, "b": [10, 30]}, chunk=2, folder=folder),
+    lambda folder: sweep(measured, GRID, chunk=3, folder=folder),
+    lambda folder: sweep(measured, {"a": [1.0], "b": [10]}, folder=folder),
+], ids=["function", "values", "chunk", "one point"])  # fmt: skip
 def test_a_folder_takes_no_parts_of_another_sweep(tmp_path, other):
     first = sweep(measured, GRID, chunk=2, folder=tmp_path)
     assert first.identical(sweep(measured, GRID, chunk=2, folder=tmp_path))

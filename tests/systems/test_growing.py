@@ -332,23 +332,20 @@ def test_clip_keeps_the_temperatures_at_the_least_one():
     assert np.array_equal(located.clipped, [True, False, False, False])
 
 
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: GrowthRules(threshold=0.0), "`threshold` must be positive"),
-        (lambda: GrowthRules(least_temperature=1.0), "`least_temperature` must be below `initial_temperature`, 1"),
-        (lambda: GrowthRules(pruning=-1.0), "`pruning` must not be negative"),
-        (lambda: GrowthRules(reading="words"), "`reading` must be one of features, data, tokens"),
-        (lambda: GrowingFlow(data(), np.eye(D)), "`interaction` must have an antisymmetric part"),
-        (lambda: GrowingFlow(data(), np.eye(D + 1)), "`interaction` must have shape"),
-        (lambda: flow(prototype_rate=-1.0), "`prototype_rate` must not be negative"),
-        (lambda: residual_matrix(interaction(), reading="data"), "`tokens` must be given for the reading `data`"),
-        (lambda: residual_matrix(interaction(), np.ones((1, D))), "`frames` must be orthonormal rows"),
-        (lambda: residual_matrix(interaction(), 2 * np.eye(D)[:2]), "`frames` must be orthonormal rows"),
-        (lambda: residual_matrix(interaction(), np.eye(D)[[0, 0]]), "`frames` must be orthonormal rows"),
-        (lambda: temperature_and_gate_power(), "`gate_power` must not be negative"),
-    ],
-)
+@pytest.mark.parametrize(("build", "words"), [
+    (lambda: GrowthRules(threshold=0.0), "`threshold` must be positive"),
+    (lambda: GrowthRules(least_temperature=1.0), "`least_temperature` must be below `initial_temperature`, 1"),
+    (lambda: GrowthRules(pruning=-1.0), "`pruning` must not be negative"),
+    (lambda: GrowthRules(reading="words"), "`reading` must be one of features, data, tokens"),
+    (lambda: GrowingFlow(data(), np.eye(D)), "`interaction` must have an antisymmetric part"),
+    (lambda: GrowingFlow(data(), np.eye(D + 1)), "`interaction` must have shape"),
+    (lambda: flow(prototype_rate=-1.0), "`prototype_rate` must not be negative"),
+    (lambda: residual_matrix(interaction(), reading="data"), "`tokens` must be given for the reading `data`"),
+    (lambda: residual_matrix(interaction(), np.ones((1, D))), "`frames` must be orthonormal rows"),
+    (lambda: residual_matrix(interaction(), 2 * np.eye(D)[:2]), "`frames` must be orthonormal rows"),
+    (lambda: residual_matrix(interaction(), np.eye(D)[[0, 0]]), "`frames` must be orthonormal rows"),
+    (lambda: temperature_and_gate_power(), "`gate_power` must not be negative"),
+])  # fmt: skip
 def test_bad_input_is_one_sentence(build, words):
     with pytest.raises(ValueError, match=r".") as caught:
         build()

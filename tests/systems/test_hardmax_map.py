@@ -404,18 +404,15 @@ def test_one_head_with_its_value_is_the_map_up_to_the_factor():
     np.testing.assert_allclose(soft, SoftmaxMap(1.0, 0.3, A).step(0, jnp.asarray(x)), atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "attention", "x", "failed"),
-    [
-        (1, None, [[1, 0], [0, 1]], None),
-        (1, [[1, 1], [0, 1]], [[1, 0], [0, 1]], "A is not symmetric"),
-        (1, [[1, 2], [2, 1]], [[1, 0], [0, 1]], "A is not positive definite"),
-        ("-1/2", None, [[1, 0], [0, 1]], "alpha is not positive"),
-        (0, None, [[1, 0], [0, 1]], "alpha is not positive"),
-        (1, None, [[1, 0], [1, 0]], "two tokens are equal"),
-        (1, None, [[1, 0], [0, 0]], "a token is zero"),
-    ],
-)
+@pytest.mark.parametrize(("alpha", "attention", "x", "failed"), [
+    (1, None, [[1, 0], [0, 1]], None),
+    (1, [[1, 1], [0, 1]], [[1, 0], [0, 1]], "A is not symmetric"),
+    (1, [[1, 2], [2, 1]], [[1, 0], [0, 1]], "A is not positive definite"),
+    ("-1/2", None, [[1, 0], [0, 1]], "alpha is not positive"),
+    (0, None, [[1, 0], [0, 1]], "alpha is not positive"),
+    (1, None, [[1, 0], [1, 0]], "two tokens are equal"),
+    (1, None, [[1, 0], [0, 0]], "a token is zero"),
+])  # fmt: skip
 def test_a_hypothesis_that_fails_is_reported_and_the_map_runs(alpha, attention, x, failed):
     for kind in (HardmaxMap, ExactHardmaxMap):
         map = kind(alpha if kind is ExactHardmaxMap else float(Fraction(alpha)), attention)

@@ -198,25 +198,19 @@ def test_arguments_that_are_true_or_false_are_turned_on_and_off(tmp_path):
     assert np.array_equal(rerun(tmp_path / "run.npz", trust=(own,)).ys, run.ys)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("MINE:pushed --push 2", r"`push` must be true or false \(`--push`, `--no-push`\), but is `2`"),
-        ("MINE:pushed --no-mu", r"a parameter of .*mine.py:pushed` \(mu, push, damped\), but is neither"),
-        (
-            "lorenz --roh 3",
-            r"`roh` must be an option of `dynsim portrait` or a parameter of `lorenz` \(sigma, rho, beta",
-        ),
-        ("lorens", "did you mean `lorenz`?"),
-        ("lorenz --rho", "Argument `rho` must be given with a value"),
-        ("lorenz --rho much", "Argument `rho` must be a finite number"),
-        ("lorenz --start 1 2", "Argument `start` must have 3 numbers, one for each component, but has 2"),
-        ("gradient --heads 2", "Argument `heads` must be left out for `gradient`"),
-        ("growing", "is not a single flow"),
-        ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `--mu`?"),
-        ("MINE:number", "must be a function, a flow or a map"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("MINE:pushed --push 2", r"`push` must be true or false \(`--push`, `--no-push`\), but is `2`"),
+    ("MINE:pushed --no-mu", r"a parameter of .*mine.py:pushed` \(mu, push, damped\), but is neither"),
+    ("lorenz --roh 3", r"`roh` must be an option of `dynsim portrait` or a parameter of `lorenz` \(sigma, rho, beta"),
+    ("lorens", "did you mean `lorenz`?"),
+    ("lorenz --rho", "Argument `rho` must be given with a value"),
+    ("lorenz --rho much", "Argument `rho` must be a finite number"),
+    ("lorenz --start 1 2", "Argument `start` must have 3 numbers, one for each component, but has 2"),
+    ("gradient --heads 2", "Argument `heads` must be left out for `gradient`"),
+    ("growing", "is not a single flow"),
+    ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `--mu`?"),
+    ("MINE:number", "must be a function, a flow or a map"),
+])  # fmt: skip
 def test_what_does_not_exist_is_refused_with_the_nearest_name(tmp_path, words, sentence):
     (tmp_path / "mine.py").write_text(OWN)
     with pytest.raises(ValueError, match=sentence):

@@ -168,15 +168,12 @@ def test_a_frozen_encoder_leaves_the_flow_of_the_prototypes():
     np.testing.assert_allclose(mine, whole, rtol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("gradient", "detached"),
-    [
-        ("full", False),
-        pytest.param("full", True, marks=pytest.mark.slow),
-        pytest.param("frozen", False, marks=pytest.mark.slow),
-        ("frozen", True),
-    ],
-)
+@pytest.mark.parametrize(("gradient", "detached"), [
+    ("full", False),
+    pytest.param("full", True, marks=pytest.mark.slow),
+    pytest.param("frozen", False, marks=pytest.mark.slow),
+    ("frozen", True),
+])  # fmt: skip
 @pytest.mark.parametrize("groups", [pytest.param(None, marks=pytest.mark.slow), [0, 1, 2, 0, 1, 2, 0]])
 def test_the_two_levels_have_the_gradient_of_autodiff_and_differences(detached, gradient, groups):
     flow = TwoLevelFlow(X, LinearEncoder(D, M), T, detached=detached, loss=PrototypeLoss(gradient), groups=groups)

@@ -249,33 +249,24 @@ def test_the_layer_map_is_equation_6():
     )
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: TokenFlow(np.ones((2, 3))), r"`query_key` must have shape \(heads, d, d\), but has shape \(2, 3\)"),
-        (lambda: TokenFlow(np.full((3, 3), np.inf)), "`query_key` must be finite"),
-        (lambda: TokenFlow(np.eye(3), np.ones((2, 3, 3))), "`value` must have as many heads and dimensions"),
-        (
-            lambda: TokenFlow(np.eye(3), space=Ellipsoid(np.eye(2))),
-            "`space` must have dimension 3, but has dimension 2",
-        ),
-        (lambda: gradient_token_flow(-np.eye(3)), "`query_key` must be positive definite, but has the eigenvalue -1"),
-        (
-            lambda: causal_symmetric_flow(np.eye(2), SHEAR),
-            "`value` must be symmetric, but differs from its transpose by 1",
-        ),
-        (lambda: OjaFlow(SHEAR), "`matrix` must be symmetric, but differs from its transpose by 1"),
-        (lambda: OjaFlow(np.ones((2, 3))), r"`matrix` must have shape \(d, d\), but has shape \(2, 3\)"),
-        (lambda: causal_symmetric_flow(np.ones((2, 2, 2)), np.eye(2)), "must have one head, but has 2"),
-        (lambda: ProjectedValueFlow(np.eye(2), np.zeros((2, 2))), "`value` must be an invertible matrix"),
-        (lambda: LayerMap(TokenFlow(np.eye(2)), 0.0), "`step_size` must be positive"),
-        (lambda: Window(0), "`width` must be at least 1"),
-        (lambda: Modulated(np.eye(3), 1.0, np.ones(2), 0.0), r"`frequency` must have shape \(1, 3\)"),
-        (lambda: PiecewiseConstant(np.ones((3, 3, 3))), r"`values` must have shape \(layers, heads, d, d\)"),
-        (lambda: PiecewiseConstant(np.ones((2, 1, 3, 3)), [1.0, 0.0]), "`durations` must be one or 2 positive numbers"),
-        (lambda: Resampled(random_key(0, "k"), (2, 3, 3), 1.0, 0.0), "`duration` must be positive"),
-    ],
-)
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda: TokenFlow(np.ones((2, 3))), r"`query_key` must have shape \(heads, d, d\), but has shape \(2, 3\)"),
+    (lambda: TokenFlow(np.full((3, 3), np.inf)), "`query_key` must be finite"),
+    (lambda: TokenFlow(np.eye(3), np.ones((2, 3, 3))), "`value` must have as many heads and dimensions"),
+    (lambda: TokenFlow(np.eye(3), space=Ellipsoid(np.eye(2))), "`space` must have dimension 3, but has dimension 2"),
+    (lambda: gradient_token_flow(-np.eye(3)), "`query_key` must be positive definite, but has the eigenvalue -1"),
+    (lambda: causal_symmetric_flow(np.eye(2), SHEAR), "`value` must be symmetric, but differs from its transpose by 1"),
+    (lambda: OjaFlow(SHEAR), "`matrix` must be symmetric, but differs from its transpose by 1"),
+    (lambda: OjaFlow(np.ones((2, 3))), r"`matrix` must have shape \(d, d\), but has shape \(2, 3\)"),
+    (lambda: causal_symmetric_flow(np.ones((2, 2, 2)), np.eye(2)), "must have one head, but has 2"),
+    (lambda: ProjectedValueFlow(np.eye(2), np.zeros((2, 2))), "`value` must be an invertible matrix"),
+    (lambda: LayerMap(TokenFlow(np.eye(2)), 0.0), "`step_size` must be positive"),
+    (lambda: Window(0), "`width` must be at least 1"),
+    (lambda: Modulated(np.eye(3), 1.0, np.ones(2), 0.0), r"`frequency` must have shape \(1, 3\)"),
+    (lambda: PiecewiseConstant(np.ones((3, 3, 3))), r"`values` must have shape \(layers, heads, d, d\)"),
+    (lambda: PiecewiseConstant(np.ones((2, 1, 3, 3)), [1.0, 0.0]), "`durations` must be one or 2 positive numbers"),
+    (lambda: Resampled(random_key(0, "k"), (2, 3, 3), 1.0, 0.0), "`duration` must be positive"),
+])  # fmt: skip
 def test_bad_parameters_are_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
