@@ -366,17 +366,8 @@ def test_the_components_of_one_vector_are_named_in_a_figure(capsys, folder):
 
 
 def test_the_help_of_every_command_loads_nothing_heavy():
-    commands = [
-        "simulate",
-        "simulate fast-slow",
-        "simulate prototypes",
-        "demo",
-        "experiment",
-        "check",
-        "figure",
-        "report",
-        "list",
-    ]
+    commands = ["simulate", "simulate fast-slow", "simulate prototypes", "demo", "experiment", "check", "figure",
+        "report", "list"]  # fmt: skip
     code = f"import sys, dynsim.__main__ as m; s = [m.main([*c.split(), '--help']) for c in {commands}]"
     code += "; print('loaded', s, sorted({'jax', 'scipy', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

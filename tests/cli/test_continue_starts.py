@@ -70,21 +70,8 @@ def test_a_point_of_a_stored_diagram_is_continued_in_another_parameter(capsys, t
 def test_an_orbit_and_a_cycle_of_a_map_of_a_stored_diagram_are_continued(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hopf = "x' = mu*x - w*y - x*(x^2 + y^2); y' = w*x + mu*y - y*(x^2 + y^2); mu = -0.5; w = 1"
-    answer(
-        capsys,
-        "continue",
-        hopf,
-        "--parameter",
-        "mu=-1:1",
-        "--start",
-        0,
-        0,
-        "--cycles",
-        "--segments",
-        3,
-        "--out",
-        "h.npz",
-    )
+    answer(capsys, "continue", hopf, "--parameter", "mu=-1:1", "--start", 0, 0, "--cycles", "--segments", 3, "--out",
+        "h.npz")  # fmt: skip
     table = ds.table(load_diagram("h.npz"))
     answer(
         capsys, "continue", hopf, "--parameter", "w=0.5:2", "--from", "h.npz", "--point", len(table), "--out", "w.npz"

@@ -72,20 +72,8 @@ def test_panels_of_a_run_are_chosen(files):
 
 
 def test_labels_units_and_a_decimal_comma_are_as_requested(files, tmp_path, capsys):
-    words = (
-        "--names",
-        r"mu=$\Omega$",
-        "v=V_m",
-        "--units",
-        "mu=s",
-        "v=kV",
-        "--decimal",
-        "comma",
-        "--title",
-        "Fig. 1.2",
-        "--font",
-        "DejaVu Serif",
-    )
+    words = ("--names", r"mu=$\Omega$", "v=V_m", "--units", "mu=s", "v=kV", "--decimal", "comma", "--title", "Fig. 1.2",
+        "--font", "DejaVu Serif")  # fmt: skip
     file = tmp_path / "a.svg"
     run(capsys, "draw", files / "diagram.npz", *words, "--figure", file)
     told = file.read_text()

@@ -9,12 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PORTRAIT = ("-m", "dynsim", "portrait", "double-well", "--figure", "x.svg")
-HIDING = {
-    "analysis.py": "file",
-    "figures.py": "file",
-    "analysis/__init__.py": "folder",
-    "figures/__init__.py": "folder",
-}
+HIDING = {"analysis.py": "file", "figures.py": "file", "analysis/__init__.py": "folder",
+    "figures/__init__.py": "folder"}  # fmt: skip
 
 
 def python(folder: Path, *words: str) -> subprocess.CompletedProcess:

@@ -318,20 +318,14 @@ def callback(x):
     return x
 
 
-REFUSED = {
-    "`while` with an end that depends on the input": data_loop,
-    "`gather` at an index that depends on the input": lambda x: jnp.take(
-        jnp.stack([x, x]), jnp.stack([x, x]).astype(int)
-    ),
-    "`dynamic_slice` at an index": lambda x: jnp.ones(3)[x.astype(int)],
+REFUSED = {"`while` with an end that depends on the input": data_loop,
+    "`gather` at an index that depends on the input": lambda x: jnp.take(jnp.stack([x, x]),
+    jnp.stack([x, x]).astype(int)), "`dynamic_slice` at an index": lambda x: jnp.ones(3)[x.astype(int)],
     "`scatter` at an index": lambda x: jnp.ones(3).at[x.astype(int)].set(2.0),
-    "`sort`": lambda x: jnp.sort(jnp.stack([x, -x])),
-    "`debug_callback`": callback,
+    "`sort`": lambda x: jnp.sort(jnp.stack([x, -x])), "`debug_callback`": callback,
     "`pure_callback`": lambda x: jax.pure_callback(lambda v: v, jax.ShapeDtypeStruct((), float), x),
     "`random_seed`": lambda x: jax.random.normal(jax.random.key(x.astype(int)), ()),
-    "`lu`": lambda x: jnp.linalg.det(jnp.eye(4) * x),
-    "`complex`": lambda x: jnp.abs(lax.complex(x, x)),
-}
+    "`lu`": lambda x: jnp.linalg.det(jnp.eye(4) * x), "`complex`": lambda x: jnp.abs(lax.complex(x, x))}  # fmt: skip
 
 
 @pytest.mark.parametrize("named", REFUSED)

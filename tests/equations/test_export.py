@@ -53,16 +53,8 @@ def test_every_function_is_exported_with_its_value():
         "(x < y) < 2",
         "f(y)*2 + (f(x) > 0)",
     ]
-    flow = ds.system(
-        "; ".join(
-            [
-                "x' = 1",
-                "y' = x/1e17 + 123456789012345680000*y",
-                *(f"z{k}' = {t}" for k, t in enumerate(texts)),
-                "f(u) = u > 0.5",
-            ]
-        )
-    )
+    flow = ds.system("; ".join(["x' = 1", "y' = x/1e17 + 123456789012345680000*y", *(f"z{k}' = {t}" for k,
+        t in enumerate(texts)), "f(u) = u > 0.5"]))  # fmt: skip
     state = np.array([0.7, 0.4, *[0.0] * len(texts)])
     with without_compiling():
         expected = np.asarray(flow.velocity(0.0, state))

@@ -168,14 +168,8 @@ def test_the_arcs_of_the_circle_have_the_colours_of_their_limits(ax):
     angles = np.arange(100) * 2 * np.pi / 100
     limits = np.where(np.cos(angles - 0.01) > 0, 0, 1)
     limits[50] = -1
-    arcs = panels.circle_portrait(
-        ax,
-        angles,
-        -np.sin(2 * angles),
-        limits=limits,
-        equilibrium_angles=[0.0, np.pi / 2],
-        kinds=["stable", "unstable"],
-    )
+    arcs = panels.circle_portrait(ax, angles, -np.sin(2 * angles), limits=limits, equilibrium_angles=[0.0, np.pi / 2],
+        kinds=["stable", "unstable"])  # fmt: skip
     for segment, ink in zip(arcs.get_segments(), arcs.get_colors(), strict=True):
         inside = segment[len(segment) // 2]
         number = limits[int(np.round(np.arctan2(inside[1], inside[0]) / (2 * np.pi / 100))) % 100]

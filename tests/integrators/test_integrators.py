@@ -171,12 +171,8 @@ CASES = {
 # At rest until t = 1, so that the steps grow; then the cube overflows in the stages of a trial.
 # the comparison names the state, so that the time of its jump is not known beforehand
 OVERFLOWING = lambda t, x: jnp.where(t + 0 * x < 1.0, 0.0, -1e4) * x**3
-FIELDS = {
-    **{name: field for name, (field, _, _) in CASES.items()},
-    "decay": lambda t, x: -x,
-    "steep": lambda t, x: -(x**3) * 1e4 + jnp.exp(50 * (jnp.abs(x) - 1)),
-    "overflowing": OVERFLOWING,
-}
+FIELDS = {**{name: field for name, (field, _, _) in CASES.items()}, "decay": lambda t, x: -x, "steep": lambda t,
+    x: -(x**3) * 1e4 + jnp.exp(50 * (jnp.abs(x) - 1)), "overflowing": OVERFLOWING}  # fmt: skip
 
 
 class Chosen(eqx.Module):

@@ -120,13 +120,9 @@ TURN = NoisyFlow(FunctionFlow(lambda t, x: 0 * x, space=Sphere()), 0.5, calculus
 GROWING = NoisyFlow(
     FunctionFlow(lambda t, x: x), lambda t, x: 2.0 * jnp.ones_like(x), calculus="ito", domain=lambda x: jnp.min(x) + 1.0
 )
-NOISY = {
-    "diagonal": (DIAGONAL, EulerMaruyama(), STARTS),
-    "general": (GENERAL, StochasticHeun(), STARTS),
-    "on a sphere": (TURN, EulerHeun(), np.eye(3)),
-    "leaving its domain": (GROWING, EulerMaruyama(), STARTS),
-    "single precision": (DIAGONAL, EulerMaruyama(), STARTS.astype(np.float32)),
-}
+NOISY = {"diagonal": (DIAGONAL, EulerMaruyama(), STARTS), "general": (GENERAL, StochasticHeun(), STARTS),
+    "on a sphere": (TURN, EulerHeun(), np.eye(3)), "leaving its domain": (GROWING, EulerMaruyama(), STARTS),
+    "single precision": (DIAGONAL, EulerMaruyama(), STARTS.astype(np.float32))}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", NOISY)

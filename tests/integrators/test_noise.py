@@ -200,12 +200,8 @@ def test_increments_are_independent_from_step_to_step_and_of_the_variance_of_the
     steps = np.diff(path, axis=0)
     assert np.var(steps, axis=1) == pytest.approx([0.25, 1.0, 1.0], rel=4 * np.sqrt(2 / PATHS))
     assert np.max(np.abs(np.corrcoef(steps)[np.triu_indices(3, 1)])) < 4 / np.sqrt(PATHS)
-    assert [_checked(EulerMaruyama(h, key=KEY), flow, jnp.zeros(1), ts)[1] for h in (0.3, 0.5, 1.0, 3.0)] == [
-        4,
-        2,
-        1,
-        1,
-    ]
+    assert [_checked(EulerMaruyama(h, key=KEY), flow, jnp.zeros(1),
+        ts)[1] for h in (0.3, 0.5, 1.0, 3.0)] == [4, 2, 1, 1]  # fmt: skip
     thirds = np.array([0.0, 3 * 0.1])  # a little more than three steps
     assert _checked(EulerMaruyama(0.1, key=KEY), flow, jnp.zeros(1), thirds)[1] == 3
     fast = NoisyFlow(FunctionFlow(at_rest, fastest_period=0.5), 1.0, calculus="ito")

@@ -32,14 +32,8 @@ class Chosen(eqx.Module):
     def __call__(self, t, x):
         heat = lambda t, x: laplacian(x) + 5 * x * (1 - x**2) + jnp.cos(t)
         oscillator = lambda t, x: 30 * jnp.concatenate([x[N // 2 :], -x[: N // 2]])
-        cases = [
-            heat,
-            oscillator,
-            lambda t, x: x**2,
-            lambda t, x: jnp.sqrt(1 - t) * x,
-            lambda t, x: jnp.log(-x),
-            lambda t, x: jnp.nan * x,
-        ]
+        cases = [heat, oscillator, lambda t, x: x**2, lambda t, x: jnp.sqrt(1 - t) * x, lambda t, x: jnp.log(-x),
+            lambda t, x: jnp.nan * x]  # fmt: skip
         return jax.lax.switch(self.number, cases, t, x)
 
 

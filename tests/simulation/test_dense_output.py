@@ -190,45 +190,25 @@ def fewer():
     return simulate_hybrid(STILL, [1.0, 2.0], [0.0, 1.0], [DROP], integrator=Scipy())
 
 
-BAD = [
-    (
-        lambda: dense_output(fewer(), integrator=Scipy())([0.2, 0.7]),
-        "Argument `t` must hold times at which the state has one shape, but it has (1,) and (2,).",
-    ),
-    (lambda: unchecked(3), "Argument `run` must be a trajectory of a flow or of a hybrid system, but is 3."),
-    (
-        lambda: dense_output(iterate(FunctionMap(lambda k, x: x), [1.0], 2)),
-        "Argument `run` must be a trajectory of a flow",
-    ),
-    (lambda: unchecked(still(), integrator="Scipy"), "Argument `integrator` must be an integrator such as"),
-    (lambda: dense_output(still())(1.5), "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5."),
-    (lambda: dense_output(still())(np.nan), "Argument `t` must lie between the ends of the run, 0 and 1, but is nan."),
-    (
-        lambda: inspect.unwrap(type(dense_output(still())).__call__)(dense_output(still()), "x"),
-        "Argument `t` must be a time, but is 'x'.",
-    ),
-    (
-        lambda: dense_output(still())([0.5, 1.5]),
-        "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5.",
-    ),
-    (
-        lambda: dense_output(still())([0.5, np.nan]),
-        "Argument `t` must lie between the ends of the run, 0 and 1, but is nan.",
-    ),
-    (
-        lambda: dense_output(still())([[0.5]]),
-        "Argument `t` must be a time or have shape (times,), but has shape (1, 1).",
-    ),
-    (
-        lambda: dense_output(still()).at([0.5, 2.0]),
-        "Argument `ts` must lie between the ends of the run, 0 and 1, but is 2.",
-    ),
+BAD = [(lambda: dense_output(fewer(), integrator=Scipy())([0.2, 0.7]),
+    "Argument `t` must hold times at which the state has one shape, but it has (1,) and (2,)."), (lambda: unchecked(3),
+    "Argument `run` must be a trajectory of a flow or of a hybrid system, but is 3."),
+    (lambda: dense_output(iterate(FunctionMap(lambda k, x: x), [1.0], 2)),
+    "Argument `run` must be a trajectory of a flow"), (lambda: unchecked(still(), integrator="Scipy"),
+    "Argument `integrator` must be an integrator such as"), (lambda: dense_output(still())(1.5),
+    "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5."), (lambda: dense_output(still())(np.nan),
+    "Argument `t` must lie between the ends of the run, 0 and 1, but is nan."),
+    (lambda: inspect.unwrap(type(dense_output(still())).__call__)(dense_output(still()), "x"),
+    "Argument `t` must be a time, but is 'x'."), (lambda: dense_output(still())([0.5, 1.5]),
+    "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5."),
+    (lambda: dense_output(still())([0.5, np.nan]),
+    "Argument `t` must lie between the ends of the run, 0 and 1, but is nan."), (lambda: dense_output(still())([[0.5]]),
+    "Argument `t` must be a time or have shape (times,), but has shape (1, 1)."),
+    (lambda: dense_output(still()).at([0.5, 2.0]),
+    "Argument `ts` must lie between the ends of the run, 0 and 1, but is 2."),
     (lambda: dense_output(still()).at([0.5, 0.2, 0.4]), "Argument `ts` must increase"),
-    (
-        lambda: inspect.unwrap(crossings)(WAVE, [0.0, 1.0], [0.0, 1.0], [Event(lambda t, x: x[0])], action=3),
-        "Argument `action` must be a function of (event, t, x), but is 3.",
-    ),
-]
+    (lambda: inspect.unwrap(crossings)(WAVE, [0.0, 1.0], [0.0, 1.0], [Event(lambda t, x: x[0])], action=3),
+    "Argument `action` must be a function of (event, t, x), but is 3.")]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -330,14 +330,8 @@ def test_a_digest_depends_on_nothing_but_the_mathematics(tmp_path):
     variables = {"PYTHONHASHSEED": "1", "LC_ALL": "C", "OMP_NUM_THREADS": "2", "COLUMNS": "40", "HOME": str(tmp_path)}
     path = {"PYTHONPATH": str(Path(__file__).parents[2])}
     terminal = f"import sys; sys.stdout.isatty = lambda: True\n{DIGEST}\nprint(digest())"
-    ran = subprocess.run(
-        [sys.executable, "-c", terminal],
-        env=os.environ | path | variables,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ran = subprocess.run([sys.executable, "-c", terminal], env=os.environ | path | variables, cwd=tmp_path,
+        capture_output=True, text=True, check=True)  # fmt: skip
     here = {}
     exec(DIGEST, here)  # without a terminal, and in other surroundings
     assert ran.stdout.strip() == here["digest"]()

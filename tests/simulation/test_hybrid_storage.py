@@ -37,14 +37,8 @@ def lifted(event, t, x):
 
 
 def ball(reset=bounce, **options) -> HybridTrajectory:
-    return simulate_hybrid(
-        FunctionFlow(falling),
-        jnp.asarray([1.0, 0.0]),
-        np.linspace(0.0, 5.0, 6),
-        [Transition("bounce", Event(height, -1), reset)],
-        integrator=Scipy(),
-        **options,
-    )
+    return simulate_hybrid(FunctionFlow(falling), jnp.asarray([1.0, 0.0]), np.linspace(0.0, 5.0, 6),
+        [Transition("bounce", Event(height, -1), reset)], integrator=Scipy(), **options)  # fmt: skip
 
 
 def growing() -> GrowingFlow:

@@ -291,13 +291,8 @@ def test_foreign_things_are_not_reached_through_our_modules(name):
 
 
 def test_a_path_cut_at_an_event_is_stored_and_not_rerun(tmp_path):
-    stop = simulate_until(
-        FunctionFlow(rotation),
-        jnp.asarray([1.0, 0.0]),
-        [0.0, 3.0],
-        [Event(lambda t, x: x[0] - 0.5)],
-        integrator=Scipy(),
-    )
+    stop = simulate_until(FunctionFlow(rotation), jnp.asarray([1.0, 0.0]), [0.0, 3.0], [Event(lambda t, x: x[0] - 0.5)],
+        integrator=Scipy())  # fmt: skip
     save(tmp_path / "run.npz", stop.path)
     trust = ("tests.support.storage_systems",)
     assert same(load(tmp_path / "run.npz", trust=trust), stop.path)

@@ -44,16 +44,8 @@ def data() -> np.ndarray:
 
 
 def flow(**options) -> GrowingFlow:
-    names = (
-        "prototype_rate",
-        "temperature_rate",
-        "gate_rate",
-        "encoder_rate",
-        "encoder",
-        "loss",
-        "task",
-        "regulariser",
-    )
+    names = ("prototype_rate", "temperature_rate", "gate_rate", "encoder_rate", "encoder", "loss", "task",
+        "regulariser")  # fmt: skip
     own = {name: options.pop(name) for name in names if name in options}
     rules = GrowthRules(**{"threshold": 0.5, "capacity": 4, "prototypes": 3, "dwell": 0.5, **options})
     own = {"loss": PrototypeLoss("full", reduction="mean"), **own}

@@ -81,17 +81,13 @@ def clouds(draw, largest=9):
         st.sampled_from(["general", "lattice", "decimal", "line", "plane", "place", "scales", "least", "repeated"])
     )
     lattice = rng.integers(-2, 3, (n, d)).astype(float)
-    x = {
-        "general": lambda: rng.normal(size=(n, d)),
-        "lattice": lambda: lattice,
-        "decimal": lambda: lattice * 0.1,
+    x = {"general": lambda: rng.normal(size=(n, d)), "lattice": lambda: lattice, "decimal": lambda: lattice * 0.1,
         "line": lambda: rng.normal(size=(n, 1)) * rng.integers(-2, 3, (1, d)),
         "plane": lambda: np.concatenate([lattice[:, 1:], np.full((n, 1), 0.7)], axis=1),
         "place": lambda: 1 + lattice * 2.0**-52,
         "scales": lambda: rng.normal(size=(n, d)) * 10.0 ** rng.integers(-160, 150, (n, 1)),
         "least": lambda: rng.integers(-300, 300, (n, d)) * 5e-324,
-        "repeated": lambda: rng.normal(size=(n, d))[rng.integers(0, n, n)],
-    }[kind]()
+        "repeated": lambda: rng.normal(size=(n, d))[rng.integers(0, n, n)]}[kind]()  # fmt: skip
     A = {
         "identity": lambda: None,
         "general": lambda: rng.normal(size=(d, d)),

@@ -88,13 +88,8 @@ def test_names_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 3 components, but has 2"):
         iterate(step, jnp.ones(3), 1)
     with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 1 components, but has 2"):
-        ensemble(
-            NoisyFlow(decaying, 1.0, calculus="ito"),
-            jnp.ones(3),
-            [0.0, 1.0],
-            lambda t, x: t,
-            key=random_key(0, "names"),
-        )
+        ensemble(NoisyFlow(decaying, 1.0, calculus="ito"), jnp.ones(3), [0.0, 1.0], lambda t, x: t,
+            key=random_key(0, "names"))  # fmt: skip
     with pytest.raises(ValueError, match="Argument `names` must be different, but `v` is given twice"):
         FunctionFlow(decay, names=("v", "v"))
     with pytest.raises(ValueError, match="Argument `units` must be a sequence of words"):

@@ -146,14 +146,9 @@ def test_a_portrait_and_a_figure_of_it(tmp_path):
         drawn, (ax,) = canvas()
         angles = np.unwrap(np.arctan2(data["points"][:, 1], data["points"][:, 0]))
         places = data["equilibrium_points"]
-        draw_circle(
-            ax,
-            angles,
-            np.sum(data["field"] * np.stack([-np.sin(angles), np.cos(angles)], 1), axis=1),
-            limits=data["limits"],
-            equilibrium_angles=np.arctan2(places[:, 1], places[:, 0]),
-            kinds=data["kinds"].tolist(),
-        )
+        draw_circle(ax, angles, np.sum(data["field"] * np.stack([-np.sin(angles), np.cos(angles)], 1), axis=1),
+            limits=data["limits"], equilibrium_angles=np.arctan2(places[:, 1], places[:, 0]),
+            kinds=data["kinds"].tolist())  # fmt: skip
         return drawn
 
     numbers = needle.data(tmp_path)

@@ -119,12 +119,8 @@ def test_small_temperatures_neither_overflow_nor_vanish():
 
 @functools.cache
 def _coupled(kind, gradient="full", **options):
-    encoders = {
-        "free": FreeEmbeddings(N, M),
-        "linear": LinearEncoder(D, M),
-        "affine": AffineEncoder(D, M),
-        "mlp": MLPEncoder(D, 5, M),
-    }
+    encoders = {"free": FreeEmbeddings(N, M), "linear": LinearEncoder(D, M), "affine": AffineEncoder(D, M),
+        "mlp": MLPEncoder(D, 5, M)}  # fmt: skip
     encoder = encoders[kind]
     flow = CoupledFlow(X, encoder, T, loss=PrototypeLoss(gradient, **options), encoder_rate=0.2, prototype_rate=2.0)
     return flow, Coupled(encoder.draw(random_key(11, kind)), P)
@@ -320,11 +316,10 @@ def test_more_prototypes_than_points_run_and_come_together_at_the_points(gradien
     np.testing.assert_allclose(final[[0, 4]], z, atol=0.01)
 
 
-BAD = [
-    (lambda: Annealing(0.0, 0.3), "Argument `start` must be positive, but is 0."),
-    (lambda: TwoLevelFlow(X, LinearEncoder(D, 2), -1.0, detached=True), "Argument `temperature` must be positive, but"),
-    (lambda: CoupledFlow(X, LinearEncoder(D, 2), 1.0, encoder_rate=0), "Argument `encoder_rate` must be positive, but"),
-    (lambda: CoupledFlow(X, LinearEncoder(D, 2), 1.0, prototype_rate=-1), "Argument `prototype_rate` must be positive"),
+BAD = [(lambda: Annealing(0.0, 0.3), "Argument `start` must be positive, but is 0."), (lambda: TwoLevelFlow(X,
+    LinearEncoder(D, 2), -1.0, detached=True), "Argument `temperature` must be positive, but"), (lambda: CoupledFlow(X,
+    LinearEncoder(D, 2), 1.0, encoder_rate=0), "Argument `encoder_rate` must be positive, but"), (lambda: CoupledFlow(X,
+    LinearEncoder(D, 2), 1.0, prototype_rate=-1), "Argument `prototype_rate` must be positive"),
     (lambda: PrototypeFlow(Z, 0.0), "Argument `temperature` must be positive, but is 0."),
     (lambda: PrototypeFlow(Z[0], 1.0), "Argument `embeddings` must have shape (n, d) with n and d at least 1, but has"),
     (lambda: PrototypeFlow(Z * jnp.nan, 1.0), "Argument `embeddings` must be finite, but has an entry that is not."),
@@ -332,10 +327,8 @@ BAD = [
     (lambda: PrototypeLoss("both"), "Argument `gradient` must be one of full, frozen, but is 'both'."),
     (lambda: PrototypeLoss(barrier=-1), "Argument `barrier` must not be negative, but is -1."),
     (lambda: PrototypeFlow(Z, 1.0).velocity(0.0, P[:, :1]), "Argument `prototypes` must have shape (k, 2), but have"),
-    (
-        lambda: Annealing(0.2, 0.3),
-        "Argument `floor` must be at most `start`, 0.2, because annealing lowers the temperature, but",
-    ),
+    (lambda: Annealing(0.2, 0.3),
+    "Argument `floor` must be at most `start`, 0.2, because annealing lowers the temperature, but"),
     (lambda: CoupledFlow(X, LinearEncoder(3, 2), 1.0), "Argument `data` must have 3 columns to match `encoder`, but"),
     (lambda: CoupledFlow(X, FreeEmbeddings(3, 2), 1.0), "Argument `data` must have 3 rows to match `encoder`, but"),
     (lambda: _coupled("linear")[0].velocity(0.0, P), "Argument `y0` must be a `Coupled(encoder, prototypes)`"),
@@ -343,11 +336,8 @@ BAD = [
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), batches=[[[0, N]]]), "Argument `batches` must hold row numbers from 0"),
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), clip_value=0), "Argument `clip_value` must be positive, but is 0."),
     (lambda: TwoLevelFlow(X, LinearEncoder(D, 2), 1.0, detached=True, groups=[1] * N), "Argument `groups` must be"),
-    (
-        lambda: random_batches(random_key(0, "b"), 3, 4, epochs=1),
-        "Argument `size` must be at most the number of rows, 3",
-    ),
-]
+    (lambda: random_batches(random_key(0, "b"), 3, 4, epochs=1),
+    "Argument `size` must be at most the number of rows, 3")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("act", "says"), BAD, ids=[says for _, says in BAD])

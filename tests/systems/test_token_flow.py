@@ -161,12 +161,8 @@ def test_an_identity_value_needs_no_matrix():
 def test_named_flows_are_those_of_their_equations():
     P, P1, symmetric = _random("P", 2, 3, 3), _random("P1", 3, 3), _random("U", 3, 3) + _random("U", 3, 3).T
     x = np.asarray(Ellipsoid(W).sample(random_key(1, "x"), (5, 3)))
-    y, I, later, all = (
-        x / np.linalg.norm(x, axis=1, keepdims=True),
-        np.eye(3),
-        (lambda i, j: j <= i),
-        (lambda i, j: True),
-    )
+    y, I, later, all = (x / np.linalg.norm(x, axis=1, keepdims=True), np.eye(3), (lambda i, j: j <= i),
+        (lambda i, j: True))  # fmt: skip
     for flow, tokens, given in (
         (identity_value_flow(P, space=Ellipsoid(W)), x, (P, [I, I], W, all)),
         (identity_value_flow(P), y, (P, [I, I], I, all)),
