@@ -231,3 +231,14 @@ def test_a_run_is_integrated_once_more_by_its_own_integrator():
     found = dense_output(path)(2.3)
     np.testing.assert_array_equal(found, dense_output(path, integrator=rough)(2.3))
     assert 1e-5 < np.max(np.abs(np.asarray(found) - [np.cos(2.3), -np.sin(2.3)])) < 1e-1
+
+
+def test_states_of_two_dimensions_are_told_apart():
+    """A state that falls as exp(-t) is doubled to two components at t = log 2."""
+    fall = FunctionFlow(lambda t, x: -x)
+    split = Transition("split", Event(lambda t, x: x[0] - 0.5, -1), lambda flow, t, x: (flow, jnp.concatenate([x, x])))
+    path = dense_output(simulate_hybrid(fall, [1.0], [0.0, 2.0], [split], integrator=Scipy()))
+    np.testing.assert_allclose(path([0.1, 0.6])[:, 0], np.exp([-0.1, -0.6]), rtol=1e-9)
+    np.testing.assert_allclose(path(2.0), np.exp([-2.0, -2.0]), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"times at which the state has one shape, but it has \(1,\) and \(2,\)"):
+        path([0.1, 1.5])

@@ -658,3 +658,9 @@ def test_a_ball_comes_to_rest_on_a_moving_table_and_does_not_fall_through():
     assert run.ending is Ending.ACCUMULATED
     gaps = np.diff([jump.time for jump in run.jumps])
     np.testing.assert_allclose(gaps[-8:-3] / gaps[-9:-4], 0.5, rtol=1e-3)
+
+
+def test_a_flow_without_transitions_is_followed_to_its_end():
+    run = simulate_hybrid(WAVE, [1.0, 0.0], [0.0, 1.0, 2.0], lambda flow: [], integrator=Scipy())
+    assert (run.ending, len(run.phases), run.jumps) == (Ending.FINISHED, 1, ())
+    np.testing.assert_allclose(run.phases[0].ys[:, 0], np.cos([0.0, 1.0, 2.0]), atol=1e-9)
