@@ -89,7 +89,7 @@ def test_integers_wrap_as_in_jax_or_are_not_defined():
         k = x[0].astype(jnp.int32)
         j = x[1].astype(jnp.int8)
         return (k * k * k, k // 7, lax.rem(k, jnp.int32(5)), j * j, ~j, k & 12, x[0].astype(jnp.uint8) - jnp.uint8(7),
-            lax.div(k, k * 0))  # fmt: skip
+            lax.div(k, k * 0), lax.convert_element_type(x[1] - 1, bool).astype(float))  # fmt: skip
 
     points = np.array([[2000.7, 100.2], [-2000.7, -77.0], [5.0, 1.0]])
     program = scalar_program(mixed, (2,))
