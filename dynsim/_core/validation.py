@@ -154,16 +154,21 @@ def function(name: str, value: Any, of: str, count: int | None = 1, named: Itera
     """
     if not callable(value) or isinstance(value, type):
         raise ArgumentError(name, f"be a function of {of}", f"is {shown(value)}")
+    taken = signature_of(value)
     try:
-        taken = None if count is None else inspect.signature(value)
-    except (TypeError, ValueError):  # functions written in C may have no signature
-        return value
-    try:
-        if taken is not None and count is not None:
+        if count is not None:
             taken.bind(*(None,) * count, **dict.fromkeys(named))
     except TypeError:
         raise ArgumentError(name, f"be a function of {of}", f"{shown(value)} takes {taken}") from None
     return value
+
+
+def signature_of(fn: Any) -> inspect.Signature:
+    """The signature of a function; that of a function of anything for one without, as some that are written in C."""
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return inspect.signature(lambda *arguments, **options: None)
 
 
 def choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:
