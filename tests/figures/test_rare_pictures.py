@@ -220,3 +220,20 @@ def test_a_path_in_space_may_have_one_colour():
     ax = space_axes(Figure())
     attractor(ax, np.stack([TURNS, TURNS**2, -TURNS], axis=1), colour="red")
     np.testing.assert_allclose(ax.collections[0].get_colors()[0], (1.0, 0.0, 0.0, 1.0))
+
+
+def test_curves_have_room_and_of_more_than_twelve_the_first_and_the_last_are_named():
+    flow = FunctionFlow(lambda t, x: x)
+
+    def drawn(count):
+        ax = Figure().subplots()
+        values = np.linspace(0.0, 2.0, 5)[:, None] * np.linspace(-1.0, 1.0, count) if count > 1 else TURNS[:5, None]
+        run(values, flow).plot(ax, smooth=False)
+        return ax
+
+    one, many = drawn(1), drawn(13)
+    height = TURNS[4]
+    np.testing.assert_allclose([one.get_ylim(), many.get_ylim()], [(-0.15 * height, 1.15 * height), (-2.2, 2.2)])
+    assert (one.get_ylabel(), one.get_legend_handles_labels()[1]) == ("$x_{1}$", [])
+    assert [len(ax.get_legend_handles_labels()[1]) for ax in (drawn(2), drawn(12), many)] == [2, 12, 2]
+    assert many.get_legend_handles_labels()[1][-1].startswith("$x_{13}")
