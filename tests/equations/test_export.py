@@ -115,6 +115,12 @@ def test_latex_and_julia_read_as_printed():
         ds.export(ring, "xpp")
 
 
+def test_names_in_latex_are_greek_letters_and_have_indices():
+    text = ds.export(ds.system("lambda_s' = k_on*tau - beta2*lambda_s - mass; k_on=1; tau=2; beta2=3; mass=4"), "latex")
+    for name in (r"\lambda_{s}", "k_{on}", r"\tau", r"\beta_{2}", r"\mathrm{mass}"):
+        assert name in text
+
+
 def test_latex_keeps_the_primes_of_names():
     text = ds.export(ds.system("x'' = -x' + z2'; z2'' = mass'; mass'' = -z2"), "latex")
     for shown in ("&= -x' + z'_{2}", "&= \\mathrm{mass}'", "&= -z_{2}"):
