@@ -15,7 +15,7 @@ from figures.panels.curves import beside, member_curves, quantile_band
 from figures.panels.growing import head_colours
 from figures.panels.labels import axis_labels, of_many, time_label
 from figures.panels.shown import member_limits
-from figures.style import COLOURS, COLUMN, canvas
+from figures.style import COLOURS, COLUMN, canvas, colours_of
 from figures.trajectories import MOST, NAMED
 
 LOW, HIGH = 0.05, 0.95  # quantiles that bound the drawn band
@@ -150,5 +150,5 @@ def _bands(
 
 def _tint(colour: Any, k: int, own: bool) -> Any:
     """Colour of a quantity: the one given, that of our style (None), or the style's cycle by number."""
-    several = colour if isinstance(colour, list) else [colour]
+    several = colours_of(colour)
     return several[k % len(several)] if colour is not None else None if own else f"C{k}"

@@ -17,7 +17,7 @@ from figures.panels import maps
 from figures.panels.labels import axis_labels, time_label
 from figures.panels.spectra import multipliers as multiplier_marks
 from figures.panels.spectra import unit_circle
-from figures.style import COLUMN, canvas
+from figures.style import COLUMN, canvas, colours_of
 
 
 def section(
@@ -66,7 +66,7 @@ def exponents(
     running = np.where(np.isfinite(found.running), found.running, np.nan)
     parted = estimates.groups(found.exponents, found.errors) if ax is None else [list(range(len(found.exponents)))]
     make = lambda: canvas(COLUMN, 0.75 if len(parted) == 1 else 1.05, rows=len(parted))
-    colours = None if colour is None else list(colour) if isinstance(colour, list | tuple) else [colour]
+    colours = None if colour is None else colours_of(colour)
     with sheet(ax, styled="lines", make=make, columns=2, **frame) as drawn:
         if len(drawn.axes) > 1 and ax is not None:
             parted = estimates.groups(found.exponents, found.errors)

@@ -15,6 +15,7 @@ from figures.artists import Artists, Part, StyledFrame, sheet
 from figures.panels.growing import temperature_fan
 from figures.panels.prototypes import prototype_paths
 from figures.refined import refined, refined_phases
+from figures.style import colours_of
 
 
 def prototypes(
@@ -36,7 +37,8 @@ def prototypes(
     ways = np.asarray(found.along(flow.prototypes))
     with sheet(ax, styled="lines", aspect=0.9, **frame) as drawn:
         data = (np.asarray(z), ways, np.asarray(found.ts))
-        how = {"colours": tints(colour, ways.shape[1])}
+        own = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", ["C0"])
+        how = {"colours": own if colour is None else colours_of(colour)}
         for part, wanted in (("embeddings", embeddings), ("start", start), ("end", end), ("lines", lines)):
             drawn.draw(part, wanted, prototype_paths, *data, parts=(part,), **how)
     return drawn
@@ -70,10 +72,3 @@ def temperatures_of(run: HybridTrajectory) -> tuple[np.ndarray, np.ndarray]:
         flow = flow_of(phase)
         found.append(np.where(np.asarray(flow.active), jax.vmap(flow.temperatures)(phase.ys), np.nan))
     return np.concatenate([np.asarray(phase.ts) for phase in run.phases]), np.concatenate(found)
-
-
-def tints(colour: Any, count: int) -> list[Any]:
-    """Colours of several curves: those given, one for all, or those of the style in use, in turn."""
-    if colour is None:
-        return matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", ["C0"])
-    return list(colour) if isinstance(colour, list | tuple) and len(colour) == count else [colour]

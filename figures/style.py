@@ -13,6 +13,7 @@ import matplotlib.colors
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter
@@ -171,6 +172,11 @@ def colour(role: str) -> str:
 
 
 @checked
+def colours_of(given: Any) -> list[Any]:
+    """Colours that curves take in turn: those of a list, or one for all."""
+    return list(given) if isinstance(given, list | tuple) and not is_color_like(given) else [given]
+
+
 def basin_colour(limit: int) -> str:
     """Colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit.
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Unpack
 import jax
 import matplotlib
 import numpy as np
-from matplotlib.colors import is_color_like
 from scipy.spatial.distance import pdist
 
 from analysis.dynamics.scaling.flat import flat_state, flat_states
@@ -30,7 +29,7 @@ from figures.panels.shown import is_logarithmic
 from figures.panels.simplices import in_triangle, outline
 from figures.panels.tokens import surface, token_paths
 from figures.refined import refined, refined_phases
-from figures.style import COLOURS, COLUMN, PAGE, OwnFigure, canvas, thick
+from figures.style import COLOURS, COLUMN, PAGE, OwnFigure, canvas, colours_of, thick
 
 TOKENS = 200  # largest number of tokens whose paths are drawn; more would hide each other
 MOST = 6  # with more components than this, they share one panel
@@ -209,7 +208,7 @@ def _in_space(found: Pieces) -> str | None:
 def _tints(colour: Any, count: int, *, cycle: bool) -> list[Any]:
     """Colours of the components: those given, one for all, or the next ones of the style's cycle (None)."""
     if colour is not None:
-        several = list(colour) if isinstance(colour, list | tuple) and not is_color_like(colour) else [colour]
+        several = colours_of(colour)
         return [several[k % len(several)] for k in range(count)]
     if count > MOST:
         return list(head_colours(count))

@@ -13,6 +13,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim.errors import ArgumentError, reason, shown
+from dynsim.exact import rationals
 
 # Largest integer of 64 bits.
 LARGEST = 2**63 - 1
@@ -48,6 +49,15 @@ def real_or_exact(name: str, value: Any) -> np.ndarray | jax.Array:
         raise ArgumentError(name, "be an array of real numbers", f"is not ({reason(error)})") from None
     exact = found.dtype == object and all(isinstance(entry, numbers.Real) for entry in np.ravel(found))
     return found if exact else reals(name, found if isinstance(found, jax.Array) or found.ndim else value)
+
+
+def floats_or_rationals(name: str, value: Any) -> np.ndarray:
+    """Convert an array of objects, such as fractions, to Fractions, and one of other real numbers to floats."""
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(name, "hold numbers", f"does not ({reason(error)})") from None
+    return rationals(name, found) if found.dtype == object else np.asarray(reals(name, found), float)
 
 
 def real(name: str, value: Any, *, positive: bool = False) -> jax.Array:
@@ -144,16 +154,21 @@ def function(name: str, value: Any, of: str, count: int | None = 1, named: Itera
     """
     if not callable(value) or isinstance(value, type):
         raise ArgumentError(name, f"be a function of {of}", f"is {shown(value)}")
+    taken = signature_of(value)
     try:
-        taken = None if count is None else inspect.signature(value)
-    except (TypeError, ValueError):  # functions written in C may have no signature
-        return value
-    try:
-        if taken is not None and count is not None:
+        if count is not None:
             taken.bind(*(None,) * count, **dict.fromkeys(named))
     except TypeError:
         raise ArgumentError(name, f"be a function of {of}", f"{shown(value)} takes {taken}") from None
     return value
+
+
+def signature_of(fn: Any) -> inspect.Signature:
+    """The signature of a function; that of a function of anything for one without, as some that are written in C."""
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return inspect.signature(lambda *arguments, **options: None)
 
 
 def choice(name: str, value: Any, choices: tuple[str, ...]) -> Any:

@@ -33,7 +33,7 @@ def _python_name(name: str) -> str:
 def _latex_name(name: str) -> str:
     base, primes = name.rstrip("'"), "'" * name.count("'")
     found = re.fullmatch(rf"({'|'.join(GREEK)}|[A-Za-z])_?(\w*)", base)
-    if found is None or found[2] and found[1].isalpha() and len(found[1]) == 1 and not re.search(r"_|\d$", base):
+    if found is None or found[2] and len(found[1]) == 1 and not re.search(r"_|\d$", base):
         word = base.replace("_", r"\_")
         return rf"\mathrm{{{word}}}{primes}"
     letter = rf"\{found[1]}" if len(found[1]) > 1 else found[1]

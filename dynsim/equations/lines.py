@@ -46,11 +46,6 @@ class EquationLine(NamedTuple):
         return unit_in(self.comment)
 
     @property
-    def range(self) -> tuple[float, float] | None:
-        """The range `low..high` in the comment, or None."""
-        return range_in(self.comment)
-
-    @property
     def key(self) -> str:
         """The name with derivatives and index, by which two statements about the same are found."""
         index = self.index
@@ -91,7 +86,10 @@ def lines(text: PlainText, sizes: Mapping[str, int] | None = None) -> tuple[list
     known = {**_counts(parts), **(sizes or {})}
     states = {one or other for one, other in DIFFERENTIATED.findall(text.plain)}
     sized = {name: known[name] for name in bounds(text) & known.keys()}
-    steps = {step for part in parts if (step := _step(part.tokens))} - sized.keys()
+    steps = [step for part in parts if (step := _step(part.tokens)) and step not in sized]
+    if other := next((step for step in steps if step != steps[0]), ""):
+        at = next(part.tokens[0].at for part in parts if _step(part.tokens) == other)
+        raise text.error(at, f"count steps by one index, `{steps[0]}`", f"has `{other}`")
     functions = {*ARGUMENTS, *ALIASES, *(name for part in parts if (name := _function(part.tokens)))}
     for part in parts:
         found = TIME.match(part.comment)

@@ -110,10 +110,6 @@ def _check_kinds(text: PlainText, parts: Sequence[EquationLine], equations: Sequ
     if len(kinds) > 1:
         other = next(line for line in equations if line.kind != equations[0].kind)
         raise text.error(other.at, "be a flow or a map, and not both", "has an equation of the other kind")
-    steps = {line.step for line in equations}
-    if len(steps) > 1:
-        other = next(line for line in equations if line.step != equations[0].step)
-        raise text.error(other.at, f"count steps by one index, `{equations[0].step}`", f"has `{other.step}`")
 
 
 def _components(text: PlainText, scope: Scope, equations: Sequence[EquationLine]) -> tuple[tuple[str, ...], ...]:

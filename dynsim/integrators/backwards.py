@@ -31,11 +31,7 @@ class Backwards(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """The velocity of the flow at minus the time, reversed."""
-        return _reversed(self.flow.velocity(-t, x))
-
-    def vector_field(self, t: Time, y: State, args: Any = None) -> State:
-        """The vector field of the flow at minus the time, reversed."""
-        return _reversed(self.flow.vector_field(-t, y, args))
+        return jax.tree.map(lambda v: -v, self.flow.velocity(-t, x))
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Those of the flow, in the reversed time."""
@@ -48,10 +44,6 @@ class Backwards(AbstractFlow):
     def step_limit(self) -> float:
         """That of the flow."""
         return self.flow.step_limit()
-
-
-def _reversed(velocity: State) -> State:
-    return jax.tree.map(lambda v: -v, velocity)
 
 
 class InReversedTime(eqx.Module):

@@ -186,7 +186,13 @@ class AbstractIntegrator(eqx.Module):
 
     def lanes(self, flows: Sequence[Any], y0s: State, ts: Any, events: Sequence[Event] = ()) -> Any:
         """Find out how `observe` solves members in lanes, each with its own steps, or say in a sentence why not."""
-        del flows, y0s, ts, events
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s, ts))):
+            return "it is part of another JAX program"
+        return self._ways(flows, one_member(y0s), ts, events)
+
+    def _ways(self, flows: Sequence[Any], y0: Any, ts: Any, events: Sequence[Event]) -> Any:
+        """The same for arrays that are known, and the shapes and types of a member's state."""
+        del flows, y0, ts, events
         return f"the integrator is {type(self).__name__}"
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:
@@ -203,6 +209,11 @@ class AbstractIntegrator(eqx.Module):
             The states at `ts` (NaN after the event), statistics, final time and state, and the indices of the events
             that occur at this time, in their order; none if the last time was reached without any.
         """
+
+
+def one_member(y0s: State) -> Any:
+    """Shapes and types of the state of one member, from the states of all."""
+    return jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
 
 
 def program_form(flow: Any) -> Any:

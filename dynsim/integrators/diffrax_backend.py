@@ -30,6 +30,7 @@ from dynsim.integrators.base import (
     least_rtol,
     masked,
     on_space,
+    one_member,
     program_form,
     stacked,
     step_limit,
@@ -158,7 +159,7 @@ class Diffrax(AbstractIntegrator):
         forms, given = [program_form(flow) for flow in flows], shared(tuple(events))
         if coordinates is unchanged and isinstance(found := lanes or self.lanes(flows, y0s, ts, given), Ways):
             return observe(found, self, forms, y0s, ts, fn, given)
-        jumps, limit = self._structures(flows, y0s, ts)
+        jumps, limit = self._structures(flows, one_member(y0s), ts)
         flow, axes = stacked(forms)
         if events:
             return _observe_until(self, flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, given)
@@ -167,17 +168,14 @@ class Diffrax(AbstractIntegrator):
         given = flow, axes, y0s, in_order(ts), _padded(jumps), limit, fn, coordinates
         return solver._differentiable(_observe, *given)
 
-    def lanes(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, events: Sequence[Event] = ()) -> Ways | str:
-        """Find out how `observe` solves members in lanes, each with its own steps, or say in a sentence why not."""
-        if isinstance(ts, Tracer) or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s))):
-            return "it is part of another JAX program"
-        jumps, limit = self._structures(flows, y0s, ts)
+    def _ways(self, flows: Sequence[AbstractFlow], y0: Any, ts: Times, events: Sequence[Event]) -> Ways | str:
+        jumps, limit = self._structures(flows, y0, ts)
         longest = np.inf if limit is None else limit
-        return ways(self.solver, program_form(flows[0]), _one(y0s), longest, shared(tuple(events)), _padded(jumps))
+        return ways(self.solver, program_form(flows[0]), y0, longest, shared(tuple(events)), _padded(jumps))
 
-    def _structures(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times) -> tuple[np.ndarray, Any]:
+    def _structures(self, flows: Sequence[AbstractFlow], y0: Any, ts: Times) -> tuple[np.ndarray, Any]:
         """Get the breakpoints of all flows, and their least step limit."""
-        times = [_time_structure(self, flow, _one(y0s), ts) for flow in flows]
+        times = [_time_structure(self, flow, y0, ts) for flow in flows]
         limits = [limit for _, limit in times if limit is not None]
         return np.unique(np.concatenate([jumps for jumps, _ in times])), min(limits) if limits else None
 
@@ -193,11 +191,6 @@ class Diffrax(AbstractIntegrator):
         check_begin(start)
         check_end(found)
         return ys, stats, float(found.end), y, events_at(given, flow.space, found, y, velocity)
-
-
-def _one(y0s: State) -> Any:
-    """Shapes and types of the state of one member."""
-    return jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
 
 
 class _StatesAt(eqx.Module):

@@ -77,14 +77,6 @@ class _Wrapper(dfx.AbstractWrappedSolver):
         """The wrapped solver's, which diffrax asks Runge-Kutta methods for."""
         return self.solver.scan_kind  # pyright: ignore[reportAttributeAccessIssue]
 
-    def order(self, terms):
-        """Get the wrapped solver's order."""
-        return self.solver.order(terms)
-
-    def strong_order(self, terms):
-        """Get the wrapped solver's strong order."""
-        return self.solver.strong_order(terms)
-
     def error_order(self, terms):
         """Get the order of the wrapped solver's error estimate."""
         return self.solver.error_order(terms)

@@ -32,10 +32,6 @@ class ByEntry(dfx.AbstractAdaptiveSolver):
         """The method's."""
         return self.method.interpolation_cls
 
-    def order(self, terms):
-        """Get the method's order."""
-        return self.method.order(terms)
-
     def error_order(self, terms):
         """Get the order of the method's error estimate."""
         return self.method.error_order(terms)

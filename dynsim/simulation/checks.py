@@ -180,16 +180,8 @@ def shapes_explained(flow: AbstractFlow, name: str, y0: State, ts: Any) -> Itera
     except jax.errors.JAXTypeError:  # the traced code calls NumPy, `float` or `if` on its state
         check_traceable(flow, y0, ts[0])
         raise
-    except (TypeError, ValueError, IndexError) as error:
-        check_real(flow, y0, ts[0])
-        if isinstance(flow, FunctionFlow) or isinstance(error, ArgumentError):
-            raise
-        try:
-            jax.eval_shape(without_noise(flow).vector_field, ts[0], y0)
-        except (TypeError, ValueError, IndexError):
-            shapes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(y0))
-            must = f"have a shape that this {type(flow).__name__} takes"
-            raise ArgumentError(name, must, f"has shape {shapes} ({reason(error)})") from None
+    except (TypeError, ValueError, IndexError):
+        check_velocity(flow, name, y0, ts[0])
         raise
 
 
@@ -222,14 +214,26 @@ def _shapes(state: Any) -> str:
     return ", ".join(f"{leaf.dtype.name} of shape {leaf.shape}" for leaf in jax.tree.leaves(state))
 
 
-def check_real(flow: AbstractFlow, y0: State, t0: Any) -> None:
-    """Raise `ValueError` if the vector field is complex at a state; errors of the field itself are ignored."""
+def check_velocity(flow: AbstractFlow, name: str, y0: State, t0: Any) -> None:
+    """Raise `ValueError` if the velocity is complex, or for a state of a shape that the flow does not take.
+
+    Errors of a function of the user's, and of code for NumPy, are left to the solver.
+    """
+    shapes = lambda tree: ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(tree))
     try:
         found = jax.eval_shape(without_noise(flow).vector_field, t0, y0)
-    except (TypeError, ValueError, IndexError):
-        return
-    if any(map(jnp.iscomplexobj, jax.tree.leaves(found))):
-        raise ArgumentError("flow", "have a real velocity", "has a complex one") from None
+        if any(map(jnp.iscomplexobj, jax.tree.leaves(found))):
+            raise ArgumentError("flow", "have a real velocity", "has a complex one")
+        why = "" if shapes(found) == shapes(y0) else f"its velocity has shape {shapes(found)}"
+    except (TypeError, ValueError, IndexError) as error:
+        if isinstance(error, ArgumentError):
+            raise error from None
+        why = "" if isinstance(error, jax.errors.JAXTypeError) else reason(error)
+    while isinstance(getattr(flow, "flow", None), AbstractFlow):
+        flow = flow.flow  # pyright: ignore[reportAttributeAccessIssue]
+    if why and not isinstance(flow, FunctionFlow):
+        must = f"have a shape that this {type(flow).__name__} takes"
+        raise ArgumentError(name, must, f"has shape {shapes(y0)} ({why})") from None
 
 
 def traceable(flow: AbstractFlow | AbstractMap, y0: State, t0: Any) -> bool:

@@ -48,9 +48,9 @@ from dynsim.simulation.checks import (
     check_integrator,
     check_names,
     check_noise_forwards,
-    check_real,
     check_system,
     check_traceable,
+    check_velocity,
     inspected,
     step_explained,
     times_like,
@@ -415,8 +415,8 @@ def _checked(
         for flow in flows:
             flow.check_horizon(float(times[0]), float(times[-1]))
     work = Work(flows, integrator, y0s, as_array(times), fn, events=tuple(events), alike=alike(flows))
-    work = dataclasses.replace(work, way=way(work))
-    return dataclasses.replace(work, y0s=_starts(work))
+    work = dataclasses.replace(work, y0s=_starts(work))
+    return dataclasses.replace(work, way=way(work))
 
 
 def _starts(work: Work) -> State:
@@ -442,15 +442,14 @@ def _starts(work: Work) -> State:
     kept_values(work)  # an error in the function is raised once, not for each member
     if work.events:
         jax.eval_shape(functools.partial(values_at, work.events, work.flow(0).space), work.ts[0], work.start(0))
-    if isinstance(work.way, Ways):  # the field has been traced, and is real
+    flow, start, begin = work.flow(0), work.start(0), np.asarray(work.ts)[0]
+    if isinstance(flow, AbstractMap):
+        with step_explained(flow, start):
+            jax.eval_shape(flow.image, 0, start)
         return starts
-    if isinstance(flow := work.flow(0), AbstractMap):
-        with step_explained(flow, work.start(0)):
-            jax.eval_shape(flow.image, 0, work.start(0))
-        return starts
+    check_velocity(flow, "y0s", start, begin)
     if work.integrator.batched:
-        check_traceable(work.flow(0), work.start(0), np.asarray(work.ts)[0])
-    check_real(work.flow(0), work.start(0), np.asarray(work.ts)[0])
+        check_traceable(flow, start, begin)
     return starts
 
 

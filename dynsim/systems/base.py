@@ -16,7 +16,7 @@ from jax.core import Tracer
 
 from dynsim._core.types import State, Step, Time
 from dynsim._core.user_code import untraceable
-from dynsim._core.validation import function, instance, number, times
+from dynsim._core.validation import function, instance, number, signature_of, times
 from dynsim.errors import ArgumentError, reason, shown
 from dynsim.spaces import AbstractSpace, Euclidean
 from dynsim.systems.angles import with_angles
@@ -232,10 +232,7 @@ def _in_type(x: Any, v: Any) -> Any:
 
 def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, jax.Array]:
     """Check that a function takes its parameters by name, after time and state, and return them."""
-    try:
-        taken = inspect.signature(fn)
-    except (TypeError, ValueError):  # functions written in C may have no signature
-        return parameters
+    taken = signature_of(fn)
     try:
         taken.bind(None, None, **parameters)
         first, second = [*taken.parameters, "", ""][:2]

@@ -173,8 +173,6 @@ class Modulated(AbstractSchedule):
             values = np.asarray(reals(name, table), self.base.dtype)
             if not np.all(np.isfinite(values)):
                 raise ArgumentError(name, "be finite", "has an entry that is not")
-            if values.ndim == 1 and rows[0] > 1 and values.shape[0] not in (1, rows[1]) or values.ndim > 2:
-                raise ArgumentError(name, f"have shape {rows}", f"has shape {values.shape}")
             try:
                 tables.append(jnp.asarray(np.broadcast_to(values, rows)))
             except ValueError:

@@ -45,89 +45,71 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("simulate causal --foo 3", "`--foo` must be an option of `dynsim simulate`"),
-        ("simulate causal --frame 3", "did you mean `--frames`?"),
-        ("simulate lorenz --T-end 3", "did you mean `--end`?"),
-        ("lyapunov lorenz --end 3", "did you mean `--duration`?"),
-        ("section lorenz --duration 3", "did you mean `--longest`?"),
-        ("portrait pendulum --xlim 0", "did you mean `--box`?"),
-        ("simulate lorenz --x0 1 1 1", "did you mean `--start`?"),
-        ("simulate causal --tokens abc", "`tokens` must be a whole number, but is `abc`"),
-        ("simulate causal --rtol 1,2", "`rtol` must be a number, but is `1,2`"),
-        (
-            "simulate causal --integrator scip",
-            "be one of diffrax, scipy, rkc2, stiff, symplectic, but is `scip`, did you",
-        ),
-        (
-            "simulate lorenz --start [-40,1e-2,x]",
-            "numbers with spaces between them, as in `--start -40 1e-2`, but is `[",
-        ),
-        ("simulate lorenz --start=a", "be numbers with spaces between them, as in `--start 0.5 -2`, but is `a`"),
-        ("basins henon --shape 9x8", "be whole numbers with spaces between them, as in `--shape 9 8`, but is `9x8`"),
-        (
-            "continue lorenz --parameter rho 0 2",
-            "`0` must belong to an option (see `dynsim continue --help`), but follows",
-        ),
-        ("simulate lorenz 5", "`5` must belong to an option (see `dynsim simulate --help`), but does not"),
-        (
-            "simulate lorenz --force=yes",
-            "`yes` must belong to an option (see `dynsim simulate --help`), but follows `--f",
-        ),
-        ("report --papers x", "`papers` must be a word of its own, without `--papers`"),
-        ("simulate causal --rtol 10", "`rtol` must be less than 1, because it is relative to the state, but is 10"),
-        ("section lorenz --count 3", "`surface` must be NAME=VALUE with one of x, y, z, but is not given"),
-        (
-            "sweep lorenz --against rho=0:1",
-            "`sweep` takes `--rho VALUES`, such as `--rho 1 2 4` or `0:1`, but has `rho=0",
-        ),
-        ("list fools", "`what` must be one of all, systems, initial"),
-        ("simulate", "`system` must be given"),
-        ("simulate causal --seed -1", "`seed` must be from 0 to 9223372036854775807, but is -1"),
-        ("check --seed 18446744073709551616", "`seed` must be from 0"),
-        ("demo --seed -1", "`seed` must be from 0"),
-        ("simulate causal --initial narrow.npy", "`initial` must have 3 columns"),
-        ("simulate token-flow --query-key four.npy --initial narrow.npy", "`initial` must have 4 columns"),
-        ("simulate causal --initial thirds.csv --tokens 4", "`initial` must have 4 rows to match `--tokens`"),
-        ("simulate causal --initial three.npy --tokens 3", "`initial` must have 3 rows to match `--tokens`"),
-        ("simulate causal --initial number.npy", "`initial` must have 1 or 2 axes"),
-        ("simulate causal --query-key promise.npy", "its header announces 8000000000000000000 bytes"),
-        ("simulate causal --query-key complex.npy", "`complex.npy` holds complex128 of shape (3, 3)"),
-        ("simulate causal --query-key nan.npy", "be finite, but entry (0, 0) is nan in `nan.npy`"),
-        ("simulate causal --query-key words.npy", "`query_key` must hold real numbers"),
-        ("simulate causal --query-key number.npy", "`query_key` must have 2 or 3 axes"),
-        ("simulate causal --members 1000000000", "`members` must be at most "),
-        ("simulate causal --tokens 1000000000", "`tokens` must be at most "),
-        ("simulate causal --dimension 1000000000", "`dimension` must be at most "),
-        ("simulate causal --frames 1000000000000", "`frames` must be at most "),
-        ("simulate causal --heads 10000000000", "`heads` must be at most "),
-        ("simulate causal --end inf", "`end` must be a finite number, but is inf"),
-        ("simulate causal --space euclidean", "`space` must be left out for `causal`"),
-        ("simulate attracted --beta 3", "`beta` must be left out for `attracted`"),
-        ("simulate published-gradient --dimension 4", "`dimension` must be 3"),
-        ("simulate causal --trust a:b", "`trust` must be left out"),
-        ("simulate run.npz --figure g.pdf --tokens 4", "`tokens` must be left out for a run file"),
-        ("simulate hardmax --alpha 1e400", "`alpha` must be a finite number such as `0.5` or `1/3`"),
-        ("simulate hardmax --alpha 1e999999999", "but is `1e999999999`"),
-        ("simulate hardmax --layers 100000000", "`layers` must be at most "),
-        ("simulate hardmax --layers 7 --every 2", "`layers` must be a multiple of `--every` (2)"),
-        ("simulate hardmax --initial large.csv --arithmetic exact", "line 1 of `large.csv` holds `1e999999999`"),
-        ("simulate hardmax --initial large.csv", "`initial` must be finite"),
-        ("simulate hardmax --initial narrow.npy --tokens 3", "`tokens` must be left out"),
-        ("simulate hardmax --temperature 2", "`temperature` must be left out in float arithmetic"),
-        ("simulate hardmax --arithmetic softmax --attention four.npy", "`attention` must have shape (2, 2)"),
-        ("simulate master-equation --size 100000000000", "`size` must be at most "),
-        ("simulate master-equation --euler 1e-300", "`euler` must be positive, with at most 1000000000 steps"),
-        ("simulate master-equation --generator four.npy --birth 2", "`birth` must be left out"),
-        ("simulate multirate --gate nan", "`gate` must be finite, but is nan"),
-        ("simulate multirate --bytes 1000000000", "`bytes` must be at most "),
-        ("simulate multirate --variant coupled-9", "`variant` must be left out for random weights"),
-        ("simulate fast-slow --epsilon nan", "`epsilon` must be a positive number, but is nan"),
-        ("simulate fast-slow --frames 10000000000000", "`frames` must be at most "),
-    ],
-)
+@pytest.mark.parametrize(("line", "sentence"), [
+    ("simulate causal --foo 3", "`--foo` must be an option of `dynsim simulate`"),
+    ("simulate causal --frame 3", "did you mean `--frames`?"),
+    ("simulate lorenz --T-end 3", "did you mean `--end`?"),
+    ("lyapunov lorenz --end 3", "did you mean `--duration`?"),
+    ("section lorenz --duration 3", "did you mean `--longest`?"),
+    ("portrait pendulum --xlim 0", "did you mean `--box`?"),
+    ("simulate lorenz --x0 1 1 1", "did you mean `--start`?"),
+    ("simulate causal --tokens abc", "`tokens` must be a whole number, but is `abc`"),
+    ("simulate causal --rtol 1,2", "`rtol` must be a number, but is `1,2`"),
+    ("simulate causal --integrator scip", "be one of diffrax, scipy, rkc2, stiff, symplectic, but is `scip`, did you"),
+    ("simulate lorenz --start [-40,1e-2,x]", "numbers with spaces between them, as in `--start -40 1e-2`, but is `["),
+    ("simulate lorenz --start=a", "be numbers with spaces between them, as in `--start 0.5 -2`, but is `a`"),
+    ("basins henon --shape 9x8", "be whole numbers with spaces between them, as in `--shape 9 8`, but is `9x8`"),
+    ("continue lorenz --parameter rho 0 2", "`0` must belong to an option (see `dynsim continue --help`), but follows"),
+    ("simulate lorenz 5", "`5` must belong to an option (see `dynsim simulate --help`), but does not"),
+    ("simulate lorenz --force=yes", "`yes` must belong to an option (see `dynsim simulate --help`), but follows `--f"),
+    ("report --papers x", "`papers` must be a word of its own, without `--papers`"),
+    ("simulate causal --rtol 10", "`rtol` must be less than 1, because it is relative to the state, but is 10"),
+    ("section lorenz --count 3", "`surface` must be NAME=VALUE with one of x, y, z, but is not given"),
+    ("sweep lorenz --against rho=0:1", "`sweep` takes `--rho VALUES`, such as `--rho 1 2 4` or `0:1`, but has `rho=0"),
+    ("list fools", "`what` must be one of all, systems, initial"),
+    ("simulate", "`system` must be given"),
+    ("simulate causal --seed -1", "`seed` must be from 0 to 9223372036854775807, but is -1"),
+    ("check --seed 18446744073709551616", "`seed` must be from 0"),
+    ("demo --seed -1", "`seed` must be from 0"),
+    ("simulate causal --initial narrow.npy", "`initial` must have 3 columns"),
+    ("simulate token-flow --query-key four.npy --initial narrow.npy", "`initial` must have 4 columns"),
+    ("simulate causal --initial thirds.csv --tokens 4", "`initial` must have 4 rows to match `--tokens`"),
+    ("simulate causal --initial three.npy --tokens 3", "`initial` must have 3 rows to match `--tokens`"),
+    ("simulate causal --initial number.npy", "`initial` must have 1 or 2 axes"),
+    ("simulate causal --query-key promise.npy", "its header announces 8000000000000000000 bytes"),
+    ("simulate causal --query-key complex.npy", "`complex.npy` holds complex128 of shape (3, 3)"),
+    ("simulate causal --query-key nan.npy", "be finite, but entry (0, 0) is nan in `nan.npy`"),
+    ("simulate causal --query-key words.npy", "`query_key` must hold real numbers"),
+    ("simulate causal --query-key number.npy", "`query_key` must have 2 or 3 axes"),
+    ("simulate causal --members 1000000000", "`members` must be at most "),
+    ("simulate causal --tokens 1000000000", "`tokens` must be at most "),
+    ("simulate causal --dimension 1000000000", "`dimension` must be at most "),
+    ("simulate causal --frames 1000000000000", "`frames` must be at most "),
+    ("simulate causal --heads 10000000000", "`heads` must be at most "),
+    ("simulate causal --end inf", "`end` must be a finite number, but is inf"),
+    ("simulate causal --space euclidean", "`space` must be left out for `causal`"),
+    ("simulate attracted --beta 3", "`beta` must be left out for `attracted`"),
+    ("simulate published-gradient --dimension 4", "`dimension` must be 3"),
+    ("simulate causal --trust a:b", "`trust` must be left out"),
+    ("simulate run.npz --figure g.pdf --tokens 4", "`tokens` must be left out for a run file"),
+    ("simulate hardmax --alpha 1e400", "`alpha` must be a finite number such as `0.5` or `1/3`"),
+    ("simulate hardmax --alpha 1e999999999", "but is `1e999999999`"),
+    ("simulate hardmax --layers 100000000", "`layers` must be at most "),
+    ("simulate hardmax --layers 7 --every 2", "`layers` must be a multiple of `--every` (2)"),
+    ("simulate hardmax --initial large.csv --arithmetic exact", "line 1 of `large.csv` holds `1e999999999`"),
+    ("simulate hardmax --initial large.csv", "`initial` must be finite"),
+    ("simulate hardmax --initial narrow.npy --tokens 3", "`tokens` must be left out"),
+    ("simulate hardmax --temperature 2", "`temperature` must be left out in float arithmetic"),
+    ("simulate hardmax --arithmetic softmax --attention four.npy", "`attention` must have shape (2, 2)"),
+    ("simulate master-equation --size 100000000000", "`size` must be at most "),
+    ("simulate master-equation --euler 1e-300", "`euler` must be positive, with at most 1000000000 steps"),
+    ("simulate master-equation --generator four.npy --birth 2", "`birth` must be left out"),
+    ("simulate multirate --gate nan", "`gate` must be finite, but is nan"),
+    ("simulate multirate --bytes 1000000000", "`bytes` must be at most "),
+    ("simulate multirate --variant coupled-9", "`variant` must be left out for random weights"),
+    ("simulate fast-slow --epsilon nan", "`epsilon` must be a positive number, but is nan"),
+    ("simulate fast-slow --frames 10000000000000", "`frames` must be at most "),
+])  # fmt: skip
 def test_the_sentence_names_the_argument(capsys, folder, line, sentence):
     assert sentence in refused(capsys, *line.split())
 
@@ -155,20 +137,17 @@ def test_the_frames_of_the_parser_become_one_sentence_on_every_terminal(capsys, 
     assert all(len(sentence.splitlines()) == 1 for sentence in sentences)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ('system = ["causal"]', "give `system` as a text, but"),
-        ('system = "causal"\nintegrator = ["scipy"]', "give `integrator` as `diffrax` or `scipy`"),
-        ('system = "causal"\nout = [1]', "give `out` as a text, but"),
-        ('system = "causal"\ntrust = "a:b"', "give `trust` as a list of texts, but"),
-        ('system = "causal"\ntrust = [1]', "give `trust` as a list of texts, but"),
-        ('system = "causal"\nend = true', "give `end` as a number, but"),
-        ('system = "causal"\nend = 1' + 400 * "0", "hold numbers that floats can hold"),
-        ('system = "causal"\nseed = -1', "`seed` must be from 0"),
-        ("x = " + 3000 * "[", "be TOML"),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentence"), [
+    ('system = ["causal"]', "give `system` as a text, but"),
+    ('system = "causal"\nintegrator = ["scipy"]', "give `integrator` as `diffrax` or `scipy`"),
+    ('system = "causal"\nout = [1]', "give `out` as a text, but"),
+    ('system = "causal"\ntrust = "a:b"', "give `trust` as a list of texts, but"),
+    ('system = "causal"\ntrust = [1]', "give `trust` as a list of texts, but"),
+    ('system = "causal"\nend = true', "give `end` as a number, but"),
+    ('system = "causal"\nend = 1' + 400 * "0", "hold numbers that floats can hold"),
+    ('system = "causal"\nseed = -1', "`seed` must be from 0"),
+    ("x = " + 3000 * "[", "be TOML"),
+])  # fmt: skip
 def test_values_of_another_type_in_toml_are_refused(capsys, folder, text, sentence):
     Path("run.toml").write_text(text)
     assert sentence in refused(capsys, "simulate", "--config", "run.toml")
@@ -182,23 +161,20 @@ def test_a_file_that_is_no_text_is_no_toml(capsys, folder):
     assert "`bad.csv` is not" in refused(capsys, "simulate", "oja", "--value", "bad.csv")
 
 
-@pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        ("return -x * x[7]", "line 4 of `mine.py`, `return -x * x[7]`, raised IndexError: index 7 is out of bounds"),
-        ("raise KeyError('no')", "line 4 of `mine.py`, `raise KeyError('no')`, raised KeyError"),
-        ("raise SystemExit(3)", "line 4 of `mine.py`, `raise SystemExit(3)`, raised SystemExit"),
-        ("return y", "line 4 of `mine.py`, `return y`, raised NameError"),
-        ("return jnp.dot(x, jnp.ones(4))", "line 4 of `mine.py`, `return jnp.dot(x, jnp.ones(4))`, raised TypeError"),
-        ("return 1.0", "return an array of shape (3,), but line 3 of `mine.py`, `def f(t, x):`, returns float"),
-        ("return x[0]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape ()"),
-        ("return 'text'", "line 3 of `mine.py`, `def f(t, x):`, returns str"),
-        ("return [x, x]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape (2, 3)"),
-        ("return []", "line 3 of `mine.py`, `def f(t, x):`, returns list"),
-        ("pass", "line 3 of `mine.py`, `def f(t, x):`, returns NoneType"),
-        ("return x.astype(complex)", "return real numbers, but line 3 of `mine.py`, `def f(t, x):`, returns complex"),
-    ],
-)
+@pytest.mark.parametrize(("body", "sentence"), [
+    ("return -x * x[7]", "line 4 of `mine.py`, `return -x * x[7]`, raised IndexError: index 7 is out of bounds"),
+    ("raise KeyError('no')", "line 4 of `mine.py`, `raise KeyError('no')`, raised KeyError"),
+    ("raise SystemExit(3)", "line 4 of `mine.py`, `raise SystemExit(3)`, raised SystemExit"),
+    ("return y", "line 4 of `mine.py`, `return y`, raised NameError"),
+    ("return jnp.dot(x, jnp.ones(4))", "line 4 of `mine.py`, `return jnp.dot(x, jnp.ones(4))`, raised TypeError"),
+    ("return 1.0", "return an array of shape (3,), but line 3 of `mine.py`, `def f(t, x):`, returns float"),
+    ("return x[0]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape ()"),
+    ("return 'text'", "line 3 of `mine.py`, `def f(t, x):`, returns str"),
+    ("return [x, x]", "line 3 of `mine.py`, `def f(t, x):`, returns one of shape (2, 3)"),
+    ("return []", "line 3 of `mine.py`, `def f(t, x):`, returns list"),
+    ("pass", "line 3 of `mine.py`, `def f(t, x):`, returns NoneType"),
+    ("return x.astype(complex)", "return real numbers, but line 3 of `mine.py`, `def f(t, x):`, returns complex"),
+])  # fmt: skip
 def test_a_function_that_fails_is_refused_with_the_users_own_line(capsys, folder, body, sentence):
     Path("mine.py").write_text(f"import jax.numpy as jnp\n\ndef f(t, x):\n    {body}\n")
     assert sentence in refused(capsys, "simulate", "mine.py:f", *SHORT)
@@ -214,16 +190,13 @@ def test_a_numpy_function_runs_with_scipy_and_is_told_apart_without(capsys, fold
     assert "`return [-math.sin(x[7])]`, raised IndexError" in failed
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"def f(t, x)\n    return x\n", "line 1 of `mine.py`, `def f(t, x)`, raised SyntaxError"),
-        (b"x = 1\nimport nowhere\n", "line 2 of `mine.py`, `import nowhere`, raised ModuleNotFoundError"),
-        (b"1 / 0\n", "line 1 of `mine.py`, `1 / 0`, raised ZeroDivisionError"),
-        (b"x = '\xff'\n", "line 1 of `mine.py`, raised SyntaxError: (unicode error)"),
-        (b"x = 'a\0b'\n", "`mine.py`, but it raised SyntaxError"),
-    ],
-)
+@pytest.mark.parametrize(("content", "sentence"), [
+    (b"def f(t, x)\n    return x\n", "line 1 of `mine.py`, `def f(t, x)`, raised SyntaxError"),
+    (b"x = 1\nimport nowhere\n", "line 2 of `mine.py`, `import nowhere`, raised ModuleNotFoundError"),
+    (b"1 / 0\n", "line 1 of `mine.py`, `1 / 0`, raised ZeroDivisionError"),
+    (b"x = '\xff'\n", "line 1 of `mine.py`, raised SyntaxError: (unicode error)"),
+    (b"x = 'a\0b'\n", "`mine.py`, but it raised SyntaxError"),
+])  # fmt: skip
 def test_a_file_that_cannot_be_imported_is_refused_with_its_line(capsys, folder, content, sentence):
     Path("mine.py").write_bytes(content)
     assert sentence in refused(capsys, "simulate", "mine.py:f", *SHORT)
@@ -276,46 +249,40 @@ def stored(folder):
     return header["run"]["fields"], write
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        ("ts", np.empty(0), "the array `ts` of `bad.npz`"),
-        ("ts", np.array(["a", "b", "c"]), "`system` must be a complete run file"),
-        ("ts", np.array([0.0, np.nan, 1.0]), "the array `ts` of `bad.npz`"),
-        ("ts", np.array([1.0, 0.5, 0.7]), "the array `ts` of `bad.npz`"),
-        ("ts", np.array([0.0, 1.0]), "the array `ys` of `bad.npz`"),
-        ("ys", np.array(1.0), "the array `ys` of `bad.npz`"),
-        ("ys", np.array(["a", "b", "c"]), "`system` must be a complete run file"),
-        ("ys", np.ones((3, 2, 7)), "`system` must be a run file whose run can be computed again"),
-        ("header", np.array("[" * 5000), "has no header"),
-        ("header", np.array(3.0), "has the header of something else"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "sentence"), [
+    ("ts", np.empty(0), "the array `ts` of `bad.npz`"),
+    ("ts", np.array(["a", "b", "c"]), "`system` must be a complete run file"),
+    ("ts", np.array([0.0, np.nan, 1.0]), "the array `ts` of `bad.npz`"),
+    ("ts", np.array([1.0, 0.5, 0.7]), "the array `ts` of `bad.npz`"),
+    ("ts", np.array([0.0, 1.0]), "the array `ys` of `bad.npz`"),
+    ("ys", np.array(1.0), "the array `ys` of `bad.npz`"),
+    ("ys", np.array(["a", "b", "c"]), "`system` must be a complete run file"),
+    ("ys", np.ones((3, 2, 7)), "`system` must be a run file whose run can be computed again"),
+    ("header", np.array("[" * 5000), "has no header"),
+    ("header", np.array(3.0), "has the header of something else"),
+])  # fmt: skip
 def test_run_files_with_impossible_arrays_are_refused(capsys, stored, name, value, sentence):
     file = stored[1](**{name: value})
     capsys.readouterr()
     assert sentence in refused(capsys, "simulate", file)
 
 
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("ts", 3),
-        ("ts", {"jax": ["ts"]}),
-        ("ts", {"fraction": "1e999999999"}),
-        ("ts", {"fraction": "1/0"}),
-        ("ys", {"tuple": {"a": 1}}),
-        ("ys", None),
-        ("system", "text"),
-        ("system", {"class": 3, "fields": {}}),
-        ("system", {"class": "dynsim.systems.tokens.flow:TokenFlow", "fields": []}),
-        ("system", {"name": "dynsim.simulation.simulate:simulate"}),
-        ("stats", None),
-        ("stats", {"float": "text"}),
-        ("integrator", 1.0),
-        ("integrator", {"key": "ts", "impl": "text"}),
-    ],
-)
+@pytest.mark.parametrize(("part", "value"), [
+    ("ts", 3),
+    ("ts", {"jax": ["ts"]}),
+    ("ts", {"fraction": "1e999999999"}),
+    ("ts", {"fraction": "1/0"}),
+    ("ys", {"tuple": {"a": 1}}),
+    ("ys", None),
+    ("system", "text"),
+    ("system", {"class": 3, "fields": {}}),
+    ("system", {"class": "dynsim.systems.tokens.flow:TokenFlow", "fields": []}),
+    ("system", {"name": "dynsim.simulation.simulate:simulate"}),
+    ("stats", None),
+    ("stats", {"float": "text"}),
+    ("integrator", 1.0),
+    ("integrator", {"key": "ts", "impl": "text"}),
+])  # fmt: skip
 def test_recipes_of_wrong_types_are_refused(capsys, stored, part, value):
     fields, write = stored
     fields[part] = value
@@ -397,33 +364,21 @@ def test_the_components_of_one_vector_are_named_in_a_figure(capsys, folder):
 
 
 def test_the_help_of_every_command_loads_nothing_heavy():
-    commands = [
-        "simulate",
-        "simulate fast-slow",
-        "simulate prototypes",
-        "demo",
-        "experiment",
-        "check",
-        "figure",
-        "report",
-        "list",
-    ]
+    commands = ["simulate", "simulate fast-slow", "simulate prototypes", "demo", "experiment", "check", "figure",
+        "report", "list"]  # fmt: skip
     code = f"import sys, dynsim.__main__ as m; s = [m.main([*c.split(), '--help']) for c in {commands}]"
     code += "; print('loaded', s, sorted({'jax', 'scipy', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == f"loaded {[0] * len(commands)} []", done.stderr
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "lyapunov --start 1 0.5 --duration 60",
-        "section --start 1 0.5 --surface x_1=0 --count 10",
-        "portrait --box -3 3 -3 3 --grid 21",
-        "basins --box -3 3 -3 3 --shape 8",
-        "continue --box -3 3 -3 3 --parameter mu=0:2",
-    ],
-)
+@pytest.mark.parametrize("words", [
+    "lyapunov --start 1 0.5 --duration 60",
+    "section --start 1 0.5 --surface x_1=0 --count 10",
+    "portrait --box -3 3 -3 3 --grid 21",
+    "basins --box -3 3 -3 3 --shape 8",
+    "continue --box -3 3 -3 3 --parameter mu=0:2",
+])  # fmt: skip
 @pytest.mark.parametrize(
     ("returned", "sentence"),
     [

@@ -69,20 +69,14 @@ def test_shares_of_basins_are_followed_along_a_parameter(capsys, mine):
     assert (mine / "basins.png").stat().st_size > 5000
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (
-            "--sample 9 --figure a.png",
-            "Argument `figure` must be left out with `--sample`, unless `--against` is given",
-        ),
-        ("--edge --sample 9", "Argument `edge` must be left out with `--sample`, because it needs a grid"),
-        ("--against h=0:1", "Argument `sample` must be the number of starts for each value of `--against`"),
-        ("--sample 9 --against h=1:1", "Argument `against` must hold two different finite numbers"),
-        ("--sample 9 --against hh=0:1", "did you mean `h`?"),
-        ("--sample 9 --against h=0:1:1", "Argument `against` must end in a count of at least 2"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("--sample 9 --figure a.png", "Argument `figure` must be left out with `--sample`, unless `--against` is given"),
+    ("--edge --sample 9", "Argument `edge` must be left out with `--sample`, because it needs a grid"),
+    ("--against h=0:1", "Argument `sample` must be the number of starts for each value of `--against`"),
+    ("--sample 9 --against h=1:1", "Argument `against` must hold two different finite numbers"),
+    ("--sample 9 --against hh=0:1", "did you mean `h`?"),
+    ("--sample 9 --against h=0:1:1", "Argument `against` must end in a count of at least 2"),
+])  # fmt: skip
 def test_edges_and_ranges_that_do_not_fit_are_refused(capsys, mine, words, sentence):
     assert sentence in refused(capsys, "basins", "double-well", *words.split())
 

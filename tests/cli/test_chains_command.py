@@ -91,22 +91,19 @@ def test_forward_euler_is_iterated_up_to_the_end_and_refused_above_its_bound(cap
     assert "`step_size` must be at most 1 / (largest exit rate) = 1.0" in refused(capsys, *words, "--euler", 1.5)
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "sentence"),
-    [
-        ("-1,1\n1,-2\n", (), "column 1 sums to -1"),
-        ("-1,-1\n1,1\n", (), "entry (0, 1) is -1"),
-        ("-1,1,0\n1,-1,0\n", (), "have shape (k, k), but has shape (2, 3)"),
-        ("-1,nan\n1,-1\n", (), "be finite, but entry (0, 1) is nan"),
-        ("-1,1\n1,-1\n", ("--initial", "frist"), "did you mean `first`"),
-        ("-1,1\n1,-1\n", ("--initial", "none.npy"), "be a file that can be read"),
-        ("-1,1\n1,-1\n", ("--end", "0"), "`end` must be a positive number"),
-        ("-1,1\n1,-1\n", ("--frames", "1"), "be at least 2"),
-        ("-1,1\n1,-1\n", ("--method", "cram"), "`method` must be one of auto"),
-        ("-1,1\n1,-1\n", ("--attention", "A.npy"), "be left out with `--generator`"),
-        ("-1,1\n1,-1\n", ("--out", "/proc/nowhere/run.npz"), "must be a folder"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words", "sentence"), [
+    ("-1,1\n1,-2\n", (), "column 1 sums to -1"),
+    ("-1,-1\n1,1\n", (), "entry (0, 1) is -1"),
+    ("-1,1,0\n1,-1,0\n", (), "have shape (k, k), but has shape (2, 3)"),
+    ("-1,nan\n1,-1\n", (), "be finite, but entry (0, 1) is nan"),
+    ("-1,1\n1,-1\n", ("--initial", "frist"), "did you mean `first`"),
+    ("-1,1\n1,-1\n", ("--initial", "none.npy"), "be a file that can be read"),
+    ("-1,1\n1,-1\n", ("--end", "0"), "`end` must be a positive number"),
+    ("-1,1\n1,-1\n", ("--frames", "1"), "be at least 2"),
+    ("-1,1\n1,-1\n", ("--method", "cram"), "`method` must be one of auto"),
+    ("-1,1\n1,-1\n", ("--attention", "A.npy"), "be left out with `--generator`"),
+    ("-1,1\n1,-1\n", ("--out", "/proc/nowhere/run.npz"), "must be a folder"),
+])  # fmt: skip
 def test_bad_input_is_one_sentence(capsys, tmp_path, text, words, sentence):
     file = tmp_path / "Q.csv"
     file.write_text(text)

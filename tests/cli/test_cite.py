@@ -63,15 +63,12 @@ def test_every_method_and_paper_has_an_entry():
     assert set(PAPERS) <= known
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("gravity", "`what` must be consensus, hardmax, prototypes, growing, multirate, diffrax, scipy, stiff,"),
-        ("hardmx", "did you mean `hardmax`?"),
-        ("none.npz", "`what` must be a file, but `none.npz` is not one"),
-        ("hardmax --out a.txt", "`out` must end in .bib, but is `a.txt`"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("gravity", "`what` must be consensus, hardmax, prototypes, growing, multirate, diffrax, scipy, stiff,"),
+    ("hardmx", "did you mean `hardmax`?"),
+    ("none.npz", "`what` must be a file, but `none.npz` is not one"),
+    ("hardmax --out a.txt", "`out` must end in .bib, but is `a.txt`"),
+])  # fmt: skip
 def test_what_has_no_reference_is_refused(capsys, tmp_path, monkeypatch, words, sentence):
     monkeypatch.chdir(tmp_path)
     assert sentence in refused(capsys, "cite", *words.split())

@@ -175,32 +175,29 @@ def test_a_word_that_names_a_list_prints_it(capsys):
     assert "  poincare-bendixson " in answer(capsys, "theorems")
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("smulate",), "did you mean `simulate`"),
-        (("simulate", "tokenflow"), "did you mean `token-flow`"),
-        (("simulate", "nowhere.py:f"), "`nowhere.py` does not exist"),
-        (("simulate", "causal", "--initial", "hemispher"), "did you mean `hemisphere`"),
-        (("simulate", "causal", "--space", "spere"), "`space` must be left out for `causal`"),
-        (("simulate", "token-flow", "--space", "spere"), "did you mean `sphere`"),
-        (("simulate", "causal", "--frames", "1"), "`frames` must be at least 2"),
-        (("simulate", "causal", "--end", "-1", "--members", "2"), "`end` must be after the initial time, 0, for an"),
-        (("simulate", "causal", "--tokens", "0"), "`heads` and `members` must be at least 1, but `tokens` is 0"),
-        (("simulate", "causal", "--rtol", "-1"), "must be positive"),
-        (("simulate", "causal", "--out", "/proc/nowhere/run.npz"), "must be a folder"),
-        (("simulate", "causal", "--query-key", "missing.npy"), "be a file that can be read"),
-        (("simulate", "--config", "missing.toml"), "`missing.toml` is not"),
-        (("simulate", "nothing.npz"), "nothing.npz"),
-        (("check", "theorem-3.11"), "did you mean `theorem-3.1`"),
-        (("check", "theorem-3.1", "--trials", "0"), "`trials` must be at least 1"),
-        (("figure", "consensus/figure-11"), "did you mean"),
-        (("experiment", "7.4x"), "did you mean `7.4`"),
-        (("check", "theorem-3.1", "--results", "nowhere"), "`results` must be a folder of records of experiments"),
-        (("report", "--results", "nowhere"), "`nowhere` is not a folder"),
-        (("figure", "figure-6", "--results", "nowhere"), "`nowhere` is not a folder"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("smulate",), "did you mean `simulate`"),
+    (("simulate", "tokenflow"), "did you mean `token-flow`"),
+    (("simulate", "nowhere.py:f"), "`nowhere.py` does not exist"),
+    (("simulate", "causal", "--initial", "hemispher"), "did you mean `hemisphere`"),
+    (("simulate", "causal", "--space", "spere"), "`space` must be left out for `causal`"),
+    (("simulate", "token-flow", "--space", "spere"), "did you mean `sphere`"),
+    (("simulate", "causal", "--frames", "1"), "`frames` must be at least 2"),
+    (("simulate", "causal", "--end", "-1", "--members", "2"), "`end` must be after the initial time, 0, for an"),
+    (("simulate", "causal", "--tokens", "0"), "`heads` and `members` must be at least 1, but `tokens` is 0"),
+    (("simulate", "causal", "--rtol", "-1"), "must be positive"),
+    (("simulate", "causal", "--out", "/proc/nowhere/run.npz"), "must be a folder"),
+    (("simulate", "causal", "--query-key", "missing.npy"), "be a file that can be read"),
+    (("simulate", "--config", "missing.toml"), "`missing.toml` is not"),
+    (("simulate", "nothing.npz"), "nothing.npz"),
+    (("check", "theorem-3.11"), "did you mean `theorem-3.1`"),
+    (("check", "theorem-3.1", "--trials", "0"), "`trials` must be at least 1"),
+    (("figure", "consensus/figure-11"), "did you mean"),
+    (("experiment", "7.4x"), "did you mean `7.4`"),
+    (("check", "theorem-3.1", "--results", "nowhere"), "`results` must be a folder of records of experiments"),
+    (("report", "--results", "nowhere"), "`nowhere` is not a folder"),
+    (("figure", "figure-6", "--results", "nowhere"), "`nowhere` is not a folder"),
+])  # fmt: skip
 def test_bad_input_is_one_sentence(capsys, words, sentence):
     assert sentence in refused(capsys, *words)
 

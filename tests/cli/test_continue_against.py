@@ -31,17 +31,14 @@ def test_equilibria_on_one_branch_are_continued_once_and_drawn(capsys, tmp_path)
     assert "  6 subcritical Hopf points: rho from 24.7368 to 25, sigma from 9 to 11" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--against", "sigma"), "`against` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `sigma`"),
-        (("--against", "rho=1:2"), "`against` must name a parameter other than `--parameter`, but also names `rho`"),
-        (("--against", "sigme=1:2:3"), "`against` must name a parameter of Lorenz"),
-        (("--against", "sigma=1:2:1"), "`against` must end in a count of at least 2"),
-        (("--against", "sigma=1:2", "--cycles"), "`cycles` must be left out with `--against`"),
-        (("--against", "sigma=1:2", "--mark", "x"), "`mark` must be left out with `--against`"),
-        (("--against", "sigma=1:2", "--from", "a.npz"), "`from` must be left out with `--against`"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--against", "sigma"), "`against` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `sigma`"),
+    (("--against", "rho=1:2"), "`against` must name a parameter other than `--parameter`, but also names `rho`"),
+    (("--against", "sigme=1:2:3"), "`against` must name a parameter of Lorenz"),
+    (("--against", "sigma=1:2:1"), "`against` must end in a count of at least 2"),
+    (("--against", "sigma=1:2", "--cycles"), "`cycles` must be left out with `--against`"),
+    (("--against", "sigma=1:2", "--mark", "x"), "`mark` must be left out with `--against`"),
+    (("--against", "sigma=1:2", "--from", "a.npz"), "`from` must be left out with `--against`"),
+])  # fmt: skip
 def test_bad_values_are_refused_in_one_sentence(capsys, words, sentence):
     assert sentence in refused(capsys, *LORENZ, *words)

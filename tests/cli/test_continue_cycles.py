@@ -43,44 +43,21 @@ def test_the_run_gives_the_parameters_that_are_not_given(capsys, folder):
     assert made.start.shape == (3,)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (
-            "lorenz --from run.npz --parameter rho=1:2",
-            "`from` must be a run of `lorenz`, but `run.npz` is a run of o",
-        ),
-        (
-            "mine.py:halved --from run.npz --parameter mu=1:3",
-            "be a run of `mine.py:halved`, but `run.npz` is a run of o",
-        ),
-        (
-            "mine.py:turning --from run.npz --parameter mu=3:4",
-            "be a range that contains the value 2 at which the solution",
-        ),
-        (
-            "mine.py:turning --from many.npz --parameter mu=1:3",
-            "`from` must be the run of one trajectory, but `many.npz`",
-        ),
-        (
-            "mine.py:turning --from mine.py --parameter mu=1:3",
-            "`from` must be a complete npz file, but `mine.py` is not",
-        ),
-        ("mine.py:turning --from no.npz --parameter mu=1:3", "`from` must be a file, but `no.npz` is not one"),
-        ("mine.py:turning --from --parameter mu=1:3", "`from` must be given with a value, but is given without"),
-        ("henon --cycle --parameter a=1:2", "`cycle` must be left out for a map, whose cycles are continued from it"),
-        (
-            "lorenz --cycle --box 0 1 0 1 0 1 --parameter rho=1:2",
-            "`box` must be left out with `--cycle`, but is (0.0, 1",
-        ),
-        ("lorenz --parameter rho=1:2 --atol 0", "`atol` must be a positive number, but is 0.0"),
-        (
-            "lorenz --parameter rho=1:2 --method collocation --atol 1e-9",
-            "`atol` must be left out with `--method collocation`, which has no solver, but is 1e-09",
-        ),
-        ("lorenz --cycle --cycles --parameter rho=1:2", "`cycles` must be left out with `--cycle`, but is given"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("lorenz --from run.npz --parameter rho=1:2", "`from` must be a run of `lorenz`, but `run.npz` is a run of o"),
+    ("mine.py:halved --from run.npz --parameter mu=1:3", "be a run of `mine.py:halved`, but `run.npz` is a run of o"),
+    ("mine.py:turning --from run.npz --parameter mu=3:4", "be a range that contains the value 2 at which the solution"),
+    ("mine.py:turning --from many.npz --parameter mu=1:3", "`from` must be the run of one trajectory, but `many.npz`"),
+    ("mine.py:turning --from mine.py --parameter mu=1:3", "`from` must be a complete npz file, but `mine.py` is not"),
+    ("mine.py:turning --from no.npz --parameter mu=1:3", "`from` must be a file, but `no.npz` is not one"),
+    ("mine.py:turning --from --parameter mu=1:3", "`from` must be given with a value, but is given without"),
+    ("henon --cycle --parameter a=1:2", "`cycle` must be left out for a map, whose cycles are continued from it"),
+    ("lorenz --cycle --box 0 1 0 1 0 1 --parameter rho=1:2", "`box` must be left out with `--cycle`, but is (0.0, 1"),
+    ("lorenz --parameter rho=1:2 --atol 0", "`atol` must be a positive number, but is 0.0"),
+    ("lorenz --parameter rho=1:2 --method collocation --atol 1e-9",
+     "`atol` must be left out with `--method collocation`, which has no solver, but is 1e-09"),
+    ("lorenz --cycle --cycles --parameter rho=1:2", "`cycles` must be left out with `--cycle`, but is given"),
+])  # fmt: skip
 def test_what_leads_to_no_cycle_is_one_sentence(capsys, folder, words, sentence):
     answer(capsys, *OWN, "--out", "run.npz")
     if "many" in words:
@@ -126,14 +103,11 @@ def test_the_equilibrium_of_a_run_is_continued(capsys, folder):
     assert "parameter 0.5 to 2.5: no bifurcation; ends: bounds" in said
 
 
-@pytest.mark.parametrize(
-    ("law", "kind"),
-    [
-        (lambda d: -2 * np.log(d), "homoclinic or heteroclinic orbit"),
-        (lambda d: 2 / np.sqrt(d), "saddle-node on a cycle"),
-        (lambda d: 5 - d, ""),
-    ],
-)
+@pytest.mark.parametrize(("law", "kind"), [
+    (lambda d: -2 * np.log(d), "homoclinic or heteroclinic orbit"),
+    (lambda d: 2 / np.sqrt(d), "saddle-node on a cycle"),
+    (lambda d: 5 - d, ""),
+])  # fmt: skip
 def test_the_longest_periods_of_a_branch_tell_their_limit(capsys, law, kind):
     d, none = np.geomspace(1e-7, 1.0, 40), np.empty(0)
     periods = law(d)

@@ -14,15 +14,12 @@ def test_formulas_mark_and_end_branches(capsys, tmp_path):
     assert "x = 0.5" in out.read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--mark", "y = 1"), "`mark` must be a formula of x, a, and of `period` along periodic orbits, but `y = 1` n"),
-        (("--mark", "x == 1"), "`mark` must be a formula that vanishes, such as `x - 1` or `x = 1`, but is `x == 1`"),
-        (("--mark", "x + period"), "`mark` must have no component beside the period, along which it varies, but is"),
-        (("--stop", "x = 1"), "`stop` must be a condition such as `x > 3`, with < or >, but is `x = 1`"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--mark", "y = 1"), "`mark` must be a formula of x, a, and of `period` along periodic orbits, but `y = 1` n"),
+    (("--mark", "x == 1"), "`mark` must be a formula that vanishes, such as `x - 1` or `x = 1`, but is `x == 1`"),
+    (("--mark", "x + period"), "`mark` must have no component beside the period, along which it varies, but is"),
+    (("--stop", "x = 1"), "`stop` must be a condition such as `x > 3`, with < or >, but is `x = 1`"),
+])  # fmt: skip
 def test_other_formulas_are_refused(capsys, words, sentence):
     assert sentence in refused(capsys, *PARABOLA, *words)
 

@@ -8,25 +8,19 @@ from analysis.dynamics import load_diagram
 from tests.support.commands import answer, refused
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("x' = mu - x^2", "--parameter", "mu=-1:1"), "starts at mu = 1\n1 branch in mu: 1 fold"),
-        (("x' = 1 - 4*mu^2 - x^2", "--parameter", "mu=-1:3"), "starts at mu = 0\n1 branch in mu: 2 folds"),
-        (("x[n+1] = mu + x[n] - x[n]^2", "--parameter", "mu=-1:0.5"), "starts at mu = 0.5\n1 branch in mu: 1 fold"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (("x' = mu - x^2", "--parameter", "mu=-1:1"), "starts at mu = 1\n1 branch in mu: 1 fold"),
+    (("x' = 1 - 4*mu^2 - x^2", "--parameter", "mu=-1:3"), "starts at mu = 0\n1 branch in mu: 2 folds"),
+    (("x[n+1] = mu + x[n] - x[n]^2", "--parameter", "mu=-1:0.5"), "starts at mu = 0.5\n1 branch in mu: 1 fold"),
+])  # fmt: skip
 def test_equilibria_are_looked_for_at_other_values_where_the_first_has_none(capsys, words, said):
     assert said in answer(capsys, "continue", *words, "--box", -2, 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "count", "found"),
-    [
-        ("x' = r*x*(1 - x/1e6); r = 1.5", "2 equilibria", "branch point at 0 (transcritical)"),
-        ("x[n+1] = x*exp(r*(1 - x/1e6)); r = 1.5", "2 fixed points", "period doubling at 2 (supercritical)"),
-    ],
-)
+@pytest.mark.parametrize(("text", "count", "found"), [
+    ("x' = r*x*(1 - x/1e6); r = 1.5", "2 equilibria", "branch point at 0 (transcritical)"),
+    ("x[n+1] = x*exp(r*(1 - x/1e6)); r = 1.5", "2 fixed points", "period doubling at 2 (supercritical)"),
+])  # fmt: skip
 def test_populations_of_a_million_are_found_without_a_box(capsys, text, count, found):
     said = answer(capsys, "continue", text, "--parameter", "r=-0.5:2.2", "--levels", 0)
     assert count in said
@@ -76,21 +70,8 @@ def test_a_point_of_a_stored_diagram_is_continued_in_another_parameter(capsys, t
 def test_an_orbit_and_a_cycle_of_a_map_of_a_stored_diagram_are_continued(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hopf = "x' = mu*x - w*y - x*(x^2 + y^2); y' = w*x + mu*y - y*(x^2 + y^2); mu = -0.5; w = 1"
-    answer(
-        capsys,
-        "continue",
-        hopf,
-        "--parameter",
-        "mu=-1:1",
-        "--start",
-        0,
-        0,
-        "--cycles",
-        "--segments",
-        3,
-        "--out",
-        "h.npz",
-    )
+    answer(capsys, "continue", hopf, "--parameter", "mu=-1:1", "--start", 0, 0, "--cycles", "--segments", 3, "--out",
+        "h.npz")  # fmt: skip
     table = ds.table(load_diagram("h.npz"))
     answer(
         capsys, "continue", hopf, "--parameter", "w=0.5:2", "--from", "h.npz", "--point", len(table), "--out", "w.npz"

@@ -47,15 +47,12 @@ def test_no_point_is_said(capsys):
     assert "there is no Neimark-Sacker point" in answer(capsys, *DELAYED, "r=1.5:1.8", *START, "--r", 1.6, "--tori")
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("lorenz", "--parameter", "rho=1:2", "--tori"), "`tori` must be given with `--cycles`, `--cycle` or `--from`"),
-        ((*DELAYED[1:], "r=1:2", "--torus-figure", "a.png"), "`tori` must be given with `--torus-figure`, but is not"),
-        ((*DELAYED[1:], "r=1:2", "--tori", "--torus-figure", "a.txt"), "`torus_figure` must end in"),
-        ((*DELAYED[1:], "r=1:2", "--tori", "--max-tori", 1), "`max_tori` must be"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("lorenz", "--parameter", "rho=1:2", "--tori"), "`tori` must be given with `--cycles`, `--cycle` or `--from`"),
+    ((*DELAYED[1:], "r=1:2", "--torus-figure", "a.png"), "`tori` must be given with `--torus-figure`, but is not"),
+    ((*DELAYED[1:], "r=1:2", "--tori", "--torus-figure", "a.txt"), "`torus_figure` must end in"),
+    ((*DELAYED[1:], "r=1:2", "--tori", "--max-tori", 1), "`max_tori` must be"),
+])  # fmt: skip
 def test_options_that_do_not_fit_are_refused(capsys, words, sentence):
     assert sentence in refused(capsys, "continue", *words)
 

@@ -72,24 +72,16 @@ def test_panels_of_a_run_are_chosen(files):
 
 
 def test_labels_units_and_a_decimal_comma_are_as_requested(files, tmp_path, capsys):
-    words = (
-        "--names",
-        r"mu=$\Omega$",
-        "v=V_m",
-        "--units",
-        "mu=s",
-        "v=kV",
-        "--decimal",
-        "comma",
-        "--title",
-        "Fig. 1.2",
-    )
+    words = ("--names", r"mu=$\Omega$", "v=V_m", "--units", "mu=s", "v=kV", "--decimal", "comma", "--title", "Fig. 1.2",
+        "--font", "DejaVu Serif")  # fmt: skip
     file = tmp_path / "a.svg"
     run(capsys, "draw", files / "diagram.npz", *words, "--figure", file)
     told = file.read_text()
     assert "V_m (kV)" in told
     assert "Ω" in told
     assert "Fig. 1.2" in told
+    assert "DejaVu Serif" in told
+    assert "DejaVu Sans" not in told
     assert ">0,4<" in told
     assert "0.4<" not in told
     said = refused(capsys, "draw", files / "diagram.npz", "--names", "w=W", "--figure", file)
@@ -124,22 +116,19 @@ def test_a_run_of_prototypes_is_drawn_as_its_command_draws_it_and_has_no_path():
         draw.picture(draw.Draw(Path("run.npz"), path=True), one)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("diagram.npz --size natur", "`size` must be one of aps, .*, but is `natur`, did you mean `nature`"),
-        ("diagram.npz --width 85", "`width` must be a number with a unit .mm, cm, in, pt., such as 85mm, but is `85`"),
-        ("diagram.npz --width 5mm", "`width` must be from 25.4mm to 1016mm, but is `5mm`"),
-        ("diagram.npz --width 26mm --height 26mm", "`width` must leave room for the axes beside labels and legend"),
-        ("diagram.npz --size aps --width 80mm", "`width` must be left out with `--size`"),
-        ("diagram.npz --xlim 2 1", "`xlim` must be two numbers, the smaller first, but is 2, 1"),
-        ("diagram.npz --font Nonesuch", "`font` must be the name of an installed font, but is `Nonesuch`"),
-        ("diagram.npz --components w", "`component` must name a component of the state, v, but is `w`"),
-        ("basins.npz --path", "`path` must be left out for Basins"),
-        ("other.npz", "`file` must be a file of results: .*, but `.*other.npz` is of another kind"),
-        ("none.npz", "`file` must be a file of results: .*, but `.*none.npz` is no file"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("diagram.npz --size natur", "`size` must be one of aps, .*, but is `natur`, did you mean `nature`"),
+    ("diagram.npz --width 85", "`width` must be a number with a unit .mm, cm, in, pt., such as 85mm, but is `85`"),
+    ("diagram.npz --width 5mm", "`width` must be from 25.4mm to 1016mm, but is `5mm`"),
+    ("diagram.npz --width 26mm --height 26mm", "`width` must leave room for the axes beside labels and legend"),
+    ("diagram.npz --size aps --width 80mm", "`width` must be left out with `--size`"),
+    ("diagram.npz --xlim 2 1", "`xlim` must be two numbers, the smaller first, but is 2, 1"),
+    ("diagram.npz --font Nonesuch", "`font` must be the name of an installed font, but is `Nonesuch`"),
+    ("diagram.npz --components w", "`component` must name a component of the state, v, but is `w`"),
+    ("basins.npz --path", "`path` must be left out for Basins"),
+    ("other.npz", "`file` must be a file of results: .*, but `.*other.npz` is of another kind"),
+    ("none.npz", "`file` must be a file of results: .*, but `.*none.npz` is no file"),
+])  # fmt: skip
 def test_what_does_not_fit_is_refused(files, tmp_path, capsys, words, sentence):
     name, *rest = words.split()
     said = refused(capsys, "draw", files / name, *rest, "--figure", tmp_path / "a.png")

@@ -45,15 +45,12 @@ def test_a_value_error_inside_the_library_is_no_refusal(monkeypatch):
         main(LINE)
 
 
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (ArgumentError("ts", "increase", "does not"), "dynsim: Argument `ts` must increase, but does not.\n"),
-        (OtherRunError("out", "be free", "is\nnot"), "dynsim: Argument `out` must be free, but is not.\n"),
-        (UnavailableError("No optax."), "dynsim: No optax.\n"),
-        (PermissionError(13, "Denied", "x"), "dynsim: A file `x` cannot be read or written: Denied.\n"),
-    ],
-)
+@pytest.mark.parametrize(("error", "sentence"), [
+    (ArgumentError("ts", "increase", "does not"), "dynsim: Argument `ts` must increase, but does not.\n"),
+    (OtherRunError("out", "be free", "is\nnot"), "dynsim: Argument `out` must be free, but is not.\n"),
+    (UnavailableError("No optax."), "dynsim: No optax.\n"),
+    (PermissionError(13, "Denied", "x"), "dynsim: A file `x` cannot be read or written: Denied.\n"),
+])  # fmt: skip
 def test_what_is_refused_is_answered_in_one_sentence(monkeypatch, capsys, error, sentence):
     monkeypatch.setattr(SIMULATE, raising(error))
     assert refused(capsys, *LINE) == sentence

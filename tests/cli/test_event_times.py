@@ -50,17 +50,14 @@ def test_a_pendulum_passes_its_rest_after_a_quarter_period(capsys, tmp_path):
     assert [float(first[1]), float(second[1])] == pytest.approx([quarter, 5 * quarter], rel=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("lorenz --events-out a.csv", "`events_out` must be left out without `--event`"),
-        ("lorenz --event x=0 --events-out a.txt", "`events_out` must end in .npz, .csv or .parquet"),
-        ("logistic --event x=0.5", "`event` must be left out for a map"),
-        ("lorenz --event x=0 --members 2", "`event` must be left out for an ensemble"),
-        ("lorenz --event x=0 --noise 0.1", "`noise` must be left out with `--event`"),
-        ("oja --event x=0", "`event` must be left out for a state that is no vector"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("lorenz --events-out a.csv", "`events_out` must be left out without `--event`"),
+    ("lorenz --event x=0 --events-out a.txt", "`events_out` must end in .npz, .csv or .parquet"),
+    ("logistic --event x=0.5", "`event` must be left out for a map"),
+    ("lorenz --event x=0 --members 2", "`event` must be left out for an ensemble"),
+    ("lorenz --event x=0 --noise 0.1", "`noise` must be left out with `--event`"),
+    ("oja --event x=0", "`event` must be left out for a state that is no vector"),
+])  # fmt: skip
 def test_events_are_refused_where_there_are_none(capsys, tmp_path, monkeypatch, words, sentence):
     monkeypatch.chdir(tmp_path)
     assert sentence in refused(capsys, "simulate", *words.split())

@@ -92,24 +92,21 @@ def test_the_algorithm_runs_in_steps_and_a_cap_is_said_and_fails(capsys, folder)
     assert "is not below the growth threshold" in err
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--dimension", 5), "`dimension` must be even"),
-        (("--threshold", 0), "`threshold` must be positive"),
-        (("--least-temperature", 2), "`least_temperature` must be below `initial_temperature`"),
-        (("--gate-rate", 2), "`gate_rate` must be left out for the gate `ideal`"),
-        (("--release", "release"), "`release` must be left out without `--pruning`"),
-        (("--discrete", "--end", 2.5), "`end` must be a whole number of steps"),
-        (("--birth", "quantiles", "--scaling", "tokens"), "`scaling` must be left out for a birth at quantiles"),
-        (("--data-file", "tokens.csv"), "`data_file` must have an even number of columns"),
-        (("--data-file", "tokens.csv", "--interaction", "symmetric.csv"), "must have an antisymmetric part"),
-        (("--data-file", "tokens.csv", "--tokens", 9), "`tokens` must be left out"),
-        (("--interaction", "none.csv"), "`interaction` must"),
-        (("--capacity", 0), "must be at least 1, but `capacity` is 0"),
-        (("--prototypes", 10**12), "`prototypes` must be at most"),
-        (("--encoder-rate", 1.0), "`encoder_rate` must be left out without an encoder"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--dimension", 5), "`dimension` must be even"),
+    (("--threshold", 0), "`threshold` must be positive"),
+    (("--least-temperature", 2), "`least_temperature` must be below `initial_temperature`"),
+    (("--gate-rate", 2), "`gate_rate` must be left out for the gate `ideal`"),
+    (("--release", "release"), "`release` must be left out without `--pruning`"),
+    (("--discrete", "--end", 2.5), "`end` must be a whole number of steps"),
+    (("--birth", "quantiles", "--scaling", "tokens"), "`scaling` must be left out for a birth at quantiles"),
+    (("--data-file", "tokens.csv"), "`data_file` must have an even number of columns"),
+    (("--data-file", "tokens.csv", "--interaction", "symmetric.csv"), "must have an antisymmetric part"),
+    (("--data-file", "tokens.csv", "--tokens", 9), "`tokens` must be left out"),
+    (("--interaction", "none.csv"), "`interaction` must"),
+    (("--capacity", 0), "must be at least 1, but `capacity` is 0"),
+    (("--prototypes", 10**12), "`prototypes` must be at most"),
+    (("--encoder-rate", 1.0), "`encoder_rate` must be left out without an encoder"),
+])  # fmt: skip
 def test_bad_input_is_one_sentence(capsys, folder, words, sentence):
     assert sentence in refused(capsys, "simulate", "growing", *words)

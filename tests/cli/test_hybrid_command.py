@@ -34,15 +34,12 @@ def test_a_file_of_xppaut_with_events_is_simulated(capsys, tmp_path):
     assert "when1, m-2 > 0: 2 transitions at t = 0.346574, 0.693147" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("--members 3", "`members` must be left out for equations with transitions `when(...)`, but is 3"),
-        ("--event v=0.5", "`event` must be left out for equations with transitions"),
-        ("--movie a.gif", "`movie` must be left out for equations with transitions"),
-        ("--end -1", "`end` must be after the initial time, 0, with transitions, but is -1"),
-        ("--J 1", "`J` must be an option of `dynsim simulate` or a parameter of"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("--members 3", "`members` must be left out for equations with transitions `when(...)`, but is 3"),
+    ("--event v=0.5", "`event` must be left out for equations with transitions"),
+    ("--movie a.gif", "`movie` must be left out for equations with transitions"),
+    ("--end -1", "`end` must be after the initial time, 0, with transitions, but is -1"),
+    ("--J 1", "`J` must be an option of `dynsim simulate` or a parameter of"),
+])  # fmt: skip
 def test_options_without_effect_on_transitions_are_refused(capsys, words, sentence):
     assert sentence in refused(capsys, "simulate", "v' = 2 - v; when(v > 1, v = 0)", "--start", "0", *words.split())

@@ -71,60 +71,38 @@ def test_an_orbit_diagram_a_cobweb_and_orbits(capsys, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("section duffing", "one of x, v, or be left out for `--strobe omega`, at multiples of the forcing's period"),
-        ('section "x\' = cos(t^2) - x"', "one of x, or be left out for `--strobe PERIOD`, at multiples of the"),
-        ("section lorenz --surface w=3", "must name a component of the state, x, y, z, but is `w`"),
-        ("section lorenz --surface z=27 --strobe 2", "Argument `surface` must be left out with `--strobe`"),
-        ("section lorenz --strobe -2", "Argument `strobe` must be a positive number"),
-        (
-            "section lorenz --surface z=27 --against rho=1:2 --spacing 0.1",
-            "`spacing` must be left out with `--against`",
-        ),
-        ("section logistic --surface x=3", "Argument `surface` must be left out for a map"),
-        ("section logistic --against q=1:2", "Argument `against` must name a parameter of Logistic, r, but is `q`"),
-        ("lyapunov henon --atol 1e-3", "Argument `atol` must be left out for a map, but is 0.001"),
-        ("basins henon --rtol 1e-3", "Argument `rtol` must be left out for a map, but is 0.001"),
-        ("lyapunov lorenz --atol 0", "Argument `atol` must be a positive number, but is 0.0"),
-        (
-            "section logistic --against r=1",
-            "Argument `against` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `r=1`",
-        ),
-        ("sweep lorenz --rho high", "`rho` must be numbers separated by spaces, such as `--rho 1 2 4`, or a range"),
-        ("basins henon --movie a.gif", "but is neither (`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie"),
-        (
-            "simulate pendulum --friction 0.1 --integrator symplectic",
-            "Argument `system` must have the form q' = a(p), p' =",
-        ),
-        (
-            "simulate lorenz --integrator symplectic",
-            "Argument `start` must be one array with equally many positions and mom",
-        ),
-        (
-            "simulate pendulum --integrator symplectic --rtol 1e-3",
-            "Argument `rtol` must be left out with `--integrator",
-        ),
-        ("simulate logistic --end 2.5", "Argument `end` must be a whole number of steps for a map, but is 2.5"),
-        ("simulate logistic --start 1 2", "Argument `start` must have 1 number, one for each component, but has 2"),
-        ("section logistic --against r=1:1", "Argument `against` must hold two different finite numbers"),
-        ("section henon --start 30 30", "Argument `start` must have a bounded orbit"),
-        ("section kuramoto --surface theta_1=900 --longest 1 --transient 0", "is not crossed up to t ="),
-        (
-            "section lorenz --surface z=27 --longest 50",
-            "Argument `longest` must be longer than the transient, 100, but",
-        ),
-        ("continue duffing --parameter gamma=0:0.5", "Argument `system` must not depend on time to have equilibria"),
-        (
-            "simulate lorenz --start 1 1 1 --members 2",
-            "Argument `start` must be left out for an ensemble without noise",
-        ),
-        ("lyapunov lorenz --duration 3", "Argument `duration` must be at least 40 intervals"),
-        ("lyapunov kuramoto --against frequencies=0:1", "must name a parameter that is one number"),
-        ("lyapunov logistic --r 5 --count 3", "Argument `count` must be at most the dimension, 1"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("section duffing", "one of x, v, or be left out for `--strobe omega`, at multiples of the forcing's period"),
+    ('section "x\' = cos(t^2) - x"', "one of x, or be left out for `--strobe PERIOD`, at multiples of the"),
+    ("section lorenz --surface w=3", "must name a component of the state, x, y, z, but is `w`"),
+    ("section lorenz --surface z=27 --strobe 2", "Argument `surface` must be left out with `--strobe`"),
+    ("section lorenz --strobe -2", "Argument `strobe` must be a positive number"),
+    ("section lorenz --surface z=27 --against rho=1:2 --spacing 0.1", "`spacing` must be left out with `--against`"),
+    ("section logistic --surface x=3", "Argument `surface` must be left out for a map"),
+    ("section logistic --against q=1:2", "Argument `against` must name a parameter of Logistic, r, but is `q`"),
+    ("lyapunov henon --atol 1e-3", "Argument `atol` must be left out for a map, but is 0.001"),
+    ("basins henon --rtol 1e-3", "Argument `rtol` must be left out for a map, but is 0.001"),
+    ("lyapunov lorenz --atol 0", "Argument `atol` must be a positive number, but is 0.0"),
+    ("section logistic --against r=1", "Argument `against` must be NAME=LOW:HIGH, such as `rho=0:30`, but is `r=1`"),
+    ("sweep lorenz --rho high", "`rho` must be numbers separated by spaces, such as `--rho 1 2 4`, or a range"),
+    ("basins henon --movie a.gif", "but is neither (`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie"),
+    ("simulate pendulum --friction 0.1 --integrator symplectic",
+     "Argument `system` must have the form q' = a(p), p' ="),
+    ("simulate lorenz --integrator symplectic",
+     "Argument `start` must be one array with equally many positions and mom"),
+    ("simulate pendulum --integrator symplectic --rtol 1e-3", "Argument `rtol` must be left out with `--integrator"),
+    ("simulate logistic --end 2.5", "Argument `end` must be a whole number of steps for a map, but is 2.5"),
+    ("simulate logistic --start 1 2", "Argument `start` must have 1 number, one for each component, but has 2"),
+    ("section logistic --against r=1:1", "Argument `against` must hold two different finite numbers"),
+    ("section henon --start 30 30", "Argument `start` must have a bounded orbit"),
+    ("section kuramoto --surface theta_1=900 --longest 1 --transient 0", "is not crossed up to t ="),
+    ("section lorenz --surface z=27 --longest 50", "Argument `longest` must be longer than the transient, 100, but"),
+    ("continue duffing --parameter gamma=0:0.5", "Argument `system` must not depend on time to have equilibria"),
+    ("simulate lorenz --start 1 1 1 --members 2", "Argument `start` must be left out for an ensemble without noise"),
+    ("lyapunov lorenz --duration 3", "Argument `duration` must be at least 40 intervals"),
+    ("lyapunov kuramoto --against frequencies=0:1", "must name a parameter that is one number"),
+    ("lyapunov logistic --r 5 --count 3", "Argument `count` must be at most the dimension, 1"),
+])  # fmt: skip
 def test_bad_input_is_one_sentence(capsys, tmp_path, monkeypatch, words, sentence):
     monkeypatch.chdir(tmp_path)
     assert sentence in refused(capsys, *shlex.split(words))

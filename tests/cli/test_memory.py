@@ -31,17 +31,14 @@ def predicted(monkeypatch):
     return of
 
 
-@pytest.mark.parametrize(
-    ("options", "kept", "state", "weights"),
-    [
-        ({"system": "token-flow", "tokens": 5, "dimension": 3, "heads": 2}, 7 * 15, 15, 2 * (9 + 25)),
-        ({"system": "token-flow", "tokens": 5, "dimension": 3, "members": 6}, 6 * (15 + 2 * 7), 15, 9 + 25),
-        ({"system": "token-flow", "tokens": 5, "dimension": 3, "density": 50}, 7 * 50, 15, 9 + 25),
-        ({"system": "token-flow", "tokens": 20_000, "dimension": 3}, 7 * 60_000, 60_000, 9 + 4096**2),
-        ({"system": "mine.py:f", "dimension": 3}, 7 * 3, 3, 9),
-        ({"system": "mine.py:f", "dimension": 3, "members": 6}, 6 * (3 + 3 * 7), 3, 9),
-    ],
-)
+@pytest.mark.parametrize(("options", "kept", "state", "weights"), [
+    ({"system": "token-flow", "tokens": 5, "dimension": 3, "heads": 2}, 7 * 15, 15, 2 * (9 + 25)),
+    ({"system": "token-flow", "tokens": 5, "dimension": 3, "members": 6}, 6 * (15 + 2 * 7), 15, 9 + 25),
+    ({"system": "token-flow", "tokens": 5, "dimension": 3, "density": 50}, 7 * 50, 15, 9 + 25),
+    ({"system": "token-flow", "tokens": 20_000, "dimension": 3}, 7 * 60_000, 60_000, 9 + 4096**2),
+    ({"system": "mine.py:f", "dimension": 3}, 7 * 3, 3, 9),
+    ({"system": "mine.py:f", "dimension": 3, "members": 6}, 6 * (3 + 3 * 7), 3, 9),
+])  # fmt: skip
 def test_a_run_keeps_states_or_what_is_measured(predicted, options, kept, state, weights):
     from dynsim.cli.simulate import flows
 

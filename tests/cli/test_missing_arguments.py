@@ -88,17 +88,12 @@ def test_parameters_are_finite_numbers(capsys, word):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ["simulate", "lotka-volterra", "--start", "-1", "2", "--end", "1", "--integrator", "scipy"],
-            "dynsim: `start` reaches below zero, where the populations of `lotka-volterra` have no meaning.\n",
-        ),
-        (["simulate", "lotka-volterra", "--start", "1", "2", "--end", "1", "--integrator", "scipy"], ""),
-        (["simulate", "lorenz", "--start", "-1", "2", "3", "--end", "1", "--integrator", "scipy"], ""),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["simulate", "lotka-volterra", "--start", "-1", "2", "--end", "1", "--integrator", "scipy"],
+     "dynsim: `start` reaches below zero, where the populations of `lotka-volterra` have no meaning.\n"),
+    (["simulate", "lotka-volterra", "--start", "1", "2", "--end", "1", "--integrator", "scipy"], ""),
+    (["simulate", "lorenz", "--start", "-1", "2", "3", "--end", "1", "--integrator", "scipy"], ""),
+])  # fmt: skip
 def test_negative_populations_are_told(capsys, words, said):
     assert main(words) == 0
     assert capsys.readouterr().err == said

@@ -50,16 +50,13 @@ def test_tokens_and_functions_run_with_noise_and_run_files_repeat_to_the_bit(her
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("token-flow", "--noise", "loud"), "`noise` must be a number, or `file.py:name` of a function, but is `loud`"),
-        ((*OWN, "--noise", "mine.py:sigm"), "`noise` must name an object in `mine.py`, but `sigm` does not exist, did"),
-        ((*OWN, "--noise", "mine.py:wrong"), "with one more axis, but has shape (7,)"),
-        (("token-flow", "--noise", "0.1", "--rtol", "1e-3"), "`rtol` must be left out with noise, but is 0.001"),
-        (("token-flow", "--calculus", "ito"), "`calculus` must be left out without noise"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("token-flow", "--noise", "loud"), "`noise` must be a number, or `file.py:name` of a function, but is `loud`"),
+    ((*OWN, "--noise", "mine.py:sigm"), "`noise` must name an object in `mine.py`, but `sigm` does not exist, did"),
+    ((*OWN, "--noise", "mine.py:wrong"), "with one more axis, but has shape (7,)"),
+    (("token-flow", "--noise", "0.1", "--rtol", "1e-3"), "`rtol` must be left out with noise, but is 0.001"),
+    (("token-flow", "--calculus", "ito"), "`calculus` must be left out without noise"),
+])  # fmt: skip
 def test_noise_that_does_not_fit_is_refused_in_one_sentence(here, capsys, words, sentence):
     assert sentence in refused(capsys, "simulate", *words)
 

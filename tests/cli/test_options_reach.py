@@ -175,16 +175,8 @@ def test_a_portrait_of_a_circle_or_sphere_has_the_time_and_the_horizon(asked, ca
                    equilibrium_points=np.zeros((0, d)))  # fmt: skip
     for other in ("circle", "sphere"):
         asked.of(f"analysis.dynamics.portraits.curved.{other}_portrait", result)
-    words = (
-        "portrait",
-        f"{tmp_path}/mine.py:field",
-        "--space",
-        "sphere",
-        "--names",
-        *"abc"[:d],
-        "--start",
-        *[1, 0, 0][:d],
-    )
+    words = ("portrait", f"{tmp_path}/mine.py:field", "--space", "sphere", "--names", *"abc"[:d], "--start",
+        *[1, 0, 0][:d])  # fmt: skip
     figure = ("--figure", tmp_path / "a.png", "--force")
     said = answer(capsys, *words, *figure)
     assert said.splitlines()[0].endswith("; stable limit cycle")
@@ -322,25 +314,8 @@ def test_branches_have_the_starts_the_steps_and_the_levels(continued, capsys):
     assert [start.tolist() for start in starts] == [[1.0] * 3, [2.0] * 3]
     assert (options["levels"], numbers(options["steps"]), options["symmetries"]) == (2, (0.05, None, 1000), ())
     assert not {"with_orbits", "with_tori", "with_curves"} & set(continued)
-    words = (
-        "--box",
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-        "--num-starts",
-        5,
-        "--seed",
-        8,
-        "--levels",
-        1,
-        "--step",
-        0.25,
-        "--max-step",
-        0.5,
-    )
+    words = ("--box", 0, 1, 2, 3, 4, 5, "--num-starts", 5, "--seed", 8, "--levels", 1, "--step", 0.25, "--max-step",
+        0.5)  # fmt: skip
     answer(capsys, *LORENZ, *words, "--max-points", 44)
     ((_, key), options), = continued.pop("find_equilibria")  # fmt: skip
     assert np.array_equal(jax.random.key_data(key), jax.random.key_data(random_key(8, "continue")))

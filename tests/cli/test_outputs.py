@@ -12,18 +12,12 @@ from dynsim.simulation.run_files import save
 from dynsim.simulation.simulate import simulate
 from dynsim.systems.tokens.published import published_gradient_flow
 
-COMMANDS = {
-    "a flow": ("simulate", "oja", "--end", "1", "--frames", "2", "--out"),
-    "clustering": ("simulate", "hardmax", "--layers", "2", "--out"),
-    "a chain": ("simulate", "master-equation", "--out"),
-    "two time scales": ("simulate", "fast-slow", "--epsilon", "0.1", "--out"),
-    "prototypes": ("simulate", "prototypes", "--out"),
-    "a network": ("simulate", "multirate", "--out"),
-    "verdicts": ("check", "equation-5", "--json"),
-    "the ledger": ("report", "--json"),
-    "the ledger in Markdown": ("report", "--markdown"),
-    "the summary": ("report", "--readme"),
-}
+COMMANDS = {"a flow": ("simulate", "oja", "--end", "1", "--frames", "2", "--out"), "clustering": ("simulate", "hardmax",
+    "--layers", "2", "--out"), "a chain": ("simulate", "master-equation", "--out"), "two time scales": ("simulate",
+    "fast-slow", "--epsilon", "0.1", "--out"), "prototypes": ("simulate", "prototypes", "--out"),
+    "a network": ("simulate", "multirate", "--out"), "verdicts": ("check", "equation-5", "--json"),
+    "the ledger": ("report", "--json"), "the ledger in Markdown": ("report", "--markdown"),
+    "the summary": ("report", "--readme")}  # fmt: skip
 
 
 @pytest.fixture

@@ -15,14 +15,11 @@ def test_responses_and_isochrons_are_printed_and_written(capsys, tmp_path):
     assert (len(np.load(out)["Z_x"]), figure.is_file()) == (21, True)
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("phase logistic", "`system` must be a flow for `dynsim phase`"),
-        ("phase van-der-pol --points 4", "`points` must be at least 8"),
-        ("phase van-der-pol --box 0 1 0 1", "`box` must be left out without `--isochrons`"),
-        ("phase van-der-pol --isochrons 4 --unit cycles", "`unit` must be left out with `--isochrons`"),
-    ],
-)
+@pytest.mark.parametrize(("line", "sentence"), [
+    ("phase logistic", "`system` must be a flow for `dynsim phase`"),
+    ("phase van-der-pol --points 4", "`points` must be at least 8"),
+    ("phase van-der-pol --box 0 1 0 1", "`box` must be left out without `--isochrons`"),
+    ("phase van-der-pol --isochrons 4 --unit cycles", "`unit` must be left out with `--isochrons`"),
+])  # fmt: skip
 def test_options_that_do_not_fit_are_refused(capsys, line, sentence):
     assert sentence in refused(capsys, *line.split())

@@ -239,15 +239,8 @@ def test_a_slice_is_computed_in_its_components_and_named_by_what_is_held(monkeyp
     assert (starts[:2].tolist(), len(starts)) == ([[1.0, 2.0], [3.0, 4.0]], 6)
     assert np.all((starts[2:] >= [-1, -3]) & (starts[2:] <= [2, 4]))
     assert seen.pop("at").tolist() == [1.0, 2.0, 3.0]
-    assert seen == {
-        "box": options.box,
-        "axes": (2, 0),
-        "t": 0.5,
-        "horizon": 7.0,
-        "grid": 21,
-        "rtol": 1e-4,
-        "atol": 1e-9,
-    }
+    assert seen == {"box": options.box, "axes": (2, 0), "t": 0.5, "horizon": 7.0, "grid": 21, "rtol": 1e-4,
+        "atol": 1e-9}  # fmt: skip
     assert made.speeds == (0.5, 2.0)
     assert made.said == "the plane; the field is time-dependent and is drawn at t = 0.5"
     assert made.drawing["title"].startswith("r = 1, ")

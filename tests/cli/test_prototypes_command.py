@@ -77,15 +77,12 @@ def test_labels_are_compared_and_k_means_is_a_start(capsys, folder):
     assert "labels at the end: accuracy 0.6667" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--mode", "frozen"), "bounded: |p| never exceeds 60, by the data and the start"),
-        (("--ridge", "1"), "by the ridge"),
-        (("--mode", "full"), "escaping: prototypes 1 provably never return"),
-        (("--barrier", "1"), "bounded or escaping: no certificate decides"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--mode", "frozen"), "bounded: |p| never exceeds 60, by the data and the start"),
+    (("--ridge", "1"), "by the ridge"),
+    (("--mode", "full"), "escaping: prototypes 1 provably never return"),
+    (("--barrier", "1"), "bounded or escaping: no certificate decides"),
+])  # fmt: skip
 def test_prototypes_are_bounded_or_escape_by_a_certificate(capsys, folder, words, sentence):
     (folder / "far.csv").write_text("0,0\n60,0\n0,6\n0,-6\n" if "--barrier" in words else "0,0\n60,0\n")
     status, said, _ = run(
@@ -172,44 +169,39 @@ def test_it_is_said_what_becomes_of_more_prototypes_than_points(capsys, folder):
     assert "prototypes 2, 3 and 4 have merged by t = 100" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--temperature", "0"), "`temperature` must be a positive number"),
-        (("--temperature", "-1", "--floor", "0.1"), "`temperature` must be a positive number"),
-        (("--floor", "3"), "`floor` must be at most the initial `--temperature`, 1, but is 3"),
-        (("--floor", "0"), "`floor` must be positive"),
-        (("--time-constant", "3"), "`time_constant` must be left out without `--floor`"),
-        (("--prototypes", "201"), "`prototypes` must be at most 200, the number of points from which they are drawn"),
-        (("--prototypes", "0"), "`prototypes` is 0"),
-        (("--prototypes", "10000000000000"), "`prototypes` must be at most "),
-        (("--initial", "pints"), "did you mean `points`"),
-        (("--initial", "mean", "--barrier", "1"), "`barrier` must be 0 if prototypes coincide at the start"),
-        (("--barrier", "-1"), "`barrier` must not be negative"),
-        (("--prototype-rate", "0"), "`prototype_rate` must be a positive number"),
-        (("--prototype-rate", "nan"), "`prototype_rate` must be a positive number"),
-        (("--encoder", "free", "--ratio", "-0.1"), "`ratio` must be a positive number"),
-        (("--ratio", "0.2"), "`ratio` must be left out for the encoder `frozen`"),
-        (("--encoder", "free", "--outputs", "3"), "`outputs` must be left out for the encoder `free`"),
-        (("--encoder", "linear", "--outputs", "3"), "`outputs` must be at most 2"),
-        (("--detached",), "`detached` must be left out without `--second`"),
-        (("--precision", "float32", "--integrator", "stiff"), "be float64 for the integrator `stiff`, but is float32"),
-        (("--data-file", "data.csv", "--points", "3"), "`points` must be left out if the data are read from a file"),
-        (("--data-file", "nowhere.npz"), "`nowhere.npz` does not exist"),
-        (("--data-file", "two.npz"), "must hold one array, or one named `data`, but `two.npz` holds a, b"),
-        (("--data-file", "data.npz", "--initial", "pair.csv"), "`initial` must have 3 columns"),
-        (("--data-file", "data.csv", "--labels", "labels.csv"), "`labels` must hold one number for each of 30"),
-        (("--data-file", "data.csv", "--labels", "halves.csv"), "`labels` must hold whole numbers"),
-        (
-            ("--data-file", "data.csv", "--encoder", "free", "--second", "2", "--groups", "labels.csv"),
-            "`groups` must hold one number for each of 30 data points, but `labels.csv` has shape (29, 1)",
-        ),
-        (("--encoder", "free", "--second", "201"), "`second` must be at most 200"),
-        (("--end", "inf"), "`end` must be a positive number"),
-        (("--frames", "1"), "be at least 2"),
-        (("--integrator", "rkc"), "`integrator` must be one of diffrax, scipy"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--temperature", "0"), "`temperature` must be a positive number"),
+    (("--temperature", "-1", "--floor", "0.1"), "`temperature` must be a positive number"),
+    (("--floor", "3"), "`floor` must be at most the initial `--temperature`, 1, but is 3"),
+    (("--floor", "0"), "`floor` must be positive"),
+    (("--time-constant", "3"), "`time_constant` must be left out without `--floor`"),
+    (("--prototypes", "201"), "`prototypes` must be at most 200, the number of points from which they are drawn"),
+    (("--prototypes", "0"), "`prototypes` is 0"),
+    (("--prototypes", "10000000000000"), "`prototypes` must be at most "),
+    (("--initial", "pints"), "did you mean `points`"),
+    (("--initial", "mean", "--barrier", "1"), "`barrier` must be 0 if prototypes coincide at the start"),
+    (("--barrier", "-1"), "`barrier` must not be negative"),
+    (("--prototype-rate", "0"), "`prototype_rate` must be a positive number"),
+    (("--prototype-rate", "nan"), "`prototype_rate` must be a positive number"),
+    (("--encoder", "free", "--ratio", "-0.1"), "`ratio` must be a positive number"),
+    (("--ratio", "0.2"), "`ratio` must be left out for the encoder `frozen`"),
+    (("--encoder", "free", "--outputs", "3"), "`outputs` must be left out for the encoder `free`"),
+    (("--encoder", "linear", "--outputs", "3"), "`outputs` must be at most 2"),
+    (("--detached",), "`detached` must be left out without `--second`"),
+    (("--precision", "float32", "--integrator", "stiff"), "be float64 for the integrator `stiff`, but is float32"),
+    (("--data-file", "data.csv", "--points", "3"), "`points` must be left out if the data are read from a file"),
+    (("--data-file", "nowhere.npz"), "`nowhere.npz` does not exist"),
+    (("--data-file", "two.npz"), "must hold one array, or one named `data`, but `two.npz` holds a, b"),
+    (("--data-file", "data.npz", "--initial", "pair.csv"), "`initial` must have 3 columns"),
+    (("--data-file", "data.csv", "--labels", "labels.csv"), "`labels` must hold one number for each of 30"),
+    (("--data-file", "data.csv", "--labels", "halves.csv"), "`labels` must hold whole numbers"),
+    (("--data-file", "data.csv", "--encoder", "free", "--second", "2", "--groups", "labels.csv"),
+     "`groups` must hold one number for each of 30 data points, but `labels.csv` has shape (29, 1)"),
+    (("--encoder", "free", "--second", "201"), "`second` must be at most 200"),
+    (("--end", "inf"), "`end` must be a positive number"),
+    (("--frames", "1"), "be at least 2"),
+    (("--integrator", "rkc"), "`integrator` must be one of diffrax, scipy"),
+])  # fmt: skip
 def test_bad_input_is_one_sentence(capsys, folder, words, sentence):
     assert sentence in refused(capsys, "simulate", "prototypes", *words)
 

@@ -19,21 +19,18 @@ def test_a_grid_is_a_range_with_a_count_or_the_usual_one():
     assert parameter_values("h=1:0:2", 9, DoubleWell(), "vary") == ("h", [1.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("word", "sentence"),
-    [
-        ("", "must be NAME=LOW:HIGH, such as `rho=0:30`, but is ``"),
-        ("h", "must be NAME=LOW:HIGH, such as `rho=0:30`, but is `h`"),
-        ("h=1", "must be NAME=LOW:HIGH, such as `rho=0:30`, but is `h=1`"),
-        ("h=0:1:2:3", "must be NAME=LOW:HIGH, such as `rho=0:30`, but is `h=0:1:2:3`"),
-        ("=0:1", "must hold two different finite numbers after a name, but is `=0:1`"),
-        ("h=1:1", "must hold two different finite numbers after a name, but is `h=1:1`"),
-        ("h=0:inf", "must hold two different finite numbers after a name, but is `h=0:inf`"),
-        ("h=0:1:1", "must end in a count of at least 2, such as `rho=0:30:61`, but ends in `1`"),
-        ("h=0:1:2.5", "must end in a count of at least 2, such as `rho=0:30:61`, but ends in `2.5`"),
-        ("hh=0:1", "must name a parameter of DoubleWell"),
-    ],
-)
+@pytest.mark.parametrize(("word", "sentence"), [
+    ("", "must be NAME=LOW:HIGH, such as `rho=0:30`, but is ``"),
+    ("h", "must be NAME=LOW:HIGH, such as `rho=0:30`, but is `h`"),
+    ("h=1", "must be NAME=LOW:HIGH, such as `rho=0:30`, but is `h=1`"),
+    ("h=0:1:2:3", "must be NAME=LOW:HIGH, such as `rho=0:30`, but is `h=0:1:2:3`"),
+    ("=0:1", "must hold two different finite numbers after a name, but is `=0:1`"),
+    ("h=1:1", "must hold two different finite numbers after a name, but is `h=1:1`"),
+    ("h=0:inf", "must hold two different finite numbers after a name, but is `h=0:inf`"),
+    ("h=0:1:1", "must end in a count of at least 2, such as `rho=0:30:61`, but ends in `1`"),
+    ("h=0:1:2.5", "must end in a count of at least 2, such as `rho=0:30:61`, but ends in `2.5`"),
+    ("hh=0:1", "must name a parameter of DoubleWell"),
+])  # fmt: skip
 def test_what_is_no_grid_is_refused(word, sentence):
     with pytest.raises(ValueError, match=r"^Argument `against` ") as found:
         parameter_values(word, 3, DoubleWell(), "against")
@@ -58,17 +55,14 @@ def test_a_sweep_takes_evenly_spaced_values(capsys, monkeypatch, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "continue lorenz --parameter rho=0:1 --largest 1",
-        "continue lorenz --parameter rho=0:1 --points 9",
-        "lyapunov logistic --against r=1:2 --values 9",
-        "section logistic --against r=1:2 --values 9",
-        "basins henon --sample 9 --against a=0:1 --values 9",
-        "portrait van-der-pol --vary mu=0:3 --movie a.gif --frames 9",
-    ],
-)
+@pytest.mark.parametrize("line", [
+    "continue lorenz --parameter rho=0:1 --largest 1",
+    "continue lorenz --parameter rho=0:1 --points 9",
+    "lyapunov logistic --against r=1:2 --values 9",
+    "section logistic --against r=1:2 --values 9",
+    "basins henon --sample 9 --against a=0:1 --values 9",
+    "portrait van-der-pol --vary mu=0:3 --movie a.gif --frames 9",
+])  # fmt: skip
 def test_other_spellings_are_refused(capsys, monkeypatch, tmp_path, line):
     monkeypatch.chdir(tmp_path)
     assert "must be an option of `dynsim " in refused(capsys, *line.split())

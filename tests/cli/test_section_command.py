@@ -153,6 +153,15 @@ def test_an_orbit_diagram_of_a_flow_has_values_at_its_crossings(asked, capsys, m
     assert asked["labels"] == ("$c$", "$y$")
 
 
+def test_the_period_of_a_forcing_is_offered_in_place_of_a_surface(capsys):
+    forced = "x' = v; v' = -x - b*v + a*cos(w*t); w = 2; a = 1; b = 0.1"
+    said = refused(capsys, "section", forced, "--start", 0, 0)
+    assert "or be left out for `--strobe w`, at multiples of the forcing's period, but is not given" in said
+    said = refused(capsys, "section", forced.replace("w*t", "3*t"), "--start", 0, 0)
+    assert "or be left out for `--strobe PERIOD`" in said
+    assert "strobe" not in refused(capsys, "section", forced.replace("cos(w*t)", "w"), "--start", 0, 0)
+
+
 def test_a_cobweb_and_orbits_start_in_the_window(asked, capsys):
     said = answer(capsys, "section", "logistic", "--r", 2, "--start", 0.3, "--count", 150)
     assert said == "100 steps from 0.3 to 0.5\n"

@@ -28,17 +28,14 @@ def test_the_0_1_test_tells_regular_from_chaotic(capsys, r, k):
     assert float(said.split("K = ")[1].split()[0]) == pytest.approx(k, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("spectrum logistic --spacing 0.1", "`spacing` must be left out for a map"),
-        ("spectrum logistic --count 4", "`count` must be at least 8"),
-        ("spectrum logistic --rtol 1e-5", "`rtol` must be left out for a map"),
-        ("spectrum logistic --count 64 --component y", "`component` must name a component of the state, x, but is `y`"),
-        ("recurrence lorenz --spacing 0", "`spacing` must be a positive number"),
-        ("chaos logistic --count 64", "`data` must have at least 100 values"),
-        ("chaos logistic --out a.txt", "`out` must end in"),
-    ],
-)
+@pytest.mark.parametrize(("line", "sentence"), [
+    ("spectrum logistic --spacing 0.1", "`spacing` must be left out for a map"),
+    ("spectrum logistic --count 4", "`count` must be at least 8"),
+    ("spectrum logistic --rtol 1e-5", "`rtol` must be left out for a map"),
+    ("spectrum logistic --count 64 --component y", "`component` must name a component of the state, x, but is `y`"),
+    ("recurrence lorenz --spacing 0", "`spacing` must be a positive number"),
+    ("chaos logistic --count 64", "`data` must have at least 100 values"),
+    ("chaos logistic --out a.txt", "`out` must end in"),
+])  # fmt: skip
 def test_options_that_do_not_fit_are_refused(capsys, line, sentence):
     assert sentence in refused(capsys, *line.split())

@@ -68,21 +68,8 @@ def test_failures_beyond_those_shown_are_counted(here, capsys):
 
 
 def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
-    words = (
-        "sweep",
-        "--function",
-        "mine.py:level",
-        "--beta",
-        "1",
-        "2",
-        "4",
-        "--seeds",
-        "2",
-        "--units",
-        "beta=1/s",
-        "--out",
-        "f.nc",
-    )
+    words = ("sweep", "--function", "mine.py:level", "--beta", "1", "2", "4", "--seeds", "2", "--units", "beta=1/s",
+        "--out", "f.nc")  # fmt: skip
     status, said, _ = run(capsys, *words)
     assert status == 1
     assert "6 points (beta 3 x seed 2): 4 ok, 2 failed" in said
@@ -145,17 +132,9 @@ def test_a_right_hand_side_of_the_users_is_swept_as_other_commands_take_it(here,
 @pytest.mark.slow
 def test_systems_with_the_same_parameters_are_told_apart(here):
     points = points_of({"beta": [1.0]}, None)
-    told = [
-        Sweep("lorenz"),
-        Sweep("token-flow"),
-        Sweep("lorenz", end=2.0),
-        Sweep("lorenz", begin=2.0),
-        Sweep("lorenz", start=(1.0, 1.0, 1.0)),
-        Sweep("lorenz", frames=9),
-        Sweep("lorenz", rtol=1e-6),
-        Sweep("lorenz", max_steps=9),
-        Sweep("lorenz", atol=1e-14),
-    ]
+    told = [Sweep("lorenz"), Sweep("token-flow"), Sweep("lorenz", end=2.0), Sweep("lorenz", begin=2.0),
+        Sweep("lorenz", start=(1.0, 1.0, 1.0)), Sweep("lorenz", frames=9), Sweep("lorenz", rtol=1e-6),
+        Sweep("lorenz", max_steps=9), Sweep("lorenz", atol=1e-14)]  # fmt: skip
     found = [digest(Built(one, (("beta", 1.0),)), points, 1, False) for one in told]
     assert len({*found}) == len(found)
     assert digest(Built(Sweep("lorenz"), (("beta", 1.0),)), points, 1, False) == found[0]
@@ -251,22 +230,8 @@ def test_points_in_lanes_are_those_of_each_run(here):
 def test_systems_of_the_catalogue_of_papers_and_of_a_file_are_swept(here, capsys):
     _, said, _ = run(capsys, "sweep", "logistic", "--r", "2.5", "3.2", "--end", "400")
     assert f"x_largest: from 0.6 to {0.799455:g}" in said  # 1 - 1/r, and the larger point of the 2-cycle
-    _, said, _ = run(
-        capsys,
-        "sweep",
-        "mine.py:flow",
-        "--rate",
-        "1",
-        "2",
-        "--end",
-        "2",
-        "--frames",
-        "3",
-        "--out",
-        "flow.nc",
-        "--seeds",
-        "1",
-    )
+    _, said, _ = run(capsys, "sweep", "mine.py:flow", "--rate", "1", "2", "--end", "2", "--frames", "3", "--out",
+        "flow.nc", "--seeds", "1")  # fmt: skip
     with xarray.open_dataset(here / "flow.nc", engine="scipy") as found:
         share = np.exp([[-1.0], [-2.0]])  # of the value at the middle that is left at the end
         np.testing.assert_allclose(found["height_final"] / found["height_mean"], 2 * share / (1 + share), rtol=1e-6)

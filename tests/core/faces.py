@@ -10,32 +10,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("faces.txt")
-LAZY = (
-    "dynsim",
-    "dynsim.networks",
-    "analysis",
-    "analysis.chains",
-    "analysis.dynamics",
-    "analysis.fast_slow",
-    "analysis.growing",
-    "analysis.hardmax",
-    "analysis.ledger",
-    "analysis.networks",
-    "analysis.prototypes",
-    "analysis.theorems",
-    "analysis.tokens",
-    "figures",
-)
+LAZY = ("dynsim", "dynsim.networks", "analysis", "analysis.chains", "analysis.dynamics", "analysis.fast_slow",
+    "analysis.growing", "analysis.hardmax", "analysis.ledger", "analysis.networks", "analysis.prototypes",
+    "analysis.theorems", "analysis.tokens", "figures")  # fmt: skip
 """Packages with a stub, which import a module when one of its names is used."""
-NAMESPACES = (
-    "dynsim.catalogue",
-    "dynsim.chains",
-    "dynsim.fast_slow",
-    "dynsim.growing",
-    "dynsim.hardmax",
-    "dynsim.prototypes",
-    "dynsim.tokens",
-)
+NAMESPACES = ("dynsim.catalogue", "dynsim.chains", "dynsim.fast_slow", "dynsim.growing", "dynsim.hardmax",
+    "dynsim.prototypes", "dynsim.tokens")  # fmt: skip
 """Modules that `dynsim` imports when they are first used."""
 SHORT = 80
 """Characters of a constant that is listed with its value."""

@@ -110,18 +110,15 @@ def test_components_of_any_system_with_a_flat_space_become_angles():
     assert turning(Pendulum(), {"angle": TURN}).space == Pendulum().space
 
 
-@pytest.mark.parametrize(
-    ("periods", "sentence"),
-    [
-        ({"theta": 0.0}, "must have positive finite periods, but is 0.0"),
-        ({"theta": -1.0}, "must have positive finite periods, but is -1.0"),
-        ({"theta": np.inf}, "must have positive finite periods, but is inf"),
-        ({"thet": 1.0}, "must name components of the state, theta, omega, but has `thet`, did you mean `theta`"),
-        ({2: 1.0}, "must have names or indices of components, but has 2"),
-        ({0: 1.0, "theta": 1.0}, "must name each component once, but names 0, theta"),
-        (1.0, "must map names of components to periods, but is 1.0"),
-    ],
-)
+@pytest.mark.parametrize(("periods", "sentence"), [
+    ({"theta": 0.0}, "must have positive finite periods, but is 0.0"),
+    ({"theta": -1.0}, "must have positive finite periods, but is -1.0"),
+    ({"theta": np.inf}, "must have positive finite periods, but is inf"),
+    ({"thet": 1.0}, "must name components of the state, theta, omega, but has `thet`, did you mean `theta`"),
+    ({2: 1.0}, "must have names or indices of components, but has 2"),
+    ({0: 1.0, "theta": 1.0}, "must name each component once, but names 0, theta"),
+    (1.0, "must map names of components to periods, but is 1.0"),
+])  # fmt: skip
 def test_periods_that_do_not_fit_are_refused(periods, sentence):
     with pytest.raises(ValueError, match="Argument `periods` " + sentence):
         FunctionFlow(rotating, names=("theta", "omega"), periods=periods)
@@ -158,34 +155,28 @@ def test_periods_that_differ_from_those_of_the_space_are_refused():
         turning(RescaledFlow(VanDerPol()), {"x": 1.0})
 
 
-@pytest.mark.parametrize(
-    ("build", "sentence"),
-    [
-        (lambda: Circle(0.0), "`period` must be a positive finite number, but is 0.0"),
-        (lambda: Torus(2, (1.0, np.inf)), "`period` must be a positive finite number, but is inf"),
-        (lambda: Torus(2, (1.0,)), "`period` must be one number, or 2 numbers, but has 1"),
-        (lambda: Torus(0), "`dimension` must be at least 1, but is 0"),
-        (lambda: Cylinder({}), "`periods` must map indices of entries to periods"),
-        (lambda: Cylinder({-1: 1.0}), "`periods` must be at least 0, but is -1"),
-        (lambda: Cylinder({3: 1.0}).periods(np.zeros(2)), "`state` must have at least 4 components"),
-        (lambda: Torus(3).periods(np.zeros(2)), "`state` must have 3 components, one for each angle"),
-    ],
-)
+@pytest.mark.parametrize(("build", "sentence"), [
+    (lambda: Circle(0.0), "`period` must be a positive finite number, but is 0.0"),
+    (lambda: Torus(2, (1.0, np.inf)), "`period` must be a positive finite number, but is inf"),
+    (lambda: Torus(2, (1.0,)), "`period` must be one number, or 2 numbers, but has 1"),
+    (lambda: Torus(0), "`dimension` must be at least 1, but is 0"),
+    (lambda: Cylinder({}), "`periods` must map indices of entries to periods"),
+    (lambda: Cylinder({-1: 1.0}), "`periods` must be at least 0, but is -1"),
+    (lambda: Cylinder({3: 1.0}).periods(np.zeros(2)), "`state` must have at least 4 components"),
+    (lambda: Torus(3).periods(np.zeros(2)), "`state` must have 3 components, one for each angle"),
+])  # fmt: skip
 def test_spaces_with_angles_refuse_other_periods_and_states(build, sentence):
     with pytest.raises(ValueError, match=sentence):
         build()
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("pendulum --angle angle=3", ".*, in which `angle` has the period 6.28319, but gives it the period 3"),
-        ("pendulum --angle angl", "must name a component of the state, angle, velocity, but is `angl`"),
-        ("van-der-pol --angle x=q", "must be given as NAME or NAME=PERIOD, but is `x=q`"),
-        ("van-der-pol --angle x=0", "must have positive finite periods, but is 0.0"),
-        ("van-der-pol --angle x x=1", "must name each component once, but names `x` twice"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("pendulum --angle angle=3", ".*, in which `angle` has the period 6.28319, but gives it the period 3"),
+    ("pendulum --angle angl", "must name a component of the state, angle, velocity, but is `angl`"),
+    ("van-der-pol --angle x=q", "must be given as NAME or NAME=PERIOD, but is `x=q`"),
+    ("van-der-pol --angle x=0", "must have positive finite periods, but is 0.0"),
+    ("van-der-pol --angle x x=1", "must name each component once, but names `x` twice"),
+])  # fmt: skip
 def test_angles_of_the_command_line_that_do_not_fit_are_refused(words, sentence):
     with pytest.raises(ValueError, match="Argument `angle` " + sentence):
         found(parse_system(SystemOptions, words.split(), "basins"), "basins")

@@ -57,20 +57,17 @@ def test_what_agrees_is_taken():
     assert Pair(1, np.ones(2)).first == 1
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: product(np.ones((2, 3)), np.ones(2)),
-        lambda: product(np.ones(3), np.ones(3)),
-        lambda: product(np.ones((2, 3)), np.ones(3), "a"),
-        lambda: of_length_three(np.ones(2)),
-        lambda: Pair("a", np.ones(2)),
-        lambda: Pair(1, np.ones((2, 2))),
-        lambda: Pair(1, np.ones(2)).double,
-        lambda: Counter.next("a"),
-        lambda: Sphere().project("a"),
-    ],
-)
+@pytest.mark.parametrize("call", [
+    lambda: product(np.ones((2, 3)), np.ones(2)),
+    lambda: product(np.ones(3), np.ones(3)),
+    lambda: product(np.ones((2, 3)), np.ones(3), "a"),
+    lambda: of_length_three(np.ones(2)),
+    lambda: Pair("a", np.ones(2)),
+    lambda: Pair(1, np.ones((2, 2))),
+    lambda: Pair(1, np.ones(2)).double,
+    lambda: Counter.next("a"),
+    lambda: Sphere().project("a"),
+])  # fmt: skip
 def test_what_does_not_agree_is_refused(call):
     with pytest.raises(BeartypeCallHintViolation):
         call()

@@ -63,6 +63,18 @@ def test_single_precision_stays_single_in_c():
 
 
 @compiled
+def test_negative_powers_and_truths_are_those_of_numpy():
+    fn = lambda x: (lax.integer_pow(x[0], -3), lax.convert_element_type(x[1], bool).astype(float))
+    program = scalar_program(fn, (2,))
+    assert [operation.name for operation in program.operations].count("convert_element_type") == 2
+    columns = np.array([2.0, -0.5, 3.0]), np.array([0.0, -1e-300, 7.0])
+    np.testing.assert_allclose(in_c(program, columns)[0], [0.125, -8.0, 1 / 27], rtol=1e-15)
+    assert in_c(program, columns)[1].tolist() == [0.0, 1.0, 1.0]
+    for x, y in zip(*columns, strict=True):
+        np.testing.assert_allclose(evaluate(program, np.array([x, y])), [x**-3, y != 0], rtol=1e-15)
+
+
+@compiled
 def test_outputs_may_be_inputs_that_change_places():
     program = scalar_program(lambda x: jnp.stack([x[1], x[0], x[0] + x[1]]), (2,))
     text = statements(program, ["a", "b"], ["b", "a", "c"])

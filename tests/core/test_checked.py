@@ -63,24 +63,21 @@ def _example(
     return x, y, several, count, share, like
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"x": [1.0]}, r"`x` must have shape \(n, d\), but has shape \(1,\)"),
-        ({"x": np.zeros((0, 2))}, "`x` must not be empty"),
-        ({"x": "word"}, "`x` must hold real numbers"),
-        ({"x": [[1.0], [1.0, 2.0]]}, "`x` must be an array of real numbers"),
-        ({"x": EYE, "y": [1.0]}, r"`y` must have shape \(d,\) with d = 2, as in `x`, but has shape \(1,\)"),
-        ({"x": EYE, "several": np.ones((4, 3))}, r"`several` must have shape \(\*batch, n\) with n = 2, as in `x`"),
-        ({"x": EYE, "several": 1.0}, r"`several` must have shape \(\*batch, n\), but has shape \(\)"),
-        ({"x": EYE, "count": [1, 2]}, "`count` must be one number"),
-        ({"x": EYE, "share": "a"}, "`share` must hold real numbers"),
-        ({"x": EYE, "share": [1.0]}, "`share` must be a real number"),
-        ({"x": EYE, "like": ["a"]}, "`like` must hold real numbers"),
-        ({"x": EYE, "word": 1}, "`word` must be a word"),
-        ({"x": EYE, "energy": 1}, "`energy` must be a function"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), [
+    ({"x": [1.0]}, r"`x` must have shape \(n, d\), but has shape \(1,\)"),
+    ({"x": np.zeros((0, 2))}, "`x` must not be empty"),
+    ({"x": "word"}, "`x` must hold real numbers"),
+    ({"x": [[1.0], [1.0, 2.0]]}, "`x` must be an array of real numbers"),
+    ({"x": EYE, "y": [1.0]}, r"`y` must have shape \(d,\) with d = 2, as in `x`, but has shape \(1,\)"),
+    ({"x": EYE, "several": np.ones((4, 3))}, r"`several` must have shape \(\*batch, n\) with n = 2, as in `x`"),
+    ({"x": EYE, "several": 1.0}, r"`several` must have shape \(\*batch, n\), but has shape \(\)"),
+    ({"x": EYE, "count": [1, 2]}, "`count` must be one number"),
+    ({"x": EYE, "share": "a"}, "`share` must hold real numbers"),
+    ({"x": EYE, "share": [1.0]}, "`share` must be a real number"),
+    ({"x": EYE, "like": ["a"]}, "`like` must hold real numbers"),
+    ({"x": EYE, "word": 1}, "`word` must be a word"),
+    ({"x": EYE, "energy": 1}, "`energy` must be a function"),
+])  # fmt: skip
 def test_arguments_fit_their_annotations(arguments, said):
     with pytest.raises(ArgumentError, match=said):
         _example(**arguments)

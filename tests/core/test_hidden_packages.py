@@ -9,12 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PORTRAIT = ("-m", "dynsim", "portrait", "double-well", "--figure", "x.svg")
-HIDING = {
-    "analysis.py": "file",
-    "figures.py": "file",
-    "analysis/__init__.py": "folder",
-    "figures/__init__.py": "folder",
-}
+HIDING = {"analysis.py": "file", "figures.py": "file", "analysis/__init__.py": "folder",
+    "figures/__init__.py": "folder"}  # fmt: skip
 
 
 def python(folder: Path, *words: str) -> subprocess.CompletedProcess:
@@ -53,14 +49,11 @@ def test_a_folder_of_pictures_hides_nothing(tmp_path):
     assert done.stdout.split() == [str(ROOT / name / "__init__.py") for name in ("analysis", "figures")]
 
 
-@pytest.mark.parametrize(
-    ("hiding", "code"),
-    [
-        ("figures/__init__.py", "import dynsim\ndynsim.explore(dynsim.FunctionFlow(lambda t, x: -x), [1.0])"),
-        ("figures.py", "import dynsim\nfrom dynsim.notebook import picture\npicture(1)"),
-        ("analysis.py", "from figures import figure"),
-    ],
-)
+@pytest.mark.parametrize(("hiding", "code"), [
+    ("figures/__init__.py", "import dynsim\ndynsim.explore(dynsim.FunctionFlow(lambda t, x: -x), [1.0])"),
+    ("figures.py", "import dynsim\nfrom dynsim.notebook import picture\npicture(1)"),
+    ("analysis.py", "from figures import figure"),
+])  # fmt: skip
 def test_a_script_beside_it_is_told_so(tmp_path, hiding, code):
     path = written(tmp_path, hiding)
     (tmp_path / "script.py").write_text(code)

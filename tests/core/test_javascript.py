@@ -88,16 +88,8 @@ def test_integers_wrap_as_in_jax_or_are_not_defined():
     def mixed(x):
         k = x[0].astype(jnp.int32)
         j = x[1].astype(jnp.int8)
-        return (
-            k * k * k,
-            k // 7,
-            lax.rem(k, jnp.int32(5)),
-            j * j,
-            ~j,
-            k & 12,
-            x[0].astype(jnp.uint8) - jnp.uint8(7),
-            lax.div(k, k * 0),
-        )
+        return (k * k * k, k // 7, lax.rem(k, jnp.int32(5)), j * j, ~j, k & 12, x[0].astype(jnp.uint8) - jnp.uint8(7),
+            lax.div(k, k * 0), lax.convert_element_type(x[1] - 1, bool).astype(float))  # fmt: skip
 
     points = np.array([[2000.7, 100.2], [-2000.7, -77.0], [5.0, 1.0]])
     program = scalar_program(mixed, (2,))
@@ -123,15 +115,12 @@ def test_assignments_come_last_and_numbers_are_exact():
     assert [literal(np.bool_(True)), literal(np.int64(-3)), literal(np.float64(math.nan))] == ["true", "(-3)", "NaN"]
 
 
-@pytest.mark.parametrize(
-    ("function", "why"),
-    [
-        (lambda x: x[0].astype(jnp.float16) * 2, "numbers of type float16"),
-        (lambda x: x[0].astype(int) & 3, "`and` of numbers of type int64"),
-        (lambda x: lax.integer_pow(x[0].astype(int), 3), "`integer_pow` of numbers of type int64"),
-        (lambda x: x[0].astype(int) + 2**60, "the integer 1152921504606846976"),
-    ],
-)
+@pytest.mark.parametrize(("function", "why"), [
+    (lambda x: x[0].astype(jnp.float16) * 2, "numbers of type float16"),
+    (lambda x: x[0].astype(int) & 3, "`and` of numbers of type int64"),
+    (lambda x: lax.integer_pow(x[0].astype(int), 3), "`integer_pow` of numbers of type int64"),
+    (lambda x: x[0].astype(int) + 2**60, "the integer 1152921504606846976"),
+])  # fmt: skip
 def test_what_javascript_does_not_have_is_named(function, why):
     with pytest.raises(ProgramError, match=why):
         statements(scalar_program(function, (1,)), ["x"], ["y"])

@@ -36,49 +36,28 @@ from tests.support.zoo import FLOWS, MAPS, D, flow_and_start, map_and_start
 
 LORENZ, AT, ONE = Lorenz(), np.array([1.0, 1.0, 20.0]), jnp.ones(())
 TIMES = TimeMap(LORENZ, AT, state_itself, 1.0, 1e-6, 1e3)
-WORKBENCH = {
-    "tangent vectors": lambda x: Linearised(LORENZ, x).over(0 * ONE, ONE, ONE, x, jnp.eye(3), 1e-8 * ONE),
+WORKBENCH = {"tangent vectors": lambda x: Linearised(LORENZ, x).over(0 * ONE, ONE, ONE, x, jnp.eye(3), 1e-8 * ONE),
     "time map": lambda x: time_maps._run(TIMES, x[None], 0 * ONE, jnp.empty(0), None, np.asarray(1)),
-    "exponents": lambda x: _advance_flow(
-        Linearised(LORENZ, x), ONE, 1e-8 * ONE, 4, x, jnp.eye(3), 0 * ONE, jnp.asarray(3)
-    ),
-    "return map": lambda x: ReturnChart(LORENZ, AT, np.eye(3)[:, :2], 1.0, 1e-8, forced=False)(x[:2]),
-    "derivative of a phase": jax.jacrev(
-        lambda x: saltation._solved(LORENZ, x, 0 * ONE, ONE, jnp.asarray([0.3]), ONE, 1e-8 * ONE)
-    ),
-    "dense output": lambda x: _dense(Diffrax(), LORENZ, x, jnp.asarray([0.0, 1.0]), jnp.empty(0), None)[0].evaluate(
-        ONE
-    ),
-    "field and Jacobian": lambda x: _linear_at(LORENZ, 0 * ONE, x),
-}
+    "exponents": lambda x: _advance_flow(Linearised(LORENZ, x), ONE, 1e-8 * ONE, 4, x, jnp.eye(3), 0 * ONE,
+    jnp.asarray(3)), "return map": lambda x: ReturnChart(LORENZ, AT, np.eye(3)[:, :2], 1.0, 1e-8, forced=False)(x[:2]),
+    "derivative of a phase": jax.jacrev(lambda x: saltation._solved(LORENZ, x, 0 * ONE, ONE, jnp.asarray([0.3]), ONE,
+    1e-8 * ONE)), "dense output": lambda x: _dense(Diffrax(), LORENZ, x, jnp.asarray([0.0, 1.0]), jnp.empty(0),
+    None)[0].evaluate(ONE), "field and Jacobian": lambda x: _linear_at(LORENZ, 0 * ONE, x)}  # fmt: skip
 """Programs of the workbench, as functions of a state of the Lorenz system."""
 PLATFORMS = ("cuda", "tpu")
 TS = (0.0, 1.0, 2.0)
-FACTORISATIONS = {
-    "LuDecomposition",
-    "Qr",
-    "ProductOfElementaryHouseholderReflectors",
-    "cusolver_geqrf_ffi",
-    "cusolver_orgqr_ffi",
-    "cusolver_ormqr_ffi",
-    "cusolver_getrf_ffi",
-    "cu_lu_pivots_to_permutation",
-    "cusolver_potrf_ffi",
-}
+FACTORISATIONS = {"LuDecomposition", "Qr", "ProductOfElementaryHouseholderReflectors", "cusolver_geqrf_ffi",
+    "cusolver_orgqr_ffi", "cusolver_ormqr_ffi", "cusolver_getrf_ffi", "cu_lu_pivots_to_permutation",
+    "cusolver_potrf_ffi"}  # fmt: skip
 """Kernels that run on the accelerators: LU, for implicit solvers and linear equations, Cholesky, for ellipsoids, QR."""
 CHEAP = ("general heads on an ellipsoid", "a user's own, plane")
 SOME = [name if name in CHEAP else pytest.param(name, marks=pytest.mark.slow) for name in FLOWS]
-INTERACTIONS = {
-    "blocked": (Blocked(2, 2), 3, 5, {"mask": Window(2)}),
-    "harmonic": (Harmonic(1e-6), 3, 5, {}),
-    "auto": (Auto(1e-6), 3, 3000, {}),
-    "blocked, full": (Blocked(2, 2), 3, 5, {}),
+INTERACTIONS = {"blocked": (Blocked(2, 2), 3, 5, {"mask": Window(2)}), "harmonic": (Harmonic(1e-6), 3, 5, {}),
+    "auto": (Auto(1e-6), 3, 3000, {}), "blocked, full": (Blocked(2, 2), 3, 5, {}),
     "harmonic on the circle": (Harmonic(1e-6), 2, 5, {}),
-    "harmonic, causal": (Harmonic(1e-6), 3, 5, {"mask": Causal()}),
-    "harmonic on an ellipsoid": (Harmonic(1e-6), 3, 5, {"space": Ellipsoid(np.diag([1.0, 2.0, 3.0]))}),
-    "auto, exact": (Auto(), 3, 300, {}),
-    "auto, few": (Auto(1e-6), 3, 5, {}),
-}
+    "harmonic, causal": (Harmonic(1e-6), 3, 5, {"mask": Causal()}), "harmonic on an ellipsoid": (Harmonic(1e-6), 3, 5,
+    {"space": Ellipsoid(np.diag([1.0, 2.0, 3.0]))}), "auto, exact": (Auto(), 3, 300, {}),
+    "auto, few": (Auto(1e-6), 3, 5, {})}  # fmt: skip
 """Interaction, dimension, number of tokens, and options of the flow; the first of each kind is always lowered."""
 CHOSEN = {"auto": Harmonic, "auto, exact": Blocked, "auto, few": Dense}
 FIRST = ("blocked", "harmonic", "auto")

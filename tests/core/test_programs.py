@@ -318,20 +318,14 @@ def callback(x):
     return x
 
 
-REFUSED = {
-    "`while` with an end that depends on the input": data_loop,
-    "`gather` at an index that depends on the input": lambda x: jnp.take(
-        jnp.stack([x, x]), jnp.stack([x, x]).astype(int)
-    ),
-    "`dynamic_slice` at an index": lambda x: jnp.ones(3)[x.astype(int)],
+REFUSED = {"`while` with an end that depends on the input": data_loop,
+    "`gather` at an index that depends on the input": lambda x: jnp.take(jnp.stack([x, x]),
+    jnp.stack([x, x]).astype(int)), "`dynamic_slice` at an index": lambda x: jnp.ones(3)[x.astype(int)],
     "`scatter` at an index": lambda x: jnp.ones(3).at[x.astype(int)].set(2.0),
-    "`sort`": lambda x: jnp.sort(jnp.stack([x, -x])),
-    "`debug_callback`": callback,
+    "`sort`": lambda x: jnp.sort(jnp.stack([x, -x])), "`debug_callback`": callback,
     "`pure_callback`": lambda x: jax.pure_callback(lambda v: v, jax.ShapeDtypeStruct((), float), x),
     "`random_seed`": lambda x: jax.random.normal(jax.random.key(x.astype(int)), ()),
-    "`lu`": lambda x: jnp.linalg.det(jnp.eye(4) * x),
-    "`complex`": lambda x: jnp.abs(lax.complex(x, x)),
-}
+    "`lu`": lambda x: jnp.linalg.det(jnp.eye(4) * x), "`complex`": lambda x: jnp.abs(lax.complex(x, x))}  # fmt: skip
 
 
 @pytest.mark.parametrize("named", REFUSED)
@@ -360,16 +354,13 @@ def test_a_random_draw_that_does_not_depend_on_the_input_is_a_constant():
     agree(lambda x: x + jax.random.normal(jax.random.key(1), (3,)), np.zeros(3))
 
 
-@pytest.mark.parametrize(
-    "fn",
-    [
-        lambda x: jnp.ones((700, 700)) @ (x * jnp.ones(700)),
-        lambda x: jnp.sum(jnp.sin(x + jnp.arange(300_000.0))),
-        lambda x: jnp.broadcast_to(x, (10_000, 10_000))[0, 0],
-        lambda x: lax.fori_loop(0, 10**9, lambda k, c: jnp.sin(c), x + jnp.arange(1000.0)),
-        pytest.param(lambda x: lax.fori_loop(0, 10**9, lambda k, c: (c[0] + 1, c[1]), (0, x)), marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("fn", [
+    lambda x: jnp.ones((700, 700)) @ (x * jnp.ones(700)),
+    lambda x: jnp.sum(jnp.sin(x + jnp.arange(300_000.0))),
+    lambda x: jnp.broadcast_to(x, (10_000, 10_000))[0, 0],
+    lambda x: lax.fori_loop(0, 10**9, lambda k, c: jnp.sin(c), x + jnp.arange(1000.0)),
+    pytest.param(lambda x: lax.fori_loop(0, 10**9, lambda k, c: (c[0] + 1, c[1]), (0, x)), marks=pytest.mark.slow),
+])  # fmt: skip
 def test_programs_that_are_too_long_are_refused_before_they_take_memory(fn):
     with pytest.raises(ProgramError, match=r"uses (more than 200,000|`.*` with more than 2,000,000)"):
         scalar_program(fn, ())

@@ -97,15 +97,12 @@ def test_a_product_acts_part_by_part_and_keeps_the_names():
     assert isinstance(space.tangent(y, scaled), Codebook)
 
 
-@pytest.mark.parametrize(
-    ("matrix", "sentence"),
-    [
-        ([[1.0, 0.0]], r"`matrix` must have shape \(d, d\), but has shape \(1, 2\)"),
-        ([[1.0, 0.5], [0.0, 1.0]], "`matrix` must be symmetric, but differs from its transpose by 0.5"),
-        ([[1.0, 2.0], [2.0, 1.0]], "`matrix` must be positive definite, but has the eigenvalue -1"),
-        ([[1.0, np.nan], [np.nan, 1.0]], "`matrix` must be finite"),
-    ],
-)
+@pytest.mark.parametrize(("matrix", "sentence"), [
+    ([[1.0, 0.0]], r"`matrix` must have shape \(d, d\), but has shape \(1, 2\)"),
+    ([[1.0, 0.5], [0.0, 1.0]], "`matrix` must be symmetric, but differs from its transpose by 0.5"),
+    ([[1.0, 2.0], [2.0, 1.0]], "`matrix` must be positive definite, but has the eigenvalue -1"),
+    ([[1.0, np.nan], [np.nan, 1.0]], "`matrix` must be finite"),
+])  # fmt: skip
 def test_a_bad_metric_is_refused(matrix, sentence):
     with pytest.raises(ValueError, match=sentence):
         Ellipsoid(matrix)
@@ -116,16 +113,13 @@ def test_a_product_of_something_else_is_refused():
         Product([Sphere()])
 
 
-@pytest.mark.parametrize(
-    ("space", "shape", "sentence"),
-    [
-        (Euclidean(), (-1, 3), r"`shape` must be a shape such as \(3,\), but is \(-1, 3\)"),
-        (Sphere(), (), r"`shape` must have a last axis of at least 1 entry, but is \(\)"),
-        (Simplex(), (2, 0), r"`shape` must have a last axis of at least 1 entry, but is \(2, 0\)"),
-        (Ellipsoid(W), (2, 4), r"`shape` must end in 3, the dimension of the space, but is \(2, 4\)"),
-        (Product((Sphere(), Euclidean())), ((3,),), r"`shape` must have one shape for each of 2 parts, but is"),
-    ],
-)
+@pytest.mark.parametrize(("space", "shape", "sentence"), [
+    (Euclidean(), (-1, 3), r"`shape` must be a shape such as \(3,\), but is \(-1, 3\)"),
+    (Sphere(), (), r"`shape` must have a last axis of at least 1 entry, but is \(\)"),
+    (Simplex(), (2, 0), r"`shape` must have a last axis of at least 1 entry, but is \(2, 0\)"),
+    (Ellipsoid(W), (2, 4), r"`shape` must end in 3, the dimension of the space, but is \(2, 4\)"),
+    (Product((Sphere(), Euclidean())), ((3,),), r"`shape` must have one shape for each of 2 parts, but is"),
+])  # fmt: skip
 def test_a_shape_that_no_point_has_is_refused(space, shape, sentence):
     with pytest.raises(ValueError, match=f"Argument {sentence}"):
         space.sample(jax.random.key(0), shape)

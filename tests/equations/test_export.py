@@ -53,16 +53,8 @@ def test_every_function_is_exported_with_its_value():
         "(x < y) < 2",
         "f(y)*2 + (f(x) > 0)",
     ]
-    flow = ds.system(
-        "; ".join(
-            [
-                "x' = 1",
-                "y' = x/1e17 + 123456789012345680000*y",
-                *(f"z{k}' = {t}" for k, t in enumerate(texts)),
-                "f(u) = u > 0.5",
-            ]
-        )
-    )
+    flow = ds.system("; ".join(["x' = 1", "y' = x/1e17 + 123456789012345680000*y", *(f"z{k}' = {t}" for k,
+        t in enumerate(texts)), "f(u) = u > 0.5"]))  # fmt: skip
     state = np.array([0.7, 0.4, *[0.0] * len(texts)])
     with without_compiling():
         expected = np.asarray(flow.velocity(0.0, state))
@@ -121,6 +113,12 @@ def test_latex_and_julia_read_as_printed():
     assert "x_{i - 1} - \\sum_{j=1}^{3} x_{j} && i = 1, \\dots, 3" in ds.export(ring, "latex")
     with pytest.raises(ArgumentError, match="`to` must be latex for equations with families"):
         ds.export(ring, "xpp")
+
+
+def test_names_in_latex_are_greek_letters_and_have_indices():
+    text = ds.export(ds.system("lambda_s' = k_on*tau - beta2*lambda_s - mass; k_on=1; tau=2; beta2=3; mass=4"), "latex")
+    for name in (r"\lambda_{s}", "k_{on}", r"\tau", r"\beta_{2}", r"\mathrm{mass}"):
+        assert name in text
 
 
 def test_latex_keeps_the_primes_of_names():

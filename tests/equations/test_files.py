@@ -71,16 +71,13 @@ def test_shifted_entries_of_arrays_are_read():
     assert found.tolist() == [*(sum((j - i) * x[i] ** 2 for i in range(3)) - x[j] for j in range(3)), 2 * (2 + 8)]
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ("x[1..2]'=sum(1,n)of(shift(x1,i'))", "a sum over shifted variables without whole numbers as its ends"),
-        ("x[1..2]'=shift(x1,n)", "a variable that is not shifted by a whole number"),
-        ("x[1..2]'=shift(x1,0.5)", "a variable that is not shifted by a whole number"),
-        ("x[1..2]'=shift(y,1)", "shifted variables that are no entries of an array"),
-        ("x[1..2]'=ishift(x1,1)", "shifted variables"),
-    ],
-)
+@pytest.mark.parametrize(("line", "what"), [
+    ("x[1..2]'=sum(1,n)of(shift(x1,i'))", "a sum over shifted variables without whole numbers as its ends"),
+    ("x[1..2]'=shift(x1,n)", "a variable that is not shifted by a whole number"),
+    ("x[1..2]'=shift(x1,0.5)", "a variable that is not shifted by a whole number"),
+    ("x[1..2]'=shift(y,1)", "shifted variables that are no entries of an array"),
+    ("x[1..2]'=ishift(x1,1)", "shifted variables"),
+])  # fmt: skip
 def test_other_shifts_are_refused(line, what):
     with pytest.raises(ValueError, match=re.escape(f"has {what}.")):
         from_ode(f"par n=2\ny'=1\n{line}\ndone")

@@ -80,30 +80,24 @@ def test_exported_transitions_are_read_again(to):
     assert [rule.guard.direction for rule in again.transitions(again.flow)] == [1, 1, -1]
 
 
-@pytest.mark.parametrize(
-    ("sets", "to", "sentence"),
-    [
-        ("v = u, u = v", "xpp", "another format for transitions that set components from each other's values"),
-        ("stop", "sbml", "be xpp for transitions that end the run, which SBML does not have"),
-        ("v = 0", "latex", "be xpp or sbml for equations with transitions, but is `latex`"),
-    ],
-)
+@pytest.mark.parametrize(("sets", "to", "sentence"), [
+    ("v = u, u = v", "xpp", "another format for transitions that set components from each other's values"),
+    ("stop", "sbml", "be xpp for transitions that end the run, which SBML does not have"),
+    ("v = 0", "latex", "be xpp or sbml for equations with transitions, but is `latex`"),
+])  # fmt: skip
 def test_transitions_that_a_format_lacks_are_refused(sets, to, sentence):
     with pytest.raises(ValueError, match=sentence):
         ds.export(ds.hybrid_system(f"v' = 1; u' = 2; when(v > 1, {sets})"), to)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("v' = -v", "`text` must have a statement such as `when"),
-        ("v' = -v; when(v, v = 0)", "must give `when` a comparison first"),
-        ("v' = -v; when(v > 1, 3)", "must set names, as in `v = 0`, or `stop`, but does not at column 22"),
-        ("v' = -v; when(v > 1, w = 0)", "must set components or parameters, but sets `w`"),
-        ("v' = -v; when(v > 1, v = 0, v = 1)", "must set each name once"),
-        ("v[n+1] = v; when(v > 1, v = 0)", "must be equations of a flow without noise"),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("v' = -v", "`text` must have a statement such as `when"),
+    ("v' = -v; when(v, v = 0)", "must give `when` a comparison first"),
+    ("v' = -v; when(v > 1, 3)", "must set names, as in `v = 0`, or `stop`, but does not at column 22"),
+    ("v' = -v; when(v > 1, w = 0)", "must set components or parameters, but sets `w`"),
+    ("v' = -v; when(v > 1, v = 0, v = 1)", "must set each name once"),
+    ("v[n+1] = v; when(v > 1, v = 0)", "must be equations of a flow without noise"),
+])  # fmt: skip
 def test_transitions_that_are_none_are_refused(text, sentence):
     with pytest.raises(ValueError, match=sentence):
         ds.hybrid_system(text)

@@ -38,6 +38,15 @@ REFUSED = [
     ("0 = x - y; x' = 1", "an algebraic equation"),
     ("C*V' = -V; C = 1", "a factor that must be divided out"),
     ("x' = y'; y' = 1", "have derivatives on the left only"),
+    ("x[n+1] = x; y[k+1] = y", "count steps by one index, `n`, but has `k` at column 13"),
+    ("x[i=1..3,j]' = 1", "give an index one range, as in `i=1..20`, but goes on at column 9"),
+    ("x'[n+1] = x", "have one name or one derivative on the left"),
+    ("x' = sum(j=1..3 x)", "have `,` after the index of a sum here, .* at column 17"),
+    ("x' = sum(j=1 3, x)", "give an index its range, .* has no `..` at column 14"),
+    ("x' = (1, 2)", "have an operator here, but has something else at column 8"),
+    ("x' = 2 .. 3", "have an operator here, but has something else at column 8"),
+    ("x[i=1..2]' = 1; x_1' = 2", "name components differently, but `x_1` is an entry of a family"),
+    (f"x' = {'sum(j=1..2, ' * 9}x{')' * 9}", "hold at most 8 sums inside each other, .* at column 102"),
     ("x' = -x(t - 1)", "delays are not supported, but uses another at column 7"),
     ("x' = delay(x, 1)", "be without delays"),
     ("x[n+1] = x; dx[n+1]/dt = x", "one name or one derivative on the left.* at column 13"),
@@ -63,7 +72,6 @@ REFUSED = [
     ("x' = 1; y(0) = 1", "give starts of components, but gives one of `y`"),
     ("x' = 1; x(0) = 1; x(0) = 2", "give each start once"),
     ("x' = x; y[n+1] = y", "be a flow or a map, and not both"),
-    ("x[n+1] = 1; y[m+1] = 1", "give an index its range"),
     ("x' = a; a = b; b = a", "has a circle of"),
     ("x' = f(x); f(u) = f(u)", "has a circle of"),
     ("x' = 0 < x < 1", "compare two values at a time"),
@@ -181,6 +189,12 @@ def test_a_singular_start_gives_infinities():
     assert np.isinf(flow.velocity(0.0, jnp.array(flow.start))[0])
     assert np.isinf(ds.system("x' = 1/t").velocity(0.0, jnp.ones(1))[0])  # not an error of Python's numbers
     assert np.isinf(ds.system("x[n+1] = 1/n").step(0, jnp.ones(1))[0])
+
+
+def test_a_file_that_is_not_in_toml_is_refused(tmp_path):
+    (tmp_path / "a.toml").write_text('equations = "x')
+    with pytest.raises(ArgumentError, match="`path` must name a file in TOML, but does not"):
+        ds.system(tmp_path / "a.toml")
 
 
 def test_nothing_has_no_caret_and_other_text_has_one():

@@ -282,13 +282,10 @@ def test_functions_of_the_grammar_are_written_out():
         assert np.asarray(again.vector_field(1.5, np.array(state))) == pytest.approx(expected, rel=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("x[n+1] = x", "be another format for a map"),
-        ("x' = erf(x)", "be another format for sums, `erf`, `erfc` and `lgamma`"),
-    ],
-)
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("x[n+1] = x", "be another format for a map"),
+    ("x' = erf(x)", "be another format for sums, `erf`, `erfc` and `lgamma`"),
+])  # fmt: skip
 def test_what_sbml_does_not_have_is_refused(text, sentence):
     with pytest.raises(ArgumentError, match=sentence):
         ds.export(ds.system(text), "sbml")

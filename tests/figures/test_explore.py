@@ -104,24 +104,21 @@ def test_ranges_windows_and_order_come_from_the_text_and_from_the_caller():
     assert [label(name) for name in ("lambda", "Omega_1", "theta", "mass")] == ["λ", "Ω_1", "θ", "mass"]
 
 
-@pytest.mark.parametrize(
-    ("made", "start", "ranges", "sentence"),
-    [
-        (3, None, {}, "`system` must be a flow or a map"),
-        (system("x' = -x + 0.1*dW1"), None, {}, "be deterministic to be explored, but is a flow with noise"),
-        (FunctionFlow(lambda t, x: -x, Sphere()), [1.0, 0.0], {}, "but is on the sphere"),
-        (FunctionFlow(lambda t, x: -x), np.ones(13), {}, "from 1 to 12 components to be explored, but has 13"),
-        (FunctionFlow(lambda t, x: -x), np.ones(0), {}, "from 1 to 12 components to be explored, but has 0"),
-        (FunctionFlow(lambda t, x: -x), None, {}, "`start` must be given for a system whose components have no names"),
-        (FunctionMap(lambda k, x: lax.sort(x)), [1.0, 2.0], {}, "scalar operations to be explored, but uses `sort`"),
-        (FunctionMap(lambda k, x: x if x[0] > 0 else -x), [1.0], {}, "raises TracerBoolConversionError"),
-        (FunctionMap(lambda k, x: np.sort(x)), [1.0], {}, "raises TracerArrayConversionError"),
-        (system(OSCILLATOR), None, {"nu": (0, 1)}, "component, mu, x, y, but names `nu`, did you mean `mu`?"),
-        (system(OSCILLATOR), None, {"mu": (1, 0)}, "a lower and a higher number for each name, but hold"),
-        (system(OSCILLATOR), None, {"mu": "ab"}, "a lower and a higher number for each name, but hold"),
-        (system(OSCILLATOR), "a", {}, "`start` must hold real numbers"),
-    ],
-)
+@pytest.mark.parametrize(("made", "start", "ranges", "sentence"), [
+    (3, None, {}, "`system` must be a flow or a map"),
+    (system("x' = -x + 0.1*dW1"), None, {}, "be deterministic to be explored, but is a flow with noise"),
+    (FunctionFlow(lambda t, x: -x, Sphere()), [1.0, 0.0], {}, "but is on the sphere"),
+    (FunctionFlow(lambda t, x: -x), np.ones(13), {}, "from 1 to 12 components to be explored, but has 13"),
+    (FunctionFlow(lambda t, x: -x), np.ones(0), {}, "from 1 to 12 components to be explored, but has 0"),
+    (FunctionFlow(lambda t, x: -x), None, {}, "`start` must be given for a system whose components have no names"),
+    (FunctionMap(lambda k, x: lax.sort(x)), [1.0, 2.0], {}, "scalar operations to be explored, but uses `sort`"),
+    (FunctionMap(lambda k, x: x if x[0] > 0 else -x), [1.0], {}, "raises TracerBoolConversionError"),
+    (FunctionMap(lambda k, x: np.sort(x)), [1.0], {}, "raises TracerArrayConversionError"),
+    (system(OSCILLATOR), None, {"nu": (0, 1)}, "component, mu, x, y, but names `nu`, did you mean `mu`?"),
+    (system(OSCILLATOR), None, {"mu": (1, 0)}, "a lower and a higher number for each name, but hold"),
+    (system(OSCILLATOR), None, {"mu": "ab"}, "a lower and a higher number for each name, but hold"),
+    (system(OSCILLATOR), "a", {}, "`start` must hold real numbers"),
+])  # fmt: skip
 def test_what_has_no_page_is_refused_in_a_sentence(made, start, ranges, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         model(made, start, ranges)

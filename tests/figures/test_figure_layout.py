@@ -177,28 +177,14 @@ def growing_training():
     return found
 
 
-DRAWN_FROM_RECORDS = {
-    "consensus/figure-5": lambda: {"ts": np.arange(5.0), "misalignment": RNG.uniform(size=(9, 5)), **RUN},
-    "consensus/figure-6": lambda: passes(2),
-    "consensus/figure-8": lambda: passes(5),
-    "consensus/noise": noise,
-    "consensus/density": densities,
-    "consensus/trained-attention": weights,
-    "consensus/trained-spectra": spectra,
-    "hardmax/figure-8": losses,
-    "hardmax/figure-9": reviews,
-    "hardmax/figure-10": leader_words,
-    "hardmax/table-1": table,
-    "prototypes/figure-2": text_readouts,
-    "prototypes/figure-3": bank,
-    "prototypes/figure-4": quantisers,
-    "prototypes/figure-5": two_levels,
-    "prototypes/figure-6": ratios,
-    "growing/figure-1": growing_heads,
-    "growing/figure-2": removals,
-    "growing/figure-3": growing_training,
-    "multirate/training": lambda: {**study(), **RUN},
-}
+DRAWN_FROM_RECORDS = {"consensus/figure-5": lambda: {"ts": np.arange(5.0), "misalignment": RNG.uniform(size=(9, 5)),
+    **RUN}, "consensus/figure-6": lambda: passes(2), "consensus/figure-8": lambda: passes(5), "consensus/noise": noise,
+    "consensus/density": densities, "consensus/trained-attention": weights, "consensus/trained-spectra": spectra,
+    "hardmax/figure-8": losses, "hardmax/figure-9": reviews, "hardmax/figure-10": leader_words,
+    "hardmax/table-1": table, "prototypes/figure-2": text_readouts, "prototypes/figure-3": bank,
+    "prototypes/figure-4": quantisers, "prototypes/figure-5": two_levels, "prototypes/figure-6": ratios,
+    "growing/figure-1": growing_heads, "growing/figure-2": removals, "growing/figure-3": growing_training,
+    "multirate/training": lambda: {**study(), **RUN}}  # fmt: skip
 
 
 DRAWN_ELSEWHERE = ("hardmax/figure-9", "prototypes/figure-2", "prototypes/figure-3", "growing/figure-3")

@@ -103,14 +103,8 @@ def test_the_outline_of_basins_runs_along_the_cells_of_the_image():
         boundary(ax, labels, [np.arange(20.0), 2 * np.arange(20.0)])
         (sides,) = ax.collections
     found = {tuple(sorted(map(tuple, part.vertices.tolist()))) for part in sides.get_paths()}
-    assert found == {
-        ((0.5, 3.0), (0.5, 5.0)),
-        ((1.5, 3.0), (1.5, 5.0)),
-        ((0.5, 3.0), (1.5, 3.0)),
-        ((0.5, 5.0), (1.5, 5.0)),
-        ((0.5, -1.0), (0.5, 1.0)),
-        ((-0.5, 1.0), (0.5, 1.0)),
-    }
+    assert found == {((0.5, 3.0), (0.5, 5.0)), ((1.5, 3.0), (1.5, 5.0)), ((0.5, 3.0), (1.5, 3.0)),
+        ((0.5, 5.0), (1.5, 5.0)), ((0.5, -1.0), (0.5, 1.0)), ((-0.5, 1.0), (0.5, 1.0))}  # fmt: skip
 
 
 def test_the_dots_of_a_recurrent_set_are_larger_in_the_legend():

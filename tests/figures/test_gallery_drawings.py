@@ -110,12 +110,8 @@ def pairs():
 def debris():
     z = np.column_stack([np.arange(12.0), np.arange(12.0) ** 2 % 5])
     regimes, clusters = np.arange(12) % 4, np.arange(12) // 3
-    return {
-        "z": z,
-        "prototypes": np.array([[1.0, 2], [4, 1], [7, 3], [10, 0]]),
-        "regimes": regimes,
-        "clusters": clusters,
-    }
+    return {"z": z, "prototypes": np.array([[1.0, 2], [4, 1], [7, 3], [10, 0]]), "regimes": regimes,
+        "clusters": clusters}  # fmt: skip
 
 
 def heads():

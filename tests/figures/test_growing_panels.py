@@ -62,18 +62,15 @@ def test_exponents_are_those_at_the_time_and_have_errors_at_the_end():
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "error", "said"),
-    [
-        (0.9097, 0.02, r"0.91 \pm 0.02"),
-        (-0.0007587, 0.0061, r"-0.001 \pm 0.006"),
-        (-0.0003, 0.02, r"0.00 \pm 0.02"),
-        (-14.58, 0.0096, r"-14.58 \pm 0.01"),
-        (1234.5, 34.0, r"1230 \pm 30"),
-        (0.4501234567, 3e-12, r"0.450123 \pm 3 \cdot 10^{-12}"),
-        (0.45, 0.0, r"0.45 \pm 0"),
-    ],
-)
+@pytest.mark.parametrize(("value", "error", "said"), [
+    (0.9097, 0.02, r"0.91 \pm 0.02"),
+    (-0.0007587, 0.0061, r"-0.001 \pm 0.006"),
+    (-0.0003, 0.02, r"0.00 \pm 0.02"),
+    (-14.58, 0.0096, r"-14.58 \pm 0.01"),
+    (1234.5, 34.0, r"1230 \pm 30"),
+    (0.4501234567, 3e-12, r"0.450123 \pm 3 \cdot 10^{-12}"),
+    (0.45, 0.0, r"0.45 \pm 0"),
+])  # fmt: skip
 def test_an_exponent_is_written_to_the_first_digit_of_its_error(value, error, said):
     with settings():
         _, (ax,) = canvas()

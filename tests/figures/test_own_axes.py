@@ -385,17 +385,14 @@ def test_a_legend_and_a_colour_bar_are_drawn_on_request(ax):
     assert not own.figure.legends
 
 
-@pytest.mark.parametrize(
-    ("options", "axes", "sentence"),
-    [
-        ({}, {"projection": "3d"}, "`ax` must be plain axes, but is axes in three dimensions"),
-        ({}, {"projection": "polar"}, "`ax` must be plain axes, but is axes with the projection `polar`"),
-        ({"path": True}, {}, "`ax` must be axes in three dimensions .*, but is plain axes"),
-        ({"lin": False}, {}, "`options` must be among components, .*, but hold `lin`, did you mean `lines`?"),
-        ({"lines": {"colr": 1}}, {}, "`lines` must hold properties of matplotlib's artists, but is {'colr': 1}"),
-        ({"components": "w"}, {}, "`components` must name components of the state, a, b, c, but holds 'w'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "axes", "sentence"), [
+    ({}, {"projection": "3d"}, "`ax` must be plain axes, but is axes in three dimensions"),
+    ({}, {"projection": "polar"}, "`ax` must be plain axes, but is axes with the projection `polar`"),
+    ({"path": True}, {}, "`ax` must be axes in three dimensions .*, but is plain axes"),
+    ({"lin": False}, {}, "`options` must be among components, .*, but hold `lin`, did you mean `lines`?"),
+    ({"lines": {"colr": 1}}, {}, "`lines` must hold properties of matplotlib's artists, but is {'colr': 1}"),
+    ({"components": "w"}, {}, "`components` must name components of the state, a, b, c, but holds 'w'"),
+])  # fmt: skip
 def test_what_does_not_fit_is_refused_in_a_sentence(options, axes, sentence):
     flow = FunctionFlow(lambda t, x: x, names=("a", "b", "c"))
     states = np.column_stack([CYCLE, TURN])
@@ -547,14 +544,11 @@ def test_peaks_of_a_spectrum_stand_on_its_line(ax):
     np.testing.assert_allclose(ax.lines[-1].get_xydata(), [[3.0, 4.0], [1.0, 1.0]])
 
 
-@pytest.mark.parametrize(
-    ("what", "lag", "labels"),
-    [
-        ("", 2, ("$v$ (mV) at step $k$", "$v$ (mV) at step $k + 2$")),
-        ("at a maximum", 1, ("$v$ (mV) at a maximum", "$v$ (mV) at the next")),
-        ("at a maximum", 2, ("$v$ (mV) at a maximum", "$v$ (mV) 2 later")),
-    ],
-)
+@pytest.mark.parametrize(("what", "lag", "labels"), [
+    ("", 2, ("$v$ (mV) at step $k$", "$v$ (mV) at step $k + 2$")),
+    ("at a maximum", 1, ("$v$ (mV) at a maximum", "$v$ (mV) at the next")),
+    ("at a maximum", 2, ("$v$ (mV) at a maximum", "$v$ (mV) 2 later")),
+])  # fmt: skip
 def test_axes_of_a_return_map_say_how_far_its_values_are_apart(ax, what, lag, labels):
     ReturnMap(np.array([[1.0, 2.0], [2.0, 5.0]]), "v", "mV", what, 5.0, lag).plot(ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == labels

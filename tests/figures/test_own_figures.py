@@ -26,30 +26,18 @@ def test_the_figures_of_a_file_are_drawn_with_an_index(capsys, folder):
     assert "`circle` does not" in refused(capsys, "figure", "mine.py", "circle")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        (
-            'return {"x"',
-            'raise KeyError("no")\n    return {"x"',
-            'line 16 of `mine.py`, `raise KeyError("no")`, raised KeyError',
-        ),
-        (
-            'return {"x": np.linspace(0, 1, 5)}',
-            "return 3",
-            "`compute` must return a dictionary of arrays, but line 13 of",
-        ),
-        ("return drawn", "return ax", "`draw` must return a figure of Matplotlib, but line 19 of `mine.py`"),
-        ("ax.plot", "ax.draw_nothing", "line 22 of `mine.py`, `ax.draw_nothing("),
-        ("@square.with_drawing", "@(lambda f: square)", "draw each figure by `@NAME.with_drawing`, but line 13 of"),
-        (
-            "@square.with_drawing\ndef square",
-            "square = square.with_drawing(lambda d: d)\nother = square.with_drawing(lambda d: d)\ndef drawn",
-            "define `mine/square` once, but line 13 of `mine.py`, `@figure(",
-        ),
-        (FIGURES, CLAIMS, "`names` must name a file with figures made by `@figure`, but `mine.py` has none"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "sentence"), [
+    ('return {"x"', 'raise KeyError("no")\n    return {"x"',
+     'line 16 of `mine.py`, `raise KeyError("no")`, raised KeyError'),
+    ('return {"x": np.linspace(0, 1, 5)}', "return 3", "`compute` must return a dictionary of arrays, but line 13 of"),
+    ("return drawn", "return ax", "`draw` must return a figure of Matplotlib, but line 19 of `mine.py`"),
+    ("ax.plot", "ax.draw_nothing", "line 22 of `mine.py`, `ax.draw_nothing("),
+    ("@square.with_drawing", "@(lambda f: square)", "draw each figure by `@NAME.with_drawing`, but line 13 of"),
+    ("@square.with_drawing\ndef square",
+     "square = square.with_drawing(lambda d: d)\nother = square.with_drawing(lambda d: d)\ndef drawn",
+     "define `mine/square` once, but line 13 of `mine.py`, `@figure("),
+    (FIGURES, CLAIMS, "`names` must name a file with figures made by `@figure`, but `mine.py` has none"),
+])  # fmt: skip
 def test_figures_that_fail_are_refused_with_the_users_line(capsys, folder, old, new, sentence):
     write("mine.py", HEAD, FIGURES.replace(old, new))
     assert sentence in refused(capsys, "figure", "mine.py", "--formats", "svg")

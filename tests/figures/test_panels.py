@@ -14,7 +14,6 @@ from figures.lengths import journal_width, length
 from figures.panels.attractors import attractor, ends, space_axes, time_series
 from figures.panels.densities import circle_density, sphere_density
 from figures.panels.exponents import exponents_against, running_exponents
-from figures.panels.growth import PowerLaw, power_laws
 from figures.panels.limit_marks import LimitMark, in_window
 from figures.panels.spectra import eigenvalues, multipliers
 from figures.style import BASINS, COLOURS, NO_BASIN, WIDTHS, canvas, colour, paler, settings
@@ -169,14 +168,8 @@ def test_the_arcs_of_the_circle_have_the_colours_of_their_limits(ax):
     angles = np.arange(100) * 2 * np.pi / 100
     limits = np.where(np.cos(angles - 0.01) > 0, 0, 1)
     limits[50] = -1
-    arcs = panels.circle_portrait(
-        ax,
-        angles,
-        -np.sin(2 * angles),
-        limits=limits,
-        equilibrium_angles=[0.0, np.pi / 2],
-        kinds=["stable", "unstable"],
-    )
+    arcs = panels.circle_portrait(ax, angles, -np.sin(2 * angles), limits=limits, equilibrium_angles=[0.0, np.pi / 2],
+        kinds=["stable", "unstable"])  # fmt: skip
     for segment, ink in zip(arcs.get_segments(), arcs.get_colors(), strict=True):
         inside = segment[len(segment) // 2]
         number = limits[int(np.round(np.arctan2(inside[1], inside[0]) / (2 * np.pi / 100))) % 100]
@@ -276,17 +269,6 @@ def test_bands_of_exponents_are_one_standard_error_at_the_end_and_two_along_a_pa
                 at = y[x == place]
                 found = (at.min(), at.max())
                 assert found == pytest.approx(tuple(values[place, k] + np.array([-2, 2]) * sigma[place, k]))
-
-
-@pytest.mark.parametrize(("sizes", "marked"), [([10, 20, 80], True), ([10, 100, 5000], False)])
-def test_few_sizes_have_a_tick_each(sizes, marked):
-    with settings():
-        _, (ax,) = canvas()
-        row = np.array(sizes, float) ** 1.5
-        law = PowerLaw(1.5, 0.1, 1.0)
-        power_laws(ax, sizes, [row], [law], names=["a"], roles=[("first", 0)], xlabel="n", ylabel="t")
-        assert (ax.get_xticks().tolist() == sizes) == marked
-        np.testing.assert_allclose(ax.lines[0].get_ydata(), row)
 
 
 @pytest.mark.parametrize("window", [(-3.0, 3.0), (0.5, 7.5), (-10.0, -2.0), (0.2, 0.4)])

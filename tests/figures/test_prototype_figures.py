@@ -11,13 +11,9 @@ from figures.prototypes.slow_manifold import RATIOS
 from figures.style import canvas, colour, settings
 from tests.support.figure_layout import check_layout, outside, overlapping
 
-OWN = (
-    pytest.param("phase-portraits", marks=pytest.mark.slow),
-    pytest.param("bifurcations", marks=pytest.mark.slow),
-    "lyapunov",
-    pytest.param("separation-paths", marks=pytest.mark.slow),
-    pytest.param("slow-manifold", marks=pytest.mark.slow),
-)
+OWN = (pytest.param("phase-portraits", marks=pytest.mark.slow), pytest.param("bifurcations", marks=pytest.mark.slow),
+    "lyapunov", pytest.param("separation-paths", marks=pytest.mark.slow),
+    pytest.param("slow-manifold", marks=pytest.mark.slow))  # fmt: skip
 
 
 @pytest.fixture(scope="module")

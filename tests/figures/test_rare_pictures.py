@@ -11,13 +11,24 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.tori.torus import InvariantTorus
+from dynsim import FunctionFlow, Parameter
+from dynsim.systems.prototypes.flow import PrototypeFlow
 from figures import fitted, portraits, trajectories
-from figures.panels.attractors import AZIMUTH, space_axes
-from figures.panels.exponents import groups
+from figures.panels.attractors import AZIMUTH, attractor, space_axes
+from figures.panels.basins import basin_entries
+from figures.panels.exponents import exponents_against, groups, running_exponents
+from figures.panels.maps import section
+from figures.panels.names import place_names
+from figures.panels.phase import streamlines
 from figures.panels.spectra import eigenvalues
-from tests.figures.test_own_axes import CYCLE, basins, phase_plane, run
+from tests.figures.test_own_axes import CYCLE, basins, branch, on_simplex, phase_plane, run
 
 TURNS = np.linspace(0.0, 2 * np.pi, 9)
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
 
 
 class Ring(InvariantTorus):
@@ -155,3 +166,72 @@ def test_arrows_on_a_line_show_the_direction_and_leave_equilibria_free():
     portraits._arrows(ax, xs, np.sign(xs - 6.5), np.array([9.97]))
     found = {int(np.mean([one.xy[0], one.xyann[0]])): bool(one.xy[0] > one.xyann[0]) for one in ax.texts}
     assert found == {k: k > 5 for k in range(1, 14) if k != 9}
+
+
+def test_colours_are_taken_in_turn_and_three_numbers_are_one_colour(ax):
+    two = run(np.stack([CYCLE, -CYCLE], axis=1), PrototypeFlow([[0.0, 1.0], [1.0, 0.0]], 1.0))
+    drawn = lambda colour: [line.get_color() for line in two.plot(ax, smooth=False, colour=colour).lines]
+    assert drawn(["red", "blue"]) == ["red", "blue"]
+    assert drawn((0.1, 0.2, 0.3)) == [(0.1, 0.2, 0.3)] * 2
+
+
+def test_a_branch_of_a_parameter_has_the_names_and_units_of_its_system(ax):
+    flow = FunctionFlow(lambda t, x, mu: x, names=("x",), units=("m",), parameters={"mu": 0.0})
+    drawn = branch().plot(ax, parameter=Parameter(flow, "mu", 0.0, 1.0, unit="nA"), branches={"linewidth": 3.0})
+    assert (ax.get_xlabel()[-5:], ax.get_ylabel()) == (" (nA)", "$x$ (m)")
+    assert drawn.branches[0].get_linewidth() == 3.0
+
+
+def test_outliers_do_not_set_the_limits_of_exponents(ax):
+    running = 0.9 + 0.01 * np.sin(np.arange(40.0))
+    running[0] = 1e4  # the first estimate
+    running_exponents(ax, np.arange(40.0), running[:, None], [0.01])
+    assert 0.9 < ax.get_ylim()[1] < 2
+    sigma = np.full((40, 1), 0.01)
+    sigma[3] = 1e4
+    other = Figure().subplots()
+    exponents_against(other, np.arange(40.0), running[1:2] + 0 * sigma, sigma, xlabel="p", converged=[True] * 40)
+    assert 0.9 < other.get_ylim()[1] < 2
+
+
+def test_what_is_left_out_has_a_place_or_a_line_in_a_legend(ax):
+    section(ax, np.empty((0, 2)), labels=("x", "y"))
+    assert not ax.get_legend_handles_labels()[1]
+    assert place_names(ax, np.empty((0, 2)), []) == []
+    basin_entries(ax, np.arange(14))
+    words = ax.get_legend_handles_labels()[1]
+    assert (len(words), words[11], words[12]) == (13, "basin 12: 7.1%", "and 2 more")
+    with pytest.raises(
+        ValueError, match=r"`velocity` must have shape \(rows, columns, 2\) = \(2, 3, 2\), but has shape"
+    ):
+        streamlines(ax, np.arange(3.0), np.arange(2.0), np.ones((3, 2, 2)))
+
+
+def test_titles_are_those_of_the_axes_that_are_given(ax):
+    on_simplex().plot(ax, title="shares")
+    assert ax.get_title() == "shares"
+    alone = on_simplex().plot(title="shares").figure
+    assert (alone.get_suptitle(), alone.axes[0].get_title()) == ("shares", "")
+
+
+def test_a_path_in_space_may_have_one_colour():
+    ax = space_axes(Figure())
+    attractor(ax, np.stack([TURNS, TURNS**2, -TURNS], axis=1), colour="red")
+    np.testing.assert_allclose(ax.collections[0].get_colors()[0], (1.0, 0.0, 0.0, 1.0))
+
+
+def test_curves_have_room_and_of_more_than_twelve_the_first_and_the_last_are_named():
+    flow = FunctionFlow(lambda t, x: x)
+
+    def drawn(count):
+        ax = Figure().subplots()
+        values = np.linspace(0.0, 2.0, 5)[:, None] * np.linspace(-1.0, 1.0, count) if count > 1 else TURNS[:5, None]
+        run(values, flow).plot(ax, smooth=False)
+        return ax
+
+    one, many = drawn(1), drawn(13)
+    height = TURNS[4]
+    np.testing.assert_allclose([one.get_ylim(), many.get_ylim()], [(-0.15 * height, 1.15 * height), (-2.2, 2.2)])
+    assert (one.get_ylabel(), one.get_legend_handles_labels()[1]) == ("$x_{1}$", [])
+    assert [len(ax.get_legend_handles_labels()[1]) for ax in (drawn(2), drawn(12), many)] == [2, 12, 2]
+    assert many.get_legend_handles_labels()[1][-1].startswith("$x_{13}")

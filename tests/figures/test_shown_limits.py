@@ -116,12 +116,9 @@ def test_a_branch_that_runs_far_away_leaves_the_diagram(pole, capsys):
     assert "branches extend" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("--window 2 1", "Argument `window` must be two finite numbers, the smaller first, but is 2, 1"),
-        ("--window 1 2 --second h=0:1", "Argument `window` must be left out with `--second`"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("--window 2 1", "Argument `window` must be two finite numbers, the smaller first, but is 2, 1"),
+    ("--window 1 2 --second h=0:1", "Argument `window` must be left out with `--second`"),
+])  # fmt: skip
 def test_a_window_that_does_not_fit_is_refused(words, sentence, capsys):
     assert sentence in refused(capsys, "continue", "double-well", "--parameter", "a=0:1", *words.split())

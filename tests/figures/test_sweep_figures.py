@@ -125,17 +125,11 @@ def test_the_command_draws_the_sweep_of_a_function(here, capsys):
     assert "no figure is drawn, because no point has a finite value" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("--beta 1 2 --show order", "Argument `show` must be left out without `--figure`"),
-        (
-            "--beta 1 --figure a.pdf",
-            "`figure` must be given only if one or two parameters have several values, but none",
-        ),
-        ("--beta 1 2 --show ordr --figure a.pdf", "`show` must name results (order), but names `ordr`, did you mean"),
-        ("--beta 1 2 --figure a.gif", "Argument `figure` must end in .pdf, .svg, .png"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("--beta 1 2 --show order", "Argument `show` must be left out without `--figure`"),
+    ("--beta 1 --figure a.pdf", "`figure` must be given only if one or two parameters have several values, but none"),
+    ("--beta 1 2 --show ordr --figure a.pdf", "`show` must name results (order), but names `ordr`, did you mean"),
+    ("--beta 1 2 --figure a.gif", "Argument `figure` must end in .pdf, .svg, .png"),
+])  # fmt: skip
 def test_figures_that_do_not_fit_are_refused(here, capsys, words, sentence):
     assert sentence in refused(capsys, "sweep", "--function", "mine.py:level", *words.split())

@@ -9,7 +9,7 @@ import pytest
 
 from dynsim.errors import ArgumentError
 from dynsim.integrators import Diffrax, Event, Scipy, Symplectic, stiff
-from dynsim.integrators.derivatives import in_reverse_mode_once, is_traced
+from dynsim.integrators.derivatives import in_reverse_mode_once, is_traced, refusing_jumps
 from dynsim.simulation.dense import dense_output
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.hybrid import crossings
@@ -152,6 +152,16 @@ def test_what_runs_outside_of_jax_refuses_in_one_sentence():
         jax.jit(lambda y: dense_output(eqx.tree_at(lambda run: run.ys, path, y))(0.5))(path.ys)
     with pytest.raises(ArgumentError, match="`adjoint` must be an adjoint of diffrax, such as `ForwardMode"):
         Diffrax(adjoint="forward")
+
+
+def test_only_jumps_at_places_that_depend_on_states_or_parameters_are_refused():
+    """A jump at a known time does not move with the start."""
+    ts = np.array([0.0, 1.0, 2.0])
+    path = lambda flow: lambda x: refusing_jumps(flow, x[None], ts, jnp.stack([x, x + 1, x + 2])[:, None])[-1, 0]
+    at_a_time = FunctionFlow(lambda t, x: jnp.where(t < 0.7, 1.0, 2.0) * x)
+    assert float(jax.jvp(path(at_a_time), (X,), (jnp.ones(()),))[1]) == 1.0
+    with pytest.raises(ArgumentError, match="`flow` must not jump on a trajectory whose derivative is taken"):
+        jax.jvp(path(FunctionFlow(lambda t, x: jnp.where(x < 1, 1.0, 2.0))), (X,), (jnp.ones(()),))
 
 
 def test_traced_numbers_are_found_behind_functions():

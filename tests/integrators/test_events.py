@@ -297,19 +297,14 @@ def test_a_failure_before_the_event_is_raised(integrator):
     assert error.value.outcome is Outcome.STEP_UNDERFLOW
 
 
-NO_NUMBERS = {
-    "a boolean": (lambda t, x: x[0] < 0, "return real numbers, .* but number 1 returns bool"),
+NO_NUMBERS = {"a boolean": (lambda t, x: x[0] < 0, "return real numbers, .* but number 1 returns bool"),
     "complex": (lambda t, x: jax.lax.complex(x[0], x[1]), "return real numbers, .* but number 1 returns complex128"),
-    "an array": (lambda t, x: x, r"return real numbers, .* but number 1 returns shape \(2,\)"),
-    "nothing": (lambda t, x: None, "return real numbers, .* but number 1 returns NoneType"),
-    "a branch in Python": (lambda t, x: 1.0 if x[0] > 0 else -1.0, "be functions that JAX can trace, but number 1"),
-    "NaN": (lambda t, x: jnp.sqrt(x[0] - 2), "be finite at the start, but number 1 is nan"),
-    "infinite": (lambda t, x: 1 / x[1], "be finite at the start, but number 1 is inf"),
-    "NaN later": (
-        lambda t, x: jnp.sqrt(x[0]) + 1,
-        "not be NaN anywhere on the path, but number 1 is NaN at t = 1.5708",
-    ),
-}
+    "an array": (lambda t, x: x, r"return real numbers, .* but number 1 returns shape \(2,\)"), "nothing": (lambda t,
+    x: None, "return real numbers, .* but number 1 returns NoneType"), "a branch in Python": (lambda t,
+    x: 1.0 if x[0] > 0 else -1.0, "be functions that JAX can trace, but number 1"), "NaN": (lambda t,
+    x: jnp.sqrt(x[0] - 2), "be finite at the start, but number 1 is nan"), "infinite": (lambda t, x: 1 / x[1],
+    "be finite at the start, but number 1 is inf"), "NaN later": (lambda t, x: jnp.sqrt(x[0]) + 1,
+    "not be NaN anywhere on the path, but number 1 is NaN at t = 1.5708")}  # fmt: skip
 
 
 @pytest.mark.slow
@@ -329,15 +324,12 @@ def test_an_event_found_before_it_ceases_to_be_a_number_counts():
         assert float(stop.path.ts[-1]) == pytest.approx(0.99, rel=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: Event(lambda t, x: t, 2), "`direction` must be -1, 0 or 1"),
-        (lambda: Event(lambda t, x: t, samples=1), "`samples` must be at least 2"),
-        (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], [abs]), "`events` must be a sequence of `Event` objects"),
-        (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], FAR), "`events` must be a sequence of `Event` objects"),
-    ],
-)
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda: Event(lambda t, x: t, 2), "`direction` must be -1, 0 or 1"),
+    (lambda: Event(lambda t, x: t, samples=1), "`samples` must be at least 2"),
+    (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], [abs]), "`events` must be a sequence of `Event` objects"),
+    (lambda: unchecked(CLOCK, np.zeros(1), [0.0, 1.0], FAR), "`events` must be a sequence of `Event` objects"),
+])  # fmt: skip
 def test_a_bad_event_is_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()

@@ -13,12 +13,8 @@ from dynsim.integrators.explicit import ByEntry, by_entry
 
 TS = jnp.asarray([-3.0, -1.0, 0.3, 2.0])
 STARTS = jnp.asarray([[0.01, 0.5], [0.3, 0.9], [0.1, 0.02]])
-SOLVERS = {
-    "last stage is the first": dfx.Tsit5(),
-    "of order 8": dfx.Dopri8(),
-    "of order 3": dfx.Bosh3(),
-    "every stage anew": dfx.Heun(),
-}
+SOLVERS = {"last stage is the first": dfx.Tsit5(), "of order 8": dfx.Dopri8(), "of order 3": dfx.Bosh3(),
+    "every stage anew": dfx.Heun()}  # fmt: skip
 
 
 def field(t, y, rate):

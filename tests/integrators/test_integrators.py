@@ -171,12 +171,8 @@ CASES = {
 # At rest until t = 1, so that the steps grow; then the cube overflows in the stages of a trial.
 # the comparison names the state, so that the time of its jump is not known beforehand
 OVERFLOWING = lambda t, x: jnp.where(t + 0 * x < 1.0, 0.0, -1e4) * x**3
-FIELDS = {
-    **{name: field for name, (field, _, _) in CASES.items()},
-    "decay": lambda t, x: -x,
-    "steep": lambda t, x: -(x**3) * 1e4 + jnp.exp(50 * (jnp.abs(x) - 1)),
-    "overflowing": OVERFLOWING,
-}
+FIELDS = {**{name: field for name, (field, _, _) in CASES.items()}, "decay": lambda t, x: -x, "steep": lambda t,
+    x: -(x**3) * 1e4 + jnp.exp(50 * (jnp.abs(x) - 1)), "overflowing": OVERFLOWING}  # fmt: skip
 
 
 class Chosen(eqx.Module):
@@ -370,15 +366,12 @@ def test_a_new_tolerance_does_not_compile_anew():
     assert len(traces) == count
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: Diffrax(rtol=0.0), "must be positive"),
-        (lambda: Scipy("DOP85"), "did you mean `DOP853`"),
-        (lambda: Scipy(rtol=-1.0), "must be positive"),
-        (lambda: Diffrax(max_steps=0), "`max_steps` must be at least 1"),
-    ],
-)
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda: Diffrax(rtol=0.0), "must be positive"),
+    (lambda: Scipy("DOP85"), "did you mean `DOP853`"),
+    (lambda: Scipy(rtol=-1.0), "must be positive"),
+    (lambda: Diffrax(max_steps=0), "`max_steps` must be at least 1"),
+])  # fmt: skip
 def test_a_bad_integrator_is_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()

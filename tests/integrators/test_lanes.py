@@ -327,13 +327,9 @@ def test_the_interpolant_is_that_of_the_method(solver):
         np.testing.assert_allclose(at_samples(solver, step, samples), shares, rtol=1e-12, atol=1e-12)
 
 
-CASES = {
-    "own parameters": (FLOWS, STARTS, np.float64),
-    "shared parameters": (VanDerPol(2.0), STARTS, np.float64),
-    "single precision": (FLOWS, STARTS, np.float32),
-    "jumps": (PUSHED, STARTS, np.float64),
-    "members that escape": (growth(2), np.array([[1.0], [0.1], [4.0]]), np.float64),
-}
+CASES = {"own parameters": (FLOWS, STARTS, np.float64), "shared parameters": (VanDerPol(2.0), STARTS, np.float64),
+    "single precision": (FLOWS, STARTS, np.float32), "jumps": (PUSHED, STARTS, np.float64),
+    "members that escape": (growth(2), np.array([[1.0], [0.1], [4.0]]), np.float64)}  # fmt: skip
 
 
 @pytest.mark.skipif(COMPILER is None, reason=WHY_NOT)

@@ -27,6 +27,14 @@ def rotation(t, x, w):
     return w * jnp.stack([x[1], -x[0]])
 
 
+def decay(t, x, r):
+    return -r * x
+
+
+def first(t, x):
+    return x[0]
+
+
 def turning(rate):
     """A flow that turns clockwise."""
     return FunctionFlow(rotation, parameters={"w": rate})
@@ -110,6 +118,21 @@ def test_members_end_at_events_without_lanes(solver):
     np.testing.assert_allclose(found.stats.last_time[0], np.pi / 2, atol=1e-7)
     np.testing.assert_allclose(found.final[0], [0, -1], atol=1e-7)
     np.testing.assert_array_equal(np.isnan(found.values[0, :, 0]), TS - np.pi / 2 > 0)
+
+
+def test_members_of_many_components_end_at_events_of_their_own():
+    """Decays x' = -r x of more components than lanes have room for, up to where the first one is 1."""
+    flows = [FunctionFlow(decay, parameters={"r": r}) for r in (1.0, 0.5, 2.0)]
+    starts = np.array([2.0, 1.5, 0.5])[:, None] * np.linspace(1.0, 2.0, 40)
+    found = ensemble(flows, starts, TS, first, events=(Event(lambda t, x: x[0] - 1),), integrator=Diffrax(rtol=1e-7))
+    assert found.solved == "not in lanes, because a state has 40 entries, more than 20"
+    times = np.array([np.log(2.0), 2 * np.log(1.5), 4.0])
+    np.testing.assert_array_equal(found.stats.event, [0, 0, -1])
+    np.testing.assert_array_equal(found.stats.succeeded, [True] * 3)
+    np.testing.assert_allclose(found.stats.last_time, times, atol=1e-6)
+    np.testing.assert_allclose(found.final[:, -1], [2.0, 2.0, np.exp(-8.0)], atol=1e-6)
+    wanted = starts[:, :1] * np.exp(-np.outer([1.0, 0.5, 2.0], TS))
+    np.testing.assert_allclose(found.values, np.where(times[:, None] >= TS, wanted, np.nan), atol=1e-6)
 
 
 def test_events_that_do_not_fit_are_refused():

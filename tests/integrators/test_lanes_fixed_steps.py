@@ -60,6 +60,7 @@ def test_members_of_a_map_are_what_iterate_gives():
     np.testing.assert_array_equal(found.final, found.values[:, -1])
     assert (found.ts.tolist(), found.stats.num_steps.tolist()) == ([0, 5, 7, 20], [20] * 5)
     later = ensemble(HENON[0], found.values[:1, 1], [5, 7], state)  # the number of the step goes on
+    assert later.stats.num_steps.tolist() == [2]
     np.testing.assert_allclose(later.final, ensemble(HENON[0], STARTS[:1], [0, 7], state).final, rtol=1e-12)
 
 
@@ -119,13 +120,9 @@ TURN = NoisyFlow(FunctionFlow(lambda t, x: 0 * x, space=Sphere()), 0.5, calculus
 GROWING = NoisyFlow(
     FunctionFlow(lambda t, x: x), lambda t, x: 2.0 * jnp.ones_like(x), calculus="ito", domain=lambda x: jnp.min(x) + 1.0
 )
-NOISY = {
-    "diagonal": (DIAGONAL, EulerMaruyama(), STARTS),
-    "general": (GENERAL, StochasticHeun(), STARTS),
-    "on a sphere": (TURN, EulerHeun(), np.eye(3)),
-    "leaving its domain": (GROWING, EulerMaruyama(), STARTS),
-    "single precision": (DIAGONAL, EulerMaruyama(), STARTS.astype(np.float32)),
-}
+NOISY = {"diagonal": (DIAGONAL, EulerMaruyama(), STARTS), "general": (GENERAL, StochasticHeun(), STARTS),
+    "on a sphere": (TURN, EulerHeun(), np.eye(3)), "leaving its domain": (GROWING, EulerMaruyama(), STARTS),
+    "single precision": (DIAGONAL, EulerMaruyama(), STARTS.astype(np.float32))}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", NOISY)

@@ -143,15 +143,11 @@ def test_the_schemes_are_of_weak_order_one_and_strong_order_one_half_on_the_sphe
         assert 0.35 < slope(levels, apart) < 0.7, (kind.__name__, apart)
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        pytest.param(EulerMaruyama, dfx.Euler(), marks=pytest.mark.slow),
-        pytest.param(EulerHeun, dfx.EulerHeun(), marks=pytest.mark.slow),
-        pytest.param(StochasticHeun, dfx.Heun(), marks=pytest.mark.slow),
-    ],
-    ids=["euler-maruyama", "euler-heun", "heun"],
-)
+@pytest.mark.parametrize(("ours", "theirs"), [
+    pytest.param(EulerMaruyama, dfx.Euler(), marks=pytest.mark.slow),
+    pytest.param(EulerHeun, dfx.EulerHeun(), marks=pytest.mark.slow),
+    pytest.param(StochasticHeun, dfx.Heun(), marks=pytest.mark.slow),
+], ids=["euler-maruyama", "euler-heun", "heun"])  # fmt: skip
 def test_diffrax_takes_the_same_path_in_euclidean_space(ours, theirs):
     flow = NoisyFlow(FunctionFlow(driven), directions, calculus=ours.calculus)
     x0 = jnp.asarray([0.3, -0.2])
@@ -204,12 +200,8 @@ def test_increments_are_independent_from_step_to_step_and_of_the_variance_of_the
     steps = np.diff(path, axis=0)
     assert np.var(steps, axis=1) == pytest.approx([0.25, 1.0, 1.0], rel=4 * np.sqrt(2 / PATHS))
     assert np.max(np.abs(np.corrcoef(steps)[np.triu_indices(3, 1)])) < 4 / np.sqrt(PATHS)
-    assert [_checked(EulerMaruyama(h, key=KEY), flow, jnp.zeros(1), ts)[1] for h in (0.3, 0.5, 1.0, 3.0)] == [
-        4,
-        2,
-        1,
-        1,
-    ]
+    assert [_checked(EulerMaruyama(h, key=KEY), flow, jnp.zeros(1),
+        ts)[1] for h in (0.3, 0.5, 1.0, 3.0)] == [4, 2, 1, 1]  # fmt: skip
     thirds = np.array([0.0, 3 * 0.1])  # a little more than three steps
     assert _checked(EulerMaruyama(0.1, key=KEY), flow, jnp.zeros(1), thirds)[1] == 3
     fast = NoisyFlow(FunctionFlow(at_rest, fastest_period=0.5), 1.0, calculus="ito")
@@ -399,6 +391,21 @@ def test_what_cannot_be_solved_is_refused_in_one_sentence(case):
     make, match = REFUSED[case]
     with pytest.raises(ValueError, match=match):
         make()
+
+
+def test_steps_without_noise_are_those_of_euler_at_their_times():
+    """X' = -t x by steps of 0.1 from t = 1, two between saved times."""
+    flow = NoisyFlow(FunctionFlow(lambda t, x: -t * x), 0.0, calculus="ito")
+    path = simulate(flow, [3.0], [1.0, 1.2, 1.4], key=KEY, integrator=EulerMaruyama(0.1))
+    wanted = 3 * np.cumprod([1.0, *(1 - 0.1 * np.array([1.0, 1.1, 1.2, 1.3]))])[::2]
+    np.testing.assert_allclose(path.ys[:, 0], wanted, rtol=1e-12)
+    assert (int(path.stats.num_steps), float(path.stats.last_time)) == (4, 1.4)
+
+
+def test_a_tighter_scheme_takes_shorter_steps_along_the_same_path():
+    scheme = EulerHeun(0.1, key=KEY, path_resolution=1e-3).tightened(4.0)
+    assert (scheme.step_size, scheme.path_resolution) == (0.025, 1e-3)
+    assert scheme.key is KEY
 
 
 @pytest.mark.slow

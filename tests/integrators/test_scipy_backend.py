@@ -4,11 +4,13 @@ import functools
 from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.integrate
 
 from dynsim.errors import Outcome
-from dynsim.integrators import Scipy, scipy_backend
+from dynsim.integrators import Scipy, dop853, scipy_backend
 from dynsim.integrators.scipy_backend import AT_PLACE, NODES, PLACE, PathOutput, StepOutput, _Walk
 
 
@@ -83,3 +85,29 @@ def test_a_dense_output_solves_the_equation_up_to_some_tolerances_over_a_step(rt
         steps.append(step)
     scipy_backend.confirm(steps)
     assert [step.known for step in steps] == [True, False, True, False]
+
+
+def test_the_method_of_order_eight_is_that_of_scipy():
+    theirs = scipy.integrate.DOP853
+    np.testing.assert_array_equal(dop853.A[:12, :12], theirs.A)
+    np.testing.assert_array_equal(dop853.A[12, :12], theirs.B)
+    np.testing.assert_array_equal(dop853.A[13:], theirs.A_EXTRA)
+    np.testing.assert_array_equal(dop853.C, [*theirs.C, 1.0, *theirs.C_EXTRA])
+    np.testing.assert_array_equal(dop853.D, theirs.D)
+    np.testing.assert_array_equal([dop853.THIRD, dop853.FIFTH], [theirs.E3, theirs.E5])
+
+
+def test_errors_of_steps_count_in_tolerances_and_steps_grow_and_shrink_within_bounds():
+    K = jnp.asarray(np.random.default_rng(0).normal(size=(13, 2)))
+    error = lambda h, scale: float(dop853.step_error(K, jnp.asarray(h), jnp.asarray(scale)))
+    one = error(0.1, np.ones(2))
+    assert error(-0.2, np.full(2, 4.0)) == pytest.approx(one / 2, rel=1e-14)
+    assert error(0.1, np.array([1.0, 1e9])) == pytest.approx(error(0.1, np.array([1.0, 1e12])), rel=1e-6)
+    assert error(0.1, np.array([1.0, 1e9])) != pytest.approx(one, rel=1e-2)
+    K = 0 * K
+    assert error(0.1, np.ones(2)) == 0
+    chosen = lambda *given: float(dop853.next_step(*map(jnp.asarray, (0.1, *given))))
+    assert chosen(0.5, True, 0) == pytest.approx(0.09 * 0.5 ** (-1 / 8))
+    assert chosen(0.0, True, 0) == pytest.approx(1.0)
+    assert chosen(1e-3, True, 1) == pytest.approx(0.1)  # after a rejection
+    assert chosen(1e9, False, 0) == chosen(np.nan, False, 0) == pytest.approx(0.02)

@@ -32,14 +32,8 @@ class Chosen(eqx.Module):
     def __call__(self, t, x):
         heat = lambda t, x: laplacian(x) + 5 * x * (1 - x**2) + jnp.cos(t)
         oscillator = lambda t, x: 30 * jnp.concatenate([x[N // 2 :], -x[: N // 2]])
-        cases = [
-            heat,
-            oscillator,
-            lambda t, x: x**2,
-            lambda t, x: jnp.sqrt(1 - t) * x,
-            lambda t, x: jnp.log(-x),
-            lambda t, x: jnp.nan * x,
-        ]
+        cases = [heat, oscillator, lambda t, x: x**2, lambda t, x: jnp.sqrt(1 - t) * x, lambda t, x: jnp.log(-x),
+            lambda t, x: jnp.nan * x]  # fmt: skip
         return jax.lax.switch(self.number, cases, t, x)
 
 
@@ -184,16 +178,12 @@ def test_an_oscillator_is_followed_slowly_or_not_at_all():
     assert np.all(np.isnan(short.final))
 
 
-@pytest.mark.parametrize(
-    ("number", "until", "outcome"),
-    [
-        pytest.param(2, 1.0, Outcome.STEP_UNDERFLOW, marks=pytest.mark.slow),
-        pytest.param(3, 1.0, Outcome.NON_FINITE, marks=pytest.mark.slow),
-        (4, 0.0, Outcome.NON_FINITE),
-        (5, 0.0, Outcome.NON_FINITE),
-    ],
-    ids=["escape in finite time", "a field that ends", "a field that is never finite", "a field of NaN"],
-)
+@pytest.mark.parametrize(("number", "until", "outcome"), [
+    pytest.param(2, 1.0, Outcome.STEP_UNDERFLOW, marks=pytest.mark.slow),
+    pytest.param(3, 1.0, Outcome.NON_FINITE, marks=pytest.mark.slow),
+    (4, 0.0, Outcome.NON_FINITE),
+    (5, 0.0, Outcome.NON_FINITE),
+], ids=["escape in finite time", "a field that ends", "a field that is never finite", "a field of NaN"])  # fmt: skip
 def test_a_failure_says_what_stopped_it(number, until, outcome):
     ts = np.array([0.0, 0.5, 2.0])
     path = simulate(chosen(number), jnp.ones(N), ts, integrator=rkc2(1e-8), throw=False)

@@ -90,6 +90,14 @@ IN_NUMPY = {
     ),
     "a corner": (lambda t, x: [max(0.0, 1 - abs(t - 7.5)) - float(x[0])], {}, [6.5, 7.5, 8.5]),
     "pieces": (lambda t, x: np.where((t > 3) & (t < 4), np.sin(t), 0.0) - np.asarray(x), {}, [3, 4]),
+    "the time in a piece": (lambda t, x: np.where(t > 13.3, t, 2.0) - np.asarray(x), {}, [13.3]),
+    "a clipped time": (lambda t, x: np.clip(t, 10.0, 20.0) - np.asarray(x), {}, [10, 20]),
+    "tenths": (lambda t, x: [round(t / 40, 1) - float(x[0])], {}, 2 + 4 * np.arange(15)),
+    "hidden in a wave": (
+        lambda t, x: [0.1 * math.sin(t) + (1.0 if math.exp(t) > 1e9 else 0.0) - float(x[0])], {}, [9 * np.log(10)]
+    ),
+    "a hidden beginning": (lambda t, x: [max(0.0, math.sqrt(t) - 5) - float(x[0])], {}, [25]),
+    "a hidden end": (lambda t, x: [min(math.sqrt(t), 5.0) - float(x[0])], {}, [25]),
     "hidden": (
         lambda t, x: [(5.0 if math.sin(t / 10) > 0.99 else 0.1 * t) - float(x[0])], {}, 10 * np.array(HIDDEN)
     ),

@@ -28,21 +28,15 @@ def test_densities_are_kept_drawn_and_summarised(tmp_path, capsys):
     np.testing.assert_allclose(stored[0].sum(axis=-1), 1.0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--density", "30", "--dimension", "4"), "`density` must be left out unless the system is a token flow on"),
-        (
-            ("--density", "30", "--space", "euclidean"),
-            "`density` must be left out unless the system is a token flow on",
-        ),
-        (("--density", "30", "--members", "2"), "`density` must be left out for an ensemble, but there are 2 members"),
-        (("--density", "3"), "`density` must be at least 8"),
-        (("--tolerance", "1e-8"), "must be left out unless the density is kept"),
-        (("--density", "30", "--movie", "density.mp4"), "`movie` must end in .gif"),
-        (("--density", "30", "--tolerance", "-1"), "`tolerance` must be positive"),
-    ],
-)
+@pytest.mark.parametrize(("options", "sentence"), [
+    (("--density", "30", "--dimension", "4"), "`density` must be left out unless the system is a token flow on"),
+    (("--density", "30", "--space", "euclidean"), "`density` must be left out unless the system is a token flow on"),
+    (("--density", "30", "--members", "2"), "`density` must be left out for an ensemble, but there are 2 members"),
+    (("--density", "3"), "`density` must be at least 8"),
+    (("--tolerance", "1e-8"), "must be left out unless the density is kept"),
+    (("--density", "30", "--movie", "density.mp4"), "`movie` must end in .gif"),
+    (("--density", "30", "--tolerance", "-1"), "`tolerance` must be positive"),
+])  # fmt: skip
 def test_what_cannot_be_done_is_one_sentence(options, sentence, capsys):
     assert main([*FEW, *options]) == 2
     assert sentence in capsys.readouterr().err

@@ -26,8 +26,8 @@ from analysis.hardmax.leaders import leader_layers, leader_layers_by_value, valu
 from analysis.hardmax.polytopes import contains, distinct_limits, polytope
 from dynsim.exact import rationals
 from dynsim.systems.hardmax.maps import ExactHardmaxMap, HardmaxMap
-from dynsim.systems.hardmax.search.follower_sets import from_lists
 from tests.support.annotations import unchecked
+from tests.support.follower_lists import from_lists
 
 HALF = Fraction(1, 2)
 ALPHAS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), HALF, Fraction(1), Fraction(7, 2)])

@@ -28,9 +28,9 @@ from dynsim.systems.master_equation.generators import (
     birth_death,
     generator_from_rates,
     random_generator,
-    random_sparse_generator,
     walk_in_potential,
 )
+from tests.support.sparse_chains import random_sparse_generator
 
 SWAP = np.array([[-1.0, 1.0], [1.0, -1.0]])
 CYCLE = np.roll(np.eye(3), 1, axis=0) - np.eye(3)
@@ -190,7 +190,7 @@ def test_one_closed_class_with_transient_states_has_one_law():
     assert "unique" in str(found)
     np.testing.assert_allclose(found.only.probabilities, [0.5, 0.5, 0.0], atol=1e-15)
     np.testing.assert_allclose(found.limit([0.0, 0.0, 1.0]), [0.5, 0.5, 0.0], atol=1e-15)
-    large = random_sparse_generator(jax.random.key(1), 900, 3)
+    large = random_sparse_generator(1, 900, 3)
     laws = stationary_distributions(large)
     assert laws.classes.transient.size > 0
     assert laws.only.method == "lu"

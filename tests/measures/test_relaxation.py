@@ -34,9 +34,9 @@ from dynsim.systems.master_equation.generators import (
     birth_death,
     generator_from_rates,
     random_generator,
-    random_sparse_generator,
     walk_in_potential,
 )
+from tests.support.sparse_chains import random_sparse_generator
 
 SWAP = np.array([[-1.0, 1.0], [1.0, -1.0]])
 LINE = birth_death(np.linspace(1.0, 3.0, 39), np.linspace(2.0, 0.5, 39))
@@ -45,7 +45,7 @@ GRID = walk_in_potential(np.sin(np.arange(30.0)).reshape(5, 6))
 
 @functools.cache
 def web():
-    return random_sparse_generator(jax.random.key(2), 60, 3)
+    return random_sparse_generator(2, 60, 3)
 
 
 METHODS = {
@@ -159,7 +159,7 @@ def test_the_method_follows_the_structure():
     grid, start = walk_in_potential(np.zeros((20, 20))), np.eye(400)[0]
     assert relaxation(grid, start, [10.0]).method == "chebyshev"
     assert relaxation(grid, start, [1e6]).method == "shift-invert"
-    web, start = random_sparse_generator(jax.random.key(1), 400, 3), np.eye(400)[0]
+    web, start = random_sparse_generator(1, 400, 3), np.eye(400)[0]
     assert relaxation(web, start, [1.0]).method == "uniformisation"
     assert relaxation(web, start, [1e4]).method == "shift-invert"
 
@@ -333,7 +333,7 @@ def test_bad_input_is_one_sentence(call, sentence):
 
 def test_a_space_that_does_not_settle_is_said_or_replaced(monkeypatch):
     monkeypatch.setattr("analysis.chains.krylov_exponential.MAX_DIMENSION", 4)
-    web, start = random_sparse_generator(jax.random.key(1), 400, 3), np.eye(400)[0]
+    web, start = random_sparse_generator(1, 400, 3), np.eye(400)[0]
     with pytest.raises(IntegrationError, match="has not converged at t = 1: take `uniformisation`"):
         relaxation(web, start, [1.0, 3.0], method="shift-invert")
     monkeypatch.setattr(importlib.import_module("analysis.chains.relaxation"), "MAX_PRODUCTS", 10)

@@ -299,17 +299,14 @@ def test_a_frozen_encoder_stays_and_growth_is_never_trained(two_heads, encoder):
     assert moved(own.embedding)
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: draw_layer(KEY, 4, prototypes=1, capacity=2), "`prototypes` must be .*at least 2"),
-        (lambda: draw_classifier(KEY, classifier().layer, words=5, length=3, heads=4), "`heads` must divide 6"),
-        (lambda: draw_classifier(KEY, classifier().layer, words=5, length=3, dropout=1.0), r"`dropout` must be in"),
-        (lambda: sentence_loss(-1.0), "must not be negative"),
-        (lambda: growing_optimiser(10, 0.0), "`learning_rate` must be positive"),
-        (lambda: logits(classifier(), np.zeros((0, LENGTH), int)), "`ids` must hold at least one sentence"),
-    ],
-)
+@pytest.mark.parametrize(("call", "sentence"), [
+    (lambda: draw_layer(KEY, 4, prototypes=1, capacity=2), "`prototypes` must be .*at least 2"),
+    (lambda: draw_classifier(KEY, classifier().layer, words=5, length=3, heads=4), "`heads` must divide 6"),
+    (lambda: draw_classifier(KEY, classifier().layer, words=5, length=3, dropout=1.0), r"`dropout` must be in"),
+    (lambda: sentence_loss(-1.0), "must not be negative"),
+    (lambda: growing_optimiser(10, 0.0), "`learning_rate` must be positive"),
+    (lambda: logits(classifier(), np.zeros((0, LENGTH), int)), "`ids` must hold at least one sentence"),
+])  # fmt: skip
 def test_bad_numbers_are_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()

@@ -292,16 +292,8 @@ def test_the_authors_classifier_gives_its_published_logits():
     assert found.certain.all()
 
 
-TINY = ReviewsConfig(
-    train=Selection("train.csv"),
-    test=Selection("test.csv"),
-    dimensions=(2, 3),
-    epochs=4,
-    every=2,
-    length=12,
-    batch=8,
-    depth=2,
-)
+TINY = ReviewsConfig(train=Selection("train.csv"), test=Selection("test.csv"), dimensions=(2, 3), epochs=4, every=2,
+    length=12, batch=8, depth=2)  # fmt: skip
 GOOD, BAD, OTHER = ("great", "fine"), ("awful", "dull"), ("film", "plot", "scene", "camera", "music", "light")
 
 

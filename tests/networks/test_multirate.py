@@ -62,16 +62,12 @@ def slope(model):
     return jax.jvp(logit, (gate,), (jnp.ones_like(gate),))[1]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {},
-        pytest.param({"slow_mask": "full"}, marks=pytest.mark.slow),
-        {"rounds": 2},
-        pytest.param({"rounds": 2, "shared_rounds": True}, marks=pytest.mark.slow),
-    ],
-    ids=["as in the proof", "full", "two rounds", "shared rounds"],
-)
+@pytest.mark.parametrize("change", [
+    {},
+    pytest.param({"slow_mask": "full"}, marks=pytest.mark.slow),
+    {"rounds": 2},
+    pytest.param({"rounds": 2, "shared_rounds": True}, marks=pytest.mark.slow),
+], ids=["as in the proof", "full", "two rounds", "shared rounds"])  # fmt: skip
 def test_the_network_is_the_one_written_again_in_numpy(change):
     model = drawn(replace(SMALL, **change))
     written = logits(model, IDS)
@@ -262,15 +258,11 @@ def test_a_rotation_takes_two_points_per_dimension_and_more_passes_come_nearer()
     assert far[2] < plain
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param({"passes": 2}, marks=pytest.mark.slow),
-        {"equilibrium": "anderson", "passes": 2},
-        {"projector": "learned"},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("change", [
+    pytest.param({"passes": 2}, marks=pytest.mark.slow),
+    {"equilibrium": "anderson", "passes": 2},
+    {"projector": "learned"},
+], ids=str)  # fmt: skip
 def test_every_approximation_is_causal_to_the_bit_and_starts_as_the_frozen_network(change):
     model = drawn(replace(SMALL, **change))
     changed = np.where(np.arange(10) == 6, (IDS + 1) % 11, IDS)
@@ -296,23 +288,17 @@ def test_the_printed_cost_and_the_counted_one():
     assert layer_equivalents(twice, n) == (whole + layer(n)) / layer(n)
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"block": 0}, "`block` must be at least 1, but is 0"),
-        ({"rounds": -1}, "`rounds` must be at least 0, but is -1"),
-        ({"layers_before": 0, "rounds": 0}, "must leave at least one layer on the tokens, but leaves none"),
-        (
-            {"width": 18},
-            "`width` must be a multiple of 8, twice the number of heads, for the rotary embedding, but is 18",
-        ),
-        ({"key_heads": 3}, "`key_heads` must divide 4, the query heads, but is 3"),
-        ({"passes": 0}, "`passes` must be at least 1 for `passes`, but is 0"),
-        ({"equilibrium": "anderson"}, "`passes` must be at least 2 for `anderson`, but is 1"),
-        ({"slow_mask": "half"}, "`slow_mask` must be causal or full, but is `half`"),
-        ({"projector": "none"}, "`projector` must be linear or learned, but is `none`"),
-    ],
-)
+@pytest.mark.parametrize(("change", "sentence"), [
+    ({"block": 0}, "`block` must be at least 1, but is 0"),
+    ({"rounds": -1}, "`rounds` must be at least 0, but is -1"),
+    ({"layers_before": 0, "rounds": 0}, "must leave at least one layer on the tokens, but leaves none"),
+    ({"width": 18}, "`width` must be a multiple of 8, twice the number of heads, for the rotary embedding, but is 18"),
+    ({"key_heads": 3}, "`key_heads` must divide 4, the query heads, but is 3"),
+    ({"passes": 0}, "`passes` must be at least 1 for `passes`, but is 0"),
+    ({"equilibrium": "anderson"}, "`passes` must be at least 2 for `anderson`, but is 1"),
+    ({"slow_mask": "half"}, "`slow_mask` must be causal or full, but is `half`"),
+    ({"projector": "none"}, "`projector` must be linear or learned, but is `none`"),
+])  # fmt: skip
 def test_numbers_that_make_no_network_are_refused(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         replace(SMALL, **change)

@@ -118,15 +118,11 @@ def test_what_is_measured_of_a_quantiser_are_means_over_tokens(model):
     d = np.sum((z[:, None] - p) ** 2, axis=2)
     q = np.exp(-d / 0.7) / np.sum(np.exp(-d / 0.7), axis=1, keepdims=True)
     around = lambda x: np.mean(np.sum((x - x.mean(axis=0)) ** 2, axis=1))
-    expected = {
-        "utilisation by nearest": len(np.unique(np.argmin(d, axis=1))) / 3,
-        "least mean assignment": np.min(q.mean(axis=0)),
-        "entropy": -np.sum(q * np.log(q)) / len(z),
+    expected = {"utilisation by nearest": len(np.unique(np.argmin(d, axis=1))) / 3,
+        "least mean assignment": np.min(q.mean(axis=0)), "entropy": -np.sum(q * np.log(q)) / len(z),
         "separation": np.min(np.sum((p[[0, 0, 1]] - p[[1, 2, 2]]) ** 2, axis=1)),
-        "variance": np.mean(np.sum(q * np.sum((p - (q @ p)[:, None]) ** 2, axis=2), axis=1)),
-        "spread": around(p),
-        "covariance": around(z),
-    }
+        "variance": np.mean(np.sum(q * np.sum((p - (q @ p)[:, None]) ** 2, axis=2), axis=1)), "spread": around(p),
+        "covariance": around(z)}  # fmt: skip
     np.testing.assert_allclose([found[name] for name in expected], list(expected.values()), rtol=1e-4)
     assert epochs_to_full(np.array([[1, 0.5, 1, 1], [1, 0.9, 0.9, 0.9]])).tolist() == [2, np.inf]
 

@@ -36,18 +36,8 @@ def measured(model, temperature):
 
 
 def trained(folder, epochs: int, seen: list):
-    return train_epochs(
-        jnp.asarray(0.0),
-        loss,
-        ROWS,
-        measured,
-        KEY,
-        epochs=epochs,
-        optimiser=RULE,
-        folder=folder,
-        digest="run",
-        advance=seen.append,
-    )
+    return train_epochs(jnp.asarray(0.0), loss, ROWS, measured, KEY, epochs=epochs, optimiser=RULE, folder=folder,
+        digest="run", advance=seen.append)  # fmt: skip
 
 
 def test_measures_follow_each_epoch_and_a_resumed_run_has_the_same_bits(tmp_path):

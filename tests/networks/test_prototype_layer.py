@@ -192,15 +192,12 @@ def test_diagnostics_of_equal_prototypes():
     assert np.max(np.abs(np.asarray(found[2].variance))) < 1e-14
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"heads": 4}, "`heads` must divide 6"),
-        ({"heads": 0}, "`heads` must be at least 1"),
-        ({"k": 0}, "`k` must be at least 1"),
-        ({"gradient": "half"}, "`gradient` must be one of full, frozen"),
-    ],
-)
+@pytest.mark.parametrize(("options", "match"), [
+    ({"heads": 4}, "`heads` must divide 6"),
+    ({"heads": 0}, "`heads` must be at least 1"),
+    ({"k": 0}, "`k` must be at least 1"),
+    ({"gradient": "half"}, "`gradient` must be one of full, frozen"),
+])  # fmt: skip
 def test_numbers_that_make_no_layer_are_refused(options, match):
     with pytest.raises(ValueError, match=match):
         draw_readout(KEY, **{"m": 6, "k": 4, **options})

@@ -55,24 +55,18 @@ def test_a_part_is_a_range_of_rows_or_the_rows_with_a_value(tmp_path):
         read(tmp_path, content, Selection("", column="split", values=("9",)))
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("text,label\nfine,1\nbad\n", "line 3 of `reviews.csv` has no field `label`"),
-        ("text,label\nfine,1,2,3\n", "line 2 of `reviews.csv` has 2 fields too many"),
-        ("text,label\nfine,1\nbad,maybe\n", "line 3 of `reviews.csv` has the label 'maybe', not one of 1, 0, pos"),
-        ("text,label\n  ,1\n", "line 2 of `reviews.csv` has an empty review"),
-        ('text,label\nfine,1\n"no end,0\n', r"`reviews.csv` cannot be read from line 3 onwards \(unexpected end"),
-        ('text,label\n"a"b,1\n', "`reviews.csv` cannot be read from line 2 on"),
-        (b"text,label\nfine,1\n\xff\xfe,1\n", "`reviews.csv` cannot be read from line . on"),
-        (
-            "words,label\nfine,1\n",
-            "`text` and `label`, or `review` and `sentiment`, but `reviews.csv` begins with `wor",
-        ),
-        ("", "begins with nothing"),
-        ("text,label\n", "has none of them"),
-    ],
-)
+@pytest.mark.parametrize(("content", "said"), [
+    ("text,label\nfine,1\nbad\n", "line 3 of `reviews.csv` has no field `label`"),
+    ("text,label\nfine,1,2,3\n", "line 2 of `reviews.csv` has 2 fields too many"),
+    ("text,label\nfine,1\nbad,maybe\n", "line 3 of `reviews.csv` has the label 'maybe', not one of 1, 0, pos"),
+    ("text,label\n  ,1\n", "line 2 of `reviews.csv` has an empty review"),
+    ('text,label\nfine,1\n"no end,0\n', r"`reviews.csv` cannot be read from line 3 onwards \(unexpected end"),
+    ('text,label\n"a"b,1\n', "`reviews.csv` cannot be read from line 2 on"),
+    (b"text,label\nfine,1\n\xff\xfe,1\n", "`reviews.csv` cannot be read from line . on"),
+    ("words,label\nfine,1\n", "`text` and `label`, or `review` and `sentiment`, but `reviews.csv` begins with `wor"),
+    ("", "begins with nothing"),
+    ("text,label\n", "has none of them"),
+])  # fmt: skip
 def test_a_malformed_file_is_refused_with_its_line(tmp_path, content, said):
     with pytest.raises(ValueError, match=said):
         read(tmp_path, content)

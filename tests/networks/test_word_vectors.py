@@ -42,15 +42,12 @@ def test_given_words_keep_their_angles_and_the_others_stay(folder):
         given_words(jnp.zeros((5, 1)), "some.npz", VOCABULARY, 0.1, KEY)
 
 
-@pytest.mark.parametrize(
-    ("text", "must"),
-    [
-        ("film 1 x\n", "must have a word and its numbers on each line"),
-        ("film 1 2\ndull 1\n", "must hold vectors of equal length"),
-        ("nothing 1 2\n", "must have vectors for words of the sentences"),
-        ("film 1 nan\n", "must hold finite vectors"),
-    ],
-)
+@pytest.mark.parametrize(("text", "must"), [
+    ("film 1 x\n", "must have a word and its numbers on each line"),
+    ("film 1 2\ndull 1\n", "must hold vectors of equal length"),
+    ("nothing 1 2\n", "must have vectors for words of the sentences"),
+    ("film 1 nan\n", "must hold finite vectors"),
+])  # fmt: skip
 def test_bad_files_are_refused(folder, text, must):
     (folder / "bad.txt").write_text(text)
     with pytest.raises(ValueError, match=f"Argument `vectors` {must}"):

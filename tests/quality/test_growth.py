@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from figures.panels.growth import PowerLaw, power_laws
 from figures.style import canvas, settings
 from tests.quality.benchmarks.growth import Grown, drawn, everything, grown, power_law
 from tests.quality.benchmarks.growth_cases import (
@@ -20,6 +19,7 @@ from tests.quality.benchmarks.growth_cases import (
     tokens,
     turning,
 )
+from tests.quality.benchmarks.power_laws import PowerLaw, power_laws
 from tests.support.figure_layout import check_layout, texts
 
 SIZES = np.array([10.0, 30.0, 100.0, 300.0])
@@ -115,14 +115,15 @@ def test_the_figure_has_a_panel_for_each_parameter_and_names_the_exponents():
     np.testing.assert_allclose(top[0].get_xydata(), top[1].get_xydata())  # the law through its own data
 
 
-def test_laws_and_rows_must_match():
+@pytest.mark.parametrize(("sizes", "marked"), [([10, 20, 80], True), ([10, 100, 5000], False)])
+def test_few_sizes_have_a_tick_each(sizes, marked):
     with settings():
         _, (ax,) = canvas()
-    law, named = PowerLaw(1.0, 0.0, 1.0), {"names": ["a"], "roles": [("first", 0)], "xlabel": "n", "ylabel": "s"}
-    with pytest.raises(ValueError, match="`laws` must have one entry for each of 1 rows, but have 2"):
-        power_laws(ax, SIZES, [SIZES], [law, law], **named)
-    with pytest.raises(ValueError, match=r"`rows` must have shape \(4,\)"):
-        power_laws(ax, SIZES, [SIZES[:3]], [law], **named)
+        row = np.array(sizes, float) ** 1.5
+        law = PowerLaw(1.5, 0.1, 1.0)
+        power_laws(ax, sizes, [row], [law], names=["a"], roles=[("first", 0)], xlabel="n", ylabel="t")
+        assert (ax.get_xticks().tolist() == sizes) == marked
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), row)
 
 
 @pytest.mark.slow  # half a minute, for the programs of three sizes of every case

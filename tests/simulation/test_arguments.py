@@ -54,28 +54,17 @@ TIMED = r"`fn` must be a function of \(t, x\), but the function <lambda> takes \
 RUN = simulate(DECAY, [1.0], [0, 1], integrator=Scipy())
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda fn: ensemble(DECAY, jnp.ones((1, 1)), [0.0, 1.0], fn), TIMED),
-        (Event, TIMED),
-        (RUN.along_time, TIMED),
-        (
-            lambda fn: RUN.along(cast(Any, lambda t, x: x)),
-            r"`fn` must be a function of the state, but .* takes \(t, x\)\.$",
-        ),
-        (lambda fn: NoisyFlow(DECAY, fn, calculus="Ito"), r"`noise` must be a function of \(t, x\), but"),
-        (
-            lambda fn: Transition("hit", Event(lambda t, x: x[0]), fn),
-            r"`reset` must be a function of \(flow, t, x\), but",
-        ),
-        (
-            lambda fn: sweep(fn, {"a": [1], "b": [2]}),
-            "`function` must be a function of the parameters by name, a, b, but",
-        ),
-        (lambda fn: sweep(lambda a: a, {"a": [1]}, seeds=2), "of the parameters by name, a, key, but"),
-    ],
-)
+@pytest.mark.parametrize(("call", "sentence"), [
+    (lambda fn: ensemble(DECAY, jnp.ones((1, 1)), [0.0, 1.0], fn), TIMED),
+    (Event, TIMED),
+    (RUN.along_time, TIMED),
+    (lambda fn: RUN.along(cast(Any, lambda t, x: x)),
+     r"`fn` must be a function of the state, but .* takes \(t, x\)\.$"),
+    (lambda fn: NoisyFlow(DECAY, fn, calculus="Ito"), r"`noise` must be a function of \(t, x\), but"),
+    (lambda fn: Transition("hit", Event(lambda t, x: x[0]), fn), r"`reset` must be a function of \(flow, t, x\), but"),
+    (lambda fn: sweep(fn, {"a": [1], "b": [2]}), "`function` must be a function of the parameters by name, a, b, but"),
+    (lambda fn: sweep(lambda a: a, {"a": [1]}, seeds=2), "of the parameters by name, a, key, but"),
+])  # fmt: skip
 def test_a_function_of_other_arguments_is_refused_where_it_is_given(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call(lambda x: x)
@@ -183,13 +172,10 @@ def pendulum_with_a_branch(t, x):
     return jnp.stack([x[1], -jnp.sin(x[0]) if x[0] > -np.inf else 0 * x[0]])
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        pendulum_in_numpy,
-        *(pytest.param(f, marks=pytest.mark.slow) for f in (pendulum_as_a_list, pendulum_with_a_branch)),
-    ],
-)
+@pytest.mark.parametrize("field", [
+    pendulum_in_numpy,
+    *(pytest.param(f, marks=pytest.mark.slow) for f in (pendulum_as_a_list, pendulum_with_a_branch)),
+])  # fmt: skip
 def test_a_field_that_cannot_be_traced_runs_with_scipy_and_is_refused_for_diffrax(field, tmp_path):
     flow, start, times = FunctionFlow(field), [1.0, 0.0], [0.0, 1.0, 2.0]
     traced = FunctionFlow(lambda t, x: [x[1], -jnp.sin(x[0])])

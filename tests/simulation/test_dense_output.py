@@ -190,45 +190,25 @@ def fewer():
     return simulate_hybrid(STILL, [1.0, 2.0], [0.0, 1.0], [DROP], integrator=Scipy())
 
 
-BAD = [
-    (
-        lambda: dense_output(fewer(), integrator=Scipy())([0.2, 0.7]),
-        "Argument `t` must hold times at which the state has one shape, but it has (1,) and (2,).",
-    ),
-    (lambda: unchecked(3), "Argument `run` must be a trajectory of a flow or of a hybrid system, but is 3."),
-    (
-        lambda: dense_output(iterate(FunctionMap(lambda k, x: x), [1.0], 2)),
-        "Argument `run` must be a trajectory of a flow",
-    ),
-    (lambda: unchecked(still(), integrator="Scipy"), "Argument `integrator` must be an integrator such as"),
-    (lambda: dense_output(still())(1.5), "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5."),
-    (lambda: dense_output(still())(np.nan), "Argument `t` must lie between the ends of the run, 0 and 1, but is nan."),
-    (
-        lambda: inspect.unwrap(type(dense_output(still())).__call__)(dense_output(still()), "x"),
-        "Argument `t` must be a time, but is 'x'.",
-    ),
-    (
-        lambda: dense_output(still())([0.5, 1.5]),
-        "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5.",
-    ),
-    (
-        lambda: dense_output(still())([0.5, np.nan]),
-        "Argument `t` must lie between the ends of the run, 0 and 1, but is nan.",
-    ),
-    (
-        lambda: dense_output(still())([[0.5]]),
-        "Argument `t` must be a time or have shape (times,), but has shape (1, 1).",
-    ),
-    (
-        lambda: dense_output(still()).at([0.5, 2.0]),
-        "Argument `ts` must lie between the ends of the run, 0 and 1, but is 2.",
-    ),
+BAD = [(lambda: dense_output(fewer(), integrator=Scipy())([0.2, 0.7]),
+    "Argument `t` must hold times at which the state has one shape, but it has (1,) and (2,)."), (lambda: unchecked(3),
+    "Argument `run` must be a trajectory of a flow or of a hybrid system, but is 3."),
+    (lambda: dense_output(iterate(FunctionMap(lambda k, x: x), [1.0], 2)),
+    "Argument `run` must be a trajectory of a flow"), (lambda: unchecked(still(), integrator="Scipy"),
+    "Argument `integrator` must be an integrator such as"), (lambda: dense_output(still())(1.5),
+    "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5."), (lambda: dense_output(still())(np.nan),
+    "Argument `t` must lie between the ends of the run, 0 and 1, but is nan."),
+    (lambda: inspect.unwrap(type(dense_output(still())).__call__)(dense_output(still()), "x"),
+    "Argument `t` must be a time, but is 'x'."), (lambda: dense_output(still())([0.5, 1.5]),
+    "Argument `t` must lie between the ends of the run, 0 and 1, but is 1.5."),
+    (lambda: dense_output(still())([0.5, np.nan]),
+    "Argument `t` must lie between the ends of the run, 0 and 1, but is nan."), (lambda: dense_output(still())([[0.5]]),
+    "Argument `t` must be a time or have shape (times,), but has shape (1, 1)."),
+    (lambda: dense_output(still()).at([0.5, 2.0]),
+    "Argument `ts` must lie between the ends of the run, 0 and 1, but is 2."),
     (lambda: dense_output(still()).at([0.5, 0.2, 0.4]), "Argument `ts` must increase"),
-    (
-        lambda: inspect.unwrap(crossings)(WAVE, [0.0, 1.0], [0.0, 1.0], [Event(lambda t, x: x[0])], action=3),
-        "Argument `action` must be a function of (event, t, x), but is 3.",
-    ),
-]
+    (lambda: inspect.unwrap(crossings)(WAVE, [0.0, 1.0], [0.0, 1.0], [Event(lambda t, x: x[0])], action=3),
+    "Argument `action` must be a function of (event, t, x), but is 3.")]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -251,3 +231,14 @@ def test_a_run_is_integrated_once_more_by_its_own_integrator():
     found = dense_output(path)(2.3)
     np.testing.assert_array_equal(found, dense_output(path, integrator=rough)(2.3))
     assert 1e-5 < np.max(np.abs(np.asarray(found) - [np.cos(2.3), -np.sin(2.3)])) < 1e-1
+
+
+def test_states_of_two_dimensions_are_told_apart():
+    """A state that falls as exp(-t) is doubled to two components at t = log 2."""
+    fall = FunctionFlow(lambda t, x: -x)
+    split = Transition("split", Event(lambda t, x: x[0] - 0.5, -1), lambda flow, t, x: (flow, jnp.concatenate([x, x])))
+    path = dense_output(simulate_hybrid(fall, [1.0], [0.0, 2.0], [split], integrator=Scipy()))
+    np.testing.assert_allclose(path([0.1, 0.6])[:, 0], np.exp([-0.1, -0.6]), rtol=1e-9)
+    np.testing.assert_allclose(path(2.0), np.exp([-2.0, -2.0]), rtol=1e-9)
+    with pytest.raises(ValueError, match=r"times at which the state has one shape, but it has \(1,\) and \(2,\)"):
+        path([0.1, 1.5])

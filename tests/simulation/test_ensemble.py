@@ -216,18 +216,14 @@ def test_an_interruption_without_a_folder_says_that_nothing_is_kept(monkeypatch)
         ensemble(FLOW, STARTS, TS, seen, chunk=3)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda: {"flow": TokenFlow(1.0000001 * np.eye(3), 1.0)},
-        lambda: {"y0s": STARTS[::-1]},
-        lambda: {"ts": TS * 1.0000001},
-        lambda: {"fn": lambda t, x: (alignment(t, x) * 1.0000001, t, FLOW.space.defect(x))},
-        lambda: {"integrator": Diffrax(rtol=1e-8)},
-        lambda: {"chunk": 2},
-    ],
-    ids=["flow", "starts", "times", "observable", "tolerance", "chunk"],
-)
+@pytest.mark.parametrize("other", [
+    lambda: {"flow": TokenFlow(1.0000001 * np.eye(3), 1.0)},
+    lambda: {"y0s": STARTS[::-1]},
+    lambda: {"ts": TS * 1.0000001},
+    lambda: {"fn": lambda t, x: (alignment(t, x) * 1.0000001, t, FLOW.space.defect(x))},
+    lambda: {"integrator": Diffrax(rtol=1e-8)},
+    lambda: {"chunk": 2},
+], ids=["flow", "starts", "times", "observable", "tolerance", "chunk"])  # fmt: skip
 def test_a_folder_of_another_run_is_refused(other, tmp_path, monkeypatch):
     same = {"flow": FLOW, "y0s": STARTS, "ts": TS, "fn": seen, "chunk": 3, "folder": tmp_path}
     with monkeypatch.context() as patch:
@@ -334,14 +330,8 @@ def test_a_digest_depends_on_nothing_but_the_mathematics(tmp_path):
     variables = {"PYTHONHASHSEED": "1", "LC_ALL": "C", "OMP_NUM_THREADS": "2", "COLUMNS": "40", "HOME": str(tmp_path)}
     path = {"PYTHONPATH": str(Path(__file__).parents[2])}
     terminal = f"import sys; sys.stdout.isatty = lambda: True\n{DIGEST}\nprint(digest())"
-    ran = subprocess.run(
-        [sys.executable, "-c", terminal],
-        env=os.environ | path | variables,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ran = subprocess.run([sys.executable, "-c", terminal], env=os.environ | path | variables, cwd=tmp_path,
+        capture_output=True, text=True, check=True)  # fmt: skip
     here = {}
     exec(DIGEST, here)  # without a terminal, and in other surroundings
     assert ran.stdout.strip() == here["digest"]()

@@ -519,12 +519,8 @@ def test_a_ball_at_rest_on_the_floor_stays_there_and_one_at_rest_under_the_ceili
 
 def test_all_transitions_at_the_start_occur_once_and_crossings_begin_after_it():
     two = FunctionFlow(lambda t, x: jnp.stack([x[1], -1.0 + 0 * x[1], x[3], -1.0 + 0 * x[3]]))
-    rules = [
-        Transition(
-            str(k), Event(lambda t, x, k=k: x[2 * k], -1), lambda f, t, x, k=k: (f, x.at[2 * k + 1].multiply(-1))
-        )
-        for k in range(2)
-    ]
+    rules = [Transition(str(k), Event(lambda t, x, k=k: x[2 * k], -1), lambda f, t, x,
+        k=k: (f, x.at[2 * k + 1].multiply(-1))) for k in range(2)]  # fmt: skip
     run = simulate_hybrid(two, [0.0, -1.0, 0.0, -1.0], [0.0, 1.0], rules, integrator=Scipy())
     assert [jump.name for jump in run.jumps] == ["0", "1"]
     assert crossings(BALL, [0.0, -1.0], [0.0, 1.0], [GROUND], integrator=Scipy()).jumps == ()
@@ -662,3 +658,9 @@ def test_a_ball_comes_to_rest_on_a_moving_table_and_does_not_fall_through():
     assert run.ending is Ending.ACCUMULATED
     gaps = np.diff([jump.time for jump in run.jumps])
     np.testing.assert_allclose(gaps[-8:-3] / gaps[-9:-4], 0.5, rtol=1e-3)
+
+
+def test_a_flow_without_transitions_is_followed_to_its_end():
+    run = simulate_hybrid(WAVE, [1.0, 0.0], [0.0, 1.0, 2.0], lambda flow: [], integrator=Scipy())
+    assert (run.ending, len(run.phases), run.jumps) == (Ending.FINISHED, 1, ())
+    np.testing.assert_allclose(run.phases[0].ys[:, 0], np.cos([0.0, 1.0, 2.0]), atol=1e-9)

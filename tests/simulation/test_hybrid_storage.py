@@ -37,14 +37,8 @@ def lifted(event, t, x):
 
 
 def ball(reset=bounce, **options) -> HybridTrajectory:
-    return simulate_hybrid(
-        FunctionFlow(falling),
-        jnp.asarray([1.0, 0.0]),
-        np.linspace(0.0, 5.0, 6),
-        [Transition("bounce", Event(height, -1), reset)],
-        integrator=Scipy(),
-        **options,
-    )
+    return simulate_hybrid(FunctionFlow(falling), jnp.asarray([1.0, 0.0]), np.linspace(0.0, 5.0, 6),
+        [Transition("bounce", Event(height, -1), reset)], integrator=Scipy(), **options)  # fmt: skip
 
 
 def growing() -> GrowingFlow:
@@ -142,17 +136,14 @@ def test_a_part_of_a_run_is_stored_and_not_run_again(grown, tmp_path):
         rerun(tmp_path / "part.npz")
 
 
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        (lambda parts: parts.update(phases={"tuple": [1]}), "the part `phases`"),
-        (lambda parts: parts.update(jumps={"tuple": [1]}), "the part `jumps`"),
-        (lambda parts: parts["jumps"]["tuple"][0]["fields"].update(time="0"), "the part `jumps`"),
-        (lambda parts: parts.update(ending="FINISHED"), "the part `ending`"),
-        (lambda parts: parts.update(recipe=7), "the recipe"),
-        (lambda parts: parts.update(phases={"tuple": []}, jumps={"tuple": []}), "the part `jumps`"),
-    ],
-)
+@pytest.mark.parametrize(("change", "what"), [
+    (lambda parts: parts.update(phases={"tuple": [1]}), "the part `phases`"),
+    (lambda parts: parts.update(jumps={"tuple": [1]}), "the part `jumps`"),
+    (lambda parts: parts["jumps"]["tuple"][0]["fields"].update(time="0"), "the part `jumps`"),
+    (lambda parts: parts.update(ending="FINISHED"), "the part `ending`"),
+    (lambda parts: parts.update(recipe=7), "the recipe"),
+    (lambda parts: parts.update(phases={"tuple": []}, jumps={"tuple": []}), "the part `jumps`"),
+])  # fmt: skip
 def test_parts_of_another_type_are_refused(file, change, what):
     edited(file, lambda text: change(text["run"]["fields"]))
     with pytest.raises(ValueError, match=f"must be a complete run file, but {what} of .* does not fit a run"):

@@ -143,19 +143,13 @@ def test_the_same_run_gives_the_same_file(path, file, tmp_path):
         assert {member.date_time[0] for member in archive.infolist()} == {1980}  # the clock is not in the file
 
 
-@pytest.mark.parametrize(
-    "system",
-    [
-        lambda: TokenFlow(
-            PiecewiseConstant(np.ones((2, 1, 3, 3)), [0.5, 1.0]), 1.0, space=Ellipsoid(np.diag([1.0, 2, 3]))
-        ),
-        lambda: TokenFlow(Resampled(jax.random.key(3), (2, 3, 3)), -1.0, scale=0.5),
-        lambda: LayerMap(FLOW, 0.1),
-        lambda: FunctionFlow(rotation, Product(Two(Sphere(), Euclidean())), breaks=(0.5,), fastest_period=2.0),
-        lambda: IMPLICIT,
-    ],
-    ids=["piecewise", "resampled", "layers", "function", "implicit solver"],
-)
+@pytest.mark.parametrize("system", [
+    lambda: TokenFlow(PiecewiseConstant(np.ones((2, 1, 3, 3)), [0.5, 1.0]), 1.0, space=Ellipsoid(np.diag([1.0, 2, 3]))),
+    lambda: TokenFlow(Resampled(jax.random.key(3), (2, 3, 3)), -1.0, scale=0.5),
+    lambda: LayerMap(FLOW, 0.1),
+    lambda: FunctionFlow(rotation, Product(Two(Sphere(), Euclidean())), breaks=(0.5,), fastest_period=2.0),
+    lambda: IMPLICIT,
+], ids=["piecewise", "resampled", "layers", "function", "implicit solver"])  # fmt: skip
 def test_every_kind_of_system_comes_back(system):
     arrays = {}
     node = json.loads(json.dumps(describe("system", system(), arrays), allow_nan=False))
@@ -297,13 +291,8 @@ def test_foreign_things_are_not_reached_through_our_modules(name):
 
 
 def test_a_path_cut_at_an_event_is_stored_and_not_rerun(tmp_path):
-    stop = simulate_until(
-        FunctionFlow(rotation),
-        jnp.asarray([1.0, 0.0]),
-        [0.0, 3.0],
-        [Event(lambda t, x: x[0] - 0.5)],
-        integrator=Scipy(),
-    )
+    stop = simulate_until(FunctionFlow(rotation), jnp.asarray([1.0, 0.0]), [0.0, 3.0], [Event(lambda t, x: x[0] - 0.5)],
+        integrator=Scipy())  # fmt: skip
     save(tmp_path / "run.npz", stop.path)
     trust = ("tests.support.storage_systems",)
     assert same(load(tmp_path / "run.npz", trust=trust), stop.path)

@@ -1,5 +1,6 @@
 """The refusals of `simulate` and its relatives, and the verbs of a trajectory."""
 
+import re
 from fractions import Fraction
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import iterate, simulate, simulate_until, with_error
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
+from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.hardmax.maps import HardmaxMap
 from dynsim.systems.schedules import PiecewiseConstant
 from dynsim.systems.tokens.flow import TokenFlow
@@ -25,19 +27,16 @@ FLOW = TokenFlow(np.eye(3))
 X = Sphere().sample(jax.random.key(0), (4, 3))
 
 
-@pytest.mark.parametrize(
-    ("start", "ts", "sentence"),
-    [
-        (2 * X, [0, 1], "`y0` must lie on the space, Sphere .* but is off it by 1"),
-        (X.at[0].set(0.0), [0, 1], "`y0` must lie on the space"),
-        (X.at[0, 0].set(np.nan), [0, 1], "`y0` must be finite"),
-        (X, [], "`ts` must hold at least two times, but has shape \\(0,\\)"),
-        (X, [0], "`ts` must hold at least two times"),
-        (X, [0, 2, 1], "`ts` must increase, but goes from 2 to 1"),
-        (X, [0, 0], "`ts` must increase"),
-        (X, [0, np.inf], "`ts` must be finite"),
-    ],
-)
+@pytest.mark.parametrize(("start", "ts", "sentence"), [
+    (2 * X, [0, 1], "`y0` must lie on the space, Sphere .* but is off it by 1"),
+    (X.at[0].set(0.0), [0, 1], "`y0` must lie on the space"),
+    (X.at[0, 0].set(np.nan), [0, 1], "`y0` must be finite"),
+    (X, [], "`ts` must hold at least two times, but has shape \\(0,\\)"),
+    (X, [0], "`ts` must hold at least two times"),
+    (X, [0, 2, 1], "`ts` must increase, but goes from 2 to 1"),
+    (X, [0, 0], "`ts` must increase"),
+    (X, [0, np.inf], "`ts` must be finite"),
+])  # fmt: skip
 def test_a_bad_start_or_bad_times_are_refused(start, ts, sentence):
     with pytest.raises(ValueError, match=sentence):
         simulate(FLOW, start, ts)
@@ -47,6 +46,19 @@ def test_a_start_of_the_wrong_dimension_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="`y0` must fit the space of the flow") as error:
         simulate(published_gradient_flow(), jnp.ones((2, 4)) / 2, [0, 1])
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("flow", "start", "why"), [
+    (TokenFlow(np.eye(3)), np.eye(4)[:2], "dot_general requires"),
+    (Lorenz(), np.ones(2), "its velocity has shape (3,)"),
+])  # fmt: skip
+def test_a_start_that_a_flow_does_not_take_is_refused_with_its_shape(flow, start, why):
+    must = f"must have a shape that this {type(flow).__name__} takes, but has shape {start.shape} ({why}"
+    for integrator in (Diffrax(), Scipy()):
+        with pytest.raises(ValueError, match=re.escape(f"Argument `y0` {must}")):
+            simulate(flow, start, [0, 1], integrator=integrator)
+        with pytest.raises(ValueError, match=re.escape(f"Argument `y0s` {must}")):
+            ensemble(flow, start[None], [0, -1], lambda t, x: t, integrator=integrator)
 
 
 def test_a_schedule_shorter_than_the_horizon_is_refused():

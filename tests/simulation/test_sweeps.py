@@ -168,16 +168,12 @@ def test_the_lock_of_an_ended_process_is_replaced_and_one_of_another_machine_is_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda folder: sweep(picky, GRID, chunk=2, folder=folder),
-        lambda folder: sweep(measured, {**GRID, "b": [10, 30]}, chunk=2, folder=folder),
-        lambda folder: sweep(measured, GRID, chunk=3, folder=folder),
-        lambda folder: sweep(measured, {"a": [1.0], "b": [10]}, folder=folder),
-    ],
-    ids=["function", "values", "chunk", "one point"],
-)
+@pytest.mark.parametrize("other", [
+    lambda folder: sweep(picky, GRID, chunk=2, folder=folder),
+    lambda folder: sweep(measured, {**GRID, "b": [10, 30]}, chunk=2, folder=folder),
+    lambda folder: sweep(measured, GRID, chunk=3, folder=folder),
+    lambda folder: sweep(measured, {"a": [1.0], "b": [10]}, folder=folder),
+], ids=["function", "values", "chunk", "one point"])  # fmt: skip
 def test_a_folder_takes_no_parts_of_another_sweep(tmp_path, other):
     first = sweep(measured, GRID, chunk=2, folder=tmp_path)
     assert first.identical(sweep(measured, GRID, chunk=2, folder=tmp_path))
@@ -263,28 +259,22 @@ def test_a_digest_tells_functions_points_and_parts_apart():
     assert digest(jax.jit(measured), points, 1, False) == found[1]
 
 
-REFUSED = {
-    "no points": (lambda: sweep(measured, {"a": [], "b": [1]}), "`parameters` must have at least one point"),
+REFUSED = {"no points": (lambda: sweep(measured, {"a": [], "b": [1]}), "`parameters` must have at least one point"),
     "names": (lambda: sweep(measured, {"seed": [1]}), "and not key, seed, point, status, cause, but has 'seed'"),
     "no axis": (lambda: sweep(waves, {"beta": np.array(2.0)}), "`parameters` must give `beta` as a sequence of values"),
     "points": (lambda: sweep(measured, [{"a": 1}, {"b": 1}]), "give every point the same names"),
     "values": (lambda: sweep(measured, {"a": [None]}), "have numbers or strings as values, but has None"),
     "texts": (lambda: sweep(waves, {"beta": ["x"]}, vectorised=True), "`beta` has strings"),
     "none": (lambda: sweep(measured, {}), "`parameters` must name at least one parameter, but is empty"),
-    "branches": (
-        lambda: sweep(lambda a: a if a > 1 else -a, {"a": [1.0, 2.0]}, vectorised=True),
-        "`vectorised` must be left out for a function that calls NumPy or `float`, or branches",
-    ),
-    "an error": (
-        lambda: sweep(lambda a: a[0], {"a": [1.0, 2.0]}, vectorised=True),
-        "`function` must accept its parameters as JAX arrays where it is `vectorised`, but raises IndexError: Too",
-    ),
+    "branches": (lambda: sweep(lambda a: a if a > 1 else -a, {"a": [1.0, 2.0]}, vectorised=True),
+    "`vectorised` must be left out for a function that calls NumPy or `float`, or branches"),
+    "an error": (lambda: sweep(lambda a: a[0], {"a": [1.0, 2.0]}, vectorised=True),
+    "`function` must accept its parameters as JAX arrays where it is `vectorised`, but raises IndexError: Too"),
     "a text": (lambda: sweep(lambda a: "x", {"a": [1]}), "`function` must return numbers, .* returns 'x' as `value`"),
     "shapes": (lambda: sweep(lambda a: np.ones(a), {"a": [1, 2]}), r"but `value` has \(1,\) and \(2,\)"),
     "clash": (lambda: sweep(lambda a: {"a": 1.0}, {"a": [1]}), "return names that no parameter has, but returns `a`"),
     "units": (lambda: sweep(measured, GRID, units={"c": "m"}), "`units` must name parameters and results"),
-    "seeds": (lambda: sweep(drawn, {"a": [1]}, seeds=0), "`seeds` must be at least 1"),
-}
+    "seeds": (lambda: sweep(drawn, {"a": [1]}, seeds=0), "`seeds` must be at least 1")}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -28,26 +28,11 @@ from dynsim.systems.catalogue.oscillators import (
 )
 from dynsim.systems.catalogue.populations import Brusselator, Kuramoto, LotkaVolterra
 
-STARTS = {
-    VanDerPol: [2.0, 0.1],
-    FitzHughNagumo: [0.5, 0.3],
-    Duffing: [0.7, -0.2],
-    Pendulum: [1.0, 0.3],
-    DoubleWell: [0.4],
-    Josephson: [1.0, 0.3],
-    DoublePendulum: [1.0, 0.3, -0.4, 0.7],
-    CircleMap: [0.3],
-    Lorenz: [1.0, 2.0, 20.0],
-    Roessler: [1.0, 2.0, 0.5],
-    HenonHeiles: [0.1, 0.2, 0.3, -0.1],
-    LotkaVolterra: [0.7, 1.3],
-    Brusselator: [1.1, 2.0],
-    Kuramoto: [0.1, 1.0, 2.5],
-    Logistic: [0.3],
-    Henon: [0.1, 0.2],
-    Standard: [2.0, 5.5],
-    Ikeda: [0.1, -0.3],
-}
+STARTS = {VanDerPol: [2.0, 0.1], FitzHughNagumo: [0.5, 0.3], Duffing: [0.7, -0.2], Pendulum: [1.0, 0.3],
+    DoubleWell: [0.4], Josephson: [1.0, 0.3], DoublePendulum: [1.0, 0.3, -0.4, 0.7], CircleMap: [0.3],
+    Lorenz: [1.0, 2.0, 20.0], Roessler: [1.0, 2.0, 0.5], HenonHeiles: [0.1, 0.2, 0.3, -0.1], LotkaVolterra: [0.7, 1.3],
+    Brusselator: [1.1, 2.0], Kuramoto: [0.1, 1.0, 2.5], Logistic: [0.3], Henon: [0.1, 0.2], Standard: [2.0, 5.5],
+    Ikeda: [0.1, -0.3]}  # fmt: skip
 
 
 def printed(system, t, x):

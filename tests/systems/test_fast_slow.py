@@ -160,17 +160,14 @@ def test_the_tangent_of_the_manifold_is_the_derivative_of_its_projection(name):
     np.testing.assert_allclose(direct.slow, other.slow, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("name", "x", "y", "fast", "slow"),
-    [
-        ("linear", 2.0, 0.5, -1.5, -2.0),
-        ("van-der-pol", 1.5, 0.25, 0.625, -1.5),
-        ("michaelis-menten", 0.5, 2.0, 0.25, -0.5),
-        ("switching", [0.5, 0.25, 0.25], 0.0, [-0.75, 0.5, 0.25], 0.25),
-        ("transcritical", 0.5, 2.0, 0.75, 1.0),
-        ("saddle", [0.5, -1.0], 2.0, [1.5, -3.0], -0.5),
-    ],
-)
+@pytest.mark.parametrize(("name", "x", "y", "fast", "slow"), [
+    ("linear", 2.0, 0.5, -1.5, -2.0),
+    ("van-der-pol", 1.5, 0.25, 0.625, -1.5),
+    ("michaelis-menten", 0.5, 2.0, 0.25, -0.5),
+    ("switching", [0.5, 0.25, 0.25], 0.0, [-0.75, 0.5, 0.25], 0.25),
+    ("transcritical", 0.5, 2.0, 0.75, 1.0),
+    ("saddle", [0.5, -1.0], 2.0, [1.5, -3.0], -0.5),
+])  # fmt: skip
 def test_an_example_has_the_field_of_its_equations(name, x, y, fast, slow):
     velocity = EXAMPLES[name].flow(0.5).velocity(0.0, FastSlow(jnp.asarray(x), jnp.asarray(y)))
     np.testing.assert_allclose(velocity.fast, np.asarray(fast) / 0.5, rtol=1e-15)

@@ -29,18 +29,8 @@ from tests.systems.test_growing import D, N, data, interaction
 
 KEY = random_key(0, "test of the growing system")
 ORDER = ["grow", "grow", "prune", "grow", "prune", "clip"]
-RULES = {
-    "threshold": 0.5,
-    "pruning": 0.06,
-    "capacity": 4,
-    "prototypes": 3,
-    "least_temperature": 0.965,
-    "dwell": 0.5,
-    "gate": "oja",
-    "settled": 0.05,
-    "release": "release",
-    "spread": 0.3,
-}
+RULES = {"threshold": 0.5, "pruning": 0.06, "capacity": 4, "prototypes": 3, "least_temperature": 0.965, "dwell": 0.5,
+    "gate": "oja", "settled": 0.05, "release": "release", "spread": 0.3}  # fmt: skip
 
 
 def draw(name: str, *shape: int) -> np.ndarray:

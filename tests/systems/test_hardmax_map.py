@@ -81,17 +81,13 @@ def clouds(draw, largest=9):
         st.sampled_from(["general", "lattice", "decimal", "line", "plane", "place", "scales", "least", "repeated"])
     )
     lattice = rng.integers(-2, 3, (n, d)).astype(float)
-    x = {
-        "general": lambda: rng.normal(size=(n, d)),
-        "lattice": lambda: lattice,
-        "decimal": lambda: lattice * 0.1,
+    x = {"general": lambda: rng.normal(size=(n, d)), "lattice": lambda: lattice, "decimal": lambda: lattice * 0.1,
         "line": lambda: rng.normal(size=(n, 1)) * rng.integers(-2, 3, (1, d)),
         "plane": lambda: np.concatenate([lattice[:, 1:], np.full((n, 1), 0.7)], axis=1),
         "place": lambda: 1 + lattice * 2.0**-52,
         "scales": lambda: rng.normal(size=(n, d)) * 10.0 ** rng.integers(-160, 150, (n, 1)),
         "least": lambda: rng.integers(-300, 300, (n, d)) * 5e-324,
-        "repeated": lambda: rng.normal(size=(n, d))[rng.integers(0, n, n)],
-    }[kind]()
+        "repeated": lambda: rng.normal(size=(n, d))[rng.integers(0, n, n)]}[kind]()  # fmt: skip
     A = {
         "identity": lambda: None,
         "general": lambda: rng.normal(size=(d, d)),
@@ -404,18 +400,15 @@ def test_one_head_with_its_value_is_the_map_up_to_the_factor():
     np.testing.assert_allclose(soft, SoftmaxMap(1.0, 0.3, A).step(0, jnp.asarray(x)), atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "attention", "x", "failed"),
-    [
-        (1, None, [[1, 0], [0, 1]], None),
-        (1, [[1, 1], [0, 1]], [[1, 0], [0, 1]], "A is not symmetric"),
-        (1, [[1, 2], [2, 1]], [[1, 0], [0, 1]], "A is not positive definite"),
-        ("-1/2", None, [[1, 0], [0, 1]], "alpha is not positive"),
-        (0, None, [[1, 0], [0, 1]], "alpha is not positive"),
-        (1, None, [[1, 0], [1, 0]], "two tokens are equal"),
-        (1, None, [[1, 0], [0, 0]], "a token is zero"),
-    ],
-)
+@pytest.mark.parametrize(("alpha", "attention", "x", "failed"), [
+    (1, None, [[1, 0], [0, 1]], None),
+    (1, [[1, 1], [0, 1]], [[1, 0], [0, 1]], "A is not symmetric"),
+    (1, [[1, 2], [2, 1]], [[1, 0], [0, 1]], "A is not positive definite"),
+    ("-1/2", None, [[1, 0], [0, 1]], "alpha is not positive"),
+    (0, None, [[1, 0], [0, 1]], "alpha is not positive"),
+    (1, None, [[1, 0], [1, 0]], "two tokens are equal"),
+    (1, None, [[1, 0], [0, 0]], "a token is zero"),
+])  # fmt: skip
 def test_a_hypothesis_that_fails_is_reported_and_the_map_runs(alpha, attention, x, failed):
     for kind in (HardmaxMap, ExactHardmaxMap):
         map = kind(alpha if kind is ExactHardmaxMap else float(Fraction(alpha)), attention)
@@ -460,9 +453,13 @@ def test_what_is_no_tokens_is_refused_in_one_sentence(kind):
         kind(-1)
     with pytest.raises(ValueError, match="Argument `alpha` must hold"):
         kind(True)
+    with pytest.raises(ValueError, match="Argument `x` must hold "):
+        jax.jit(map.follower_sets)(np.eye(2))
 
 
 def test_floats_too_large_to_add_are_refused():
+    with pytest.raises(ValueError, match="Argument `alpha` must lie in the range of floats, but is larger"):
+        HardmaxMap(10**400)
     with pytest.raises(ValueError, match="below 1e\\+300"):
         HardmaxMap(1).follower_sets([[1e301, 0.0]])
     with pytest.raises(ValueError, match="below 1e\\+300"):
@@ -478,8 +475,9 @@ def test_a_run_refuses_other_maps_and_layers_that_do_not_fit():
         iterate_hardmax(HardmaxMap(1), np.ones((2, 2)), 3, every=2)
     with pytest.raises(ValueError, match="all hardmax or all softmax"):
         MultiHeadMap([Hardmax(), Softmax(0.1)], np.ones((2, 2, 2)))
-    with pytest.raises(ValueError, match=r"shape \(1, d, d\)"):
-        MultiHeadMap([Hardmax()], np.ones((2, 2)))
+    for value in (np.ones((2, 2)), [[[1.0], [1.0, 2.0]]]):
+        with pytest.raises(ValueError, match=r"shape \(1, d, d\)"):
+            MultiHeadMap([Hardmax()], value)
 
 
 @pytest.mark.parametrize(("share", "growth", "factor"), [(0.25, 1.0, 1.0), (1.5, 2.0, 1.5), (-0.5, 2.0, 1.0)])

@@ -17,11 +17,11 @@ from dynsim.systems.hardmax.search import brute_force, choice
 from dynsim.systems.hardmax.search import cone_bisection as cones
 from dynsim.systems.hardmax.search import direction_grid as cells
 from dynsim.systems.hardmax.search.cone_bisection import Margin
-from dynsim.systems.hardmax.search.follower_sets import from_lists
 from dynsim.systems.hardmax.search.grouping import equal_keys
 from dynsim.systems.hardmax.search.leaves import PAIRS, Leaves, _pieces, scored
 from dynsim.systems.hardmax.search.scores import Scores
 from dynsim.systems.hardmax.search.ties import FloatTies
+from tests.support.follower_lists import from_lists
 
 
 @pytest.fixture

@@ -88,13 +88,8 @@ def test_names_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 3 components, but has 2"):
         iterate(step, jnp.ones(3), 1)
     with pytest.raises(ValueError, match="Argument `names` must have one entry for each of 1 components, but has 2"):
-        ensemble(
-            NoisyFlow(decaying, 1.0, calculus="ito"),
-            jnp.ones(3),
-            [0.0, 1.0],
-            lambda t, x: t,
-            key=random_key(0, "names"),
-        )
+        ensemble(NoisyFlow(decaying, 1.0, calculus="ito"), jnp.ones(3), [0.0, 1.0], lambda t, x: t,
+            key=random_key(0, "names"))  # fmt: skip
     with pytest.raises(ValueError, match="Argument `names` must be different, but `v` is given twice"):
         FunctionFlow(decay, names=("v", "v"))
     with pytest.raises(ValueError, match="Argument `units` must be a sequence of words"):
@@ -154,11 +149,12 @@ def test_what_is_no_parameter_is_said_with_the_nearest_name():
             real_parameter("where", missing, NERVE)
 
 
-@pytest.mark.slow
 def test_the_names_reach_run_files_and_xarray(tmp_path):
     pytest.importorskip("xarray")
-    run = simulate(NERVE, jnp.ones(2), [0.0, 1.0])
+    run = simulate(NERVE, jnp.ones(2), [0.0, 1.0], integrator=Scipy(rtol=1e-6), error_estimate=True)
     table = to_xarray(run)
+    assert table.state_error.dims == table.state.dims
+    assert np.array_equal(table.state_error, run.stats.error)
     assert float(table.state.sel(coordinate="v")[-1]) == pytest.approx(np.exp(-0.5))
     assert list(table.unit.values) == ["mV", ""]
     assert table.time.attrs["units"] == "ms"
@@ -197,25 +193,19 @@ def test_arguments_that_are_true_or_false_are_turned_on_and_off(tmp_path):
     assert np.array_equal(rerun(tmp_path / "run.npz", trust=(own,)).ys, run.ys)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("MINE:pushed --push 2", r"`push` must be true or false \(`--push`, `--no-push`\), but is `2`"),
-        ("MINE:pushed --no-mu", r"a parameter of .*mine.py:pushed` \(mu, push, damped\), but is neither"),
-        (
-            "lorenz --roh 3",
-            r"`roh` must be an option of `dynsim portrait` or a parameter of `lorenz` \(sigma, rho, beta",
-        ),
-        ("lorens", "did you mean `lorenz`?"),
-        ("lorenz --rho", "Argument `rho` must be given with a value"),
-        ("lorenz --rho much", "Argument `rho` must be a finite number"),
-        ("lorenz --start 1 2", "Argument `start` must have 3 numbers, one for each component, but has 2"),
-        ("gradient --heads 2", "Argument `heads` must be left out for `gradient`"),
-        ("growing", "is not a single flow"),
-        ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `--mu`?"),
-        ("MINE:number", "must be a function, a flow or a map"),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), [
+    ("MINE:pushed --push 2", r"`push` must be true or false \(`--push`, `--no-push`\), but is `2`"),
+    ("MINE:pushed --no-mu", r"a parameter of .*mine.py:pushed` \(mu, push, damped\), but is neither"),
+    ("lorenz --roh 3", r"`roh` must be an option of `dynsim portrait` or a parameter of `lorenz` \(sigma, rho, beta"),
+    ("lorens", "did you mean `lorenz`?"),
+    ("lorenz --rho", "Argument `rho` must be given with a value"),
+    ("lorenz --rho much", "Argument `rho` must be a finite number"),
+    ("lorenz --start 1 2", "Argument `start` must have 3 numbers, one for each component, but has 2"),
+    ("gradient --heads 2", "Argument `heads` must be left out for `gradient`"),
+    ("growing", "is not a single flow"),
+    ("MINE:field --nu 3", r"a parameter of .*mine.py:field` \(mu, rates\), but is neither, did you mean `--mu`?"),
+    ("MINE:number", "must be a function, a flow or a map"),
+])  # fmt: skip
 def test_what_does_not_exist_is_refused_with_the_nearest_name(tmp_path, words, sentence):
     (tmp_path / "mine.py").write_text(OWN)
     with pytest.raises(ValueError, match=sentence):

@@ -146,14 +146,9 @@ def test_a_portrait_and_a_figure_of_it(tmp_path):
         drawn, (ax,) = canvas()
         angles = np.unwrap(np.arctan2(data["points"][:, 1], data["points"][:, 0]))
         places = data["equilibrium_points"]
-        draw_circle(
-            ax,
-            angles,
-            np.sum(data["field"] * np.stack([-np.sin(angles), np.cos(angles)], 1), axis=1),
-            limits=data["limits"],
-            equilibrium_angles=np.arctan2(places[:, 1], places[:, 0]),
-            kinds=data["kinds"].tolist(),
-        )
+        draw_circle(ax, angles, np.sum(data["field"] * np.stack([-np.sin(angles), np.cos(angles)], 1), axis=1),
+            limits=data["limits"], equilibrium_angles=np.arctan2(places[:, 1], places[:, 0]),
+            kinds=data["kinds"].tolist())  # fmt: skip
         return drawn
 
     numbers = needle.data(tmp_path)
@@ -285,3 +280,9 @@ def test_jumps_at_the_ends_are_not_between_them():
     np.testing.assert_array_equal(
         DrivenRates(lambda t: jnp.ones((2, 2)), breaks=(1, 2, 3)).breakpoints(1.0, 3.0), [2.0]
     )
+
+
+def test_functions_without_a_signature_are_taken_as_they_are():
+    assert float(FunctionFlow(math.hypot).velocity(3.0, jnp.asarray(4.0))) == 5.0
+    with pytest.raises(ValueError, match="`rhs` must take time first, then the state, but takes"):
+        FunctionFlow(lambda x, t: x)

@@ -47,6 +47,10 @@ def test_bad_input_is_one_sentence():
         Parameter(flow, "roh", 0.0, 1.0)
     with pytest.raises(ValueError, match="Argument `parameter` must return a real number of the flow"):
         Parameter(flow, lambda flow: flow.missing, 0.0, 1.0)
+    with pytest.raises(ValueError, match="Argument `parameter` must return a real number of the flow, but does not"):
+        Parameter(flow, lambda flow: flow.space, 0.0, 1.0)
+    with pytest.raises(ValueError, match="Arguments `low` and `high` must be numbers, but are 'a' and 1"):
+        Parameter(flow, "rho", "a", 1)
     with pytest.raises(ValueError, match="Arguments `low` and `high` must be in increasing order, but are 1"):
         Parameter(flow, "rho", 1.0, 1.0)
     with pytest.raises(ValueError, match="Arguments `low` and `high` must be in increasing order, b"):

@@ -25,7 +25,7 @@ from dynsim.systems.prototypes.encoders import (
 from dynsim.systems.prototypes.flow import Coupled, CoupledFlow, PrototypeFlow
 from dynsim.systems.prototypes.hierarchy import TwoLevel, TwoLevelFlow
 from dynsim.systems.prototypes.losses import PrototypeLoss
-from dynsim.systems.prototypes.temperatures import Annealing
+from dynsim.systems.prototypes.temperatures import Annealing, as_temperature
 from tests.support.differences import central_differences
 
 N, K, M, D = 7, 3, 2, 4
@@ -119,12 +119,8 @@ def test_small_temperatures_neither_overflow_nor_vanish():
 
 @functools.cache
 def _coupled(kind, gradient="full", **options):
-    encoders = {
-        "free": FreeEmbeddings(N, M),
-        "linear": LinearEncoder(D, M),
-        "affine": AffineEncoder(D, M),
-        "mlp": MLPEncoder(D, 5, M),
-    }
+    encoders = {"free": FreeEmbeddings(N, M), "linear": LinearEncoder(D, M), "affine": AffineEncoder(D, M),
+        "mlp": MLPEncoder(D, 5, M)}  # fmt: skip
     encoder = encoders[kind]
     flow = CoupledFlow(X, encoder, T, loss=PrototypeLoss(gradient, **options), encoder_rate=0.2, prototype_rate=2.0)
     return flow, Coupled(encoder.draw(random_key(11, kind)), P)
@@ -168,15 +164,12 @@ def test_a_frozen_encoder_leaves_the_flow_of_the_prototypes():
     np.testing.assert_allclose(mine, whole, rtol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("gradient", "detached"),
-    [
-        ("full", False),
-        pytest.param("full", True, marks=pytest.mark.slow),
-        pytest.param("frozen", False, marks=pytest.mark.slow),
-        ("frozen", True),
-    ],
-)
+@pytest.mark.parametrize(("gradient", "detached"), [
+    ("full", False),
+    pytest.param("full", True, marks=pytest.mark.slow),
+    pytest.param("frozen", False, marks=pytest.mark.slow),
+    ("frozen", True),
+])  # fmt: skip
 @pytest.mark.parametrize("groups", [pytest.param(None, marks=pytest.mark.slow), [0, 1, 2, 0, 1, 2, 0]])
 def test_the_two_levels_have_the_gradient_of_autodiff_and_differences(detached, gradient, groups):
     flow = TwoLevelFlow(X, LinearEncoder(D, M), T, detached=detached, loss=PrototypeLoss(gradient), groups=groups)
@@ -259,6 +252,29 @@ def test_descent_uses_the_rows_of_its_batch_and_clips_entries_and_norm():
         np.testing.assert_allclose(ravel_pytree(both)[0], wanted, rtol=1e-12)
 
 
+def test_free_embeddings_move_in_their_batch_alone_and_batches_add_up_to_all():
+    flow = CoupledFlow(X, FreeEmbeddings(N, M), T, loss=PrototypeLoss("full"))
+    assert float(flow.ratio) == 1.0
+    x, rows = Coupled(Z, P), [np.arange(0, 3), np.arange(3, N)]
+    *parts, both = jax.jit(lambda x: [flow.gradient(0.0, x, some) for some in (*rows, None)])(x)
+    for some, part in zip(rows, parts, strict=True):
+        assert set(np.flatnonzero(np.any(np.asarray(part.encoder) != 0, axis=1))) == set(some)
+    jax.tree.map(lambda a, b, whole: np.testing.assert_allclose(a + b, whole, atol=1e-12), *parts, both)
+
+
+def test_losses_of_cold_prototypes_are_those_of_k_means():
+    d = np.sum((np.asarray(Z)[:, None] - np.asarray(P)[None]) ** 2, axis=-1)
+    assert float(measures.hard_loss(Z, P)) == pytest.approx(np.sum(d.min(axis=1)), rel=1e-14)
+    assert float(measures.competitive_loss(Z, P, jnp.asarray(1e-3))) == pytest.approx(np.sum(d.min(axis=1)), rel=1e-9)
+
+
+def test_a_temperature_has_a_limit_and_may_be_given_in_a_program():
+    assert float(as_temperature(0.3).limit()) == 0.3
+    assert float(Annealing(2.0, 0.5, 3.0).limit()) == 0.5
+    at = jax.jit(lambda start: Annealing(start, 0.5, 3.0)(1.0))
+    assert float(at(2.0)) == pytest.approx(2 * np.exp(-1 / 3))
+
+
 def test_random_batches_are_orders_of_all_rows():
     rows = random_batches(random_key(0, "rows"), 10, 3, epochs=2)
     assert rows.shape == (2, 3, 3)
@@ -300,11 +316,10 @@ def test_more_prototypes_than_points_run_and_come_together_at_the_points(gradien
     np.testing.assert_allclose(final[[0, 4]], z, atol=0.01)
 
 
-BAD = [
-    (lambda: Annealing(0.0, 0.3), "Argument `start` must be positive, but is 0."),
-    (lambda: TwoLevelFlow(X, LinearEncoder(D, 2), -1.0, detached=True), "Argument `temperature` must be positive, but"),
-    (lambda: CoupledFlow(X, LinearEncoder(D, 2), 1.0, encoder_rate=0), "Argument `encoder_rate` must be positive, but"),
-    (lambda: CoupledFlow(X, LinearEncoder(D, 2), 1.0, prototype_rate=-1), "Argument `prototype_rate` must be positive"),
+BAD = [(lambda: Annealing(0.0, 0.3), "Argument `start` must be positive, but is 0."), (lambda: TwoLevelFlow(X,
+    LinearEncoder(D, 2), -1.0, detached=True), "Argument `temperature` must be positive, but"), (lambda: CoupledFlow(X,
+    LinearEncoder(D, 2), 1.0, encoder_rate=0), "Argument `encoder_rate` must be positive, but"), (lambda: CoupledFlow(X,
+    LinearEncoder(D, 2), 1.0, prototype_rate=-1), "Argument `prototype_rate` must be positive"),
     (lambda: PrototypeFlow(Z, 0.0), "Argument `temperature` must be positive, but is 0."),
     (lambda: PrototypeFlow(Z[0], 1.0), "Argument `embeddings` must have shape (n, d) with n and d at least 1, but has"),
     (lambda: PrototypeFlow(Z * jnp.nan, 1.0), "Argument `embeddings` must be finite, but has an entry that is not."),
@@ -312,22 +327,17 @@ BAD = [
     (lambda: PrototypeLoss("both"), "Argument `gradient` must be one of full, frozen, but is 'both'."),
     (lambda: PrototypeLoss(barrier=-1), "Argument `barrier` must not be negative, but is -1."),
     (lambda: PrototypeFlow(Z, 1.0).velocity(0.0, P[:, :1]), "Argument `prototypes` must have shape (k, 2), but have"),
-    (
-        lambda: Annealing(0.2, 0.3),
-        "Argument `floor` must be at most `start`, 0.2, because annealing lowers the temperature, but",
-    ),
+    (lambda: Annealing(0.2, 0.3),
+    "Argument `floor` must be at most `start`, 0.2, because annealing lowers the temperature, but"),
     (lambda: CoupledFlow(X, LinearEncoder(3, 2), 1.0), "Argument `data` must have 3 columns to match `encoder`, but"),
     (lambda: CoupledFlow(X, FreeEmbeddings(3, 2), 1.0), "Argument `data` must have 3 rows to match `encoder`, but"),
     (lambda: _coupled("linear")[0].velocity(0.0, P), "Argument `y0` must be a `Coupled(encoder, prototypes)`"),
     (lambda: principal_components(X, 9), "Argument `outputs` must be at most 4, the smaller side of `x`, but is 9."),
-    (lambda: DescentMap(PrototypeFlow(Z, 1.0), batches=[[[0, 9]]]), "Argument `batches` must hold row numbers from 0"),
+    (lambda: DescentMap(PrototypeFlow(Z, 1.0), batches=[[[0, N]]]), "Argument `batches` must hold row numbers from 0"),
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), clip_value=0), "Argument `clip_value` must be positive, but is 0."),
     (lambda: TwoLevelFlow(X, LinearEncoder(D, 2), 1.0, detached=True, groups=[1] * N), "Argument `groups` must be"),
-    (
-        lambda: random_batches(random_key(0, "b"), 3, 4, epochs=1),
-        "Argument `size` must be at most the number of rows, 3",
-    ),
-]
+    (lambda: random_batches(random_key(0, "b"), 3, 4, epochs=1),
+    "Argument `size` must be at most the number of rows, 3")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("act", "says"), BAD, ids=[says for _, says in BAD])

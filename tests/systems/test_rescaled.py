@@ -47,6 +47,13 @@ def test_solutions_and_times_are_those_of_the_flow_in_its_units():
     assert float(flow.flow.parameters["rate"]) == pytest.approx(2e6, rel=1e-15)
 
 
+def test_pulls_of_particles_are_in_the_new_unit_of_time():
+    flow = TokenFlow(np.diag([3.0, 1.0, 2.0]))
+    x = np.eye(3)
+    np.testing.assert_allclose(RescaledFlow(flow, time=0.2).pulls(0.0, x), 0.2 * flow.pulls(0.0, x), rtol=1e-14)
+    assert RescaledFlow(SMALL).pulls(0.0, np.ones(1)).size == 0
+
+
 def test_a_flow_that_ends_does_so_in_the_new_unit_of_time():
     layers = PiecewiseConstant(np.ones((2, 1, 2, 2)), periodic=False)
     flow = RescaledFlow(TokenFlow(layers), time=0.5)
@@ -114,28 +121,21 @@ def test_a_run_is_stored_with_its_units(tmp_path):
     assert (again.system.time, again.system.moved) == (3.0, (("epsilon", ("epsilon",), 0.2),))
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"state": -1.0}, "`state` must be a positive number, or one for each component, but is -1.0"),
-        ({"state": [1.0, 0.0]}, "`state` must be a positive number, or one for each component"),
-        ({"state": np.ones((2, 2))}, "`state` must be a positive number, or one for each component"),
-        ({"time": 0}, "`time` must be positive, but is 0"),
-        ({"parameters": {"nu": 1.0}}, "`parameters` must name a parameter of FunctionFlow, mu, r, but is `nu`"),
-        ({"parameters": {"mu": "x"}}, r"`parameters\['mu'\]` must be"),
-        ({"parameters": ["mu"]}, "`parameters` must be a mapping of names to positive numbers"),
-        (
-            {"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": 2.0},
-            "`flow` must be on a flat space if its state has a unit, but is on Sphere",
-        ),
-        (
-            {"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": [1.0, 2.0, 1.0]},
-            "`flow` must be on a flat space if its state has a unit, but is on Sphere",
-        ),
-        ({"flow": NoisyFlow(SMALL, 0.1, calculus="ito")}, "`flow` must be a flow without noise"),
-        ({"flow": 3}, "`flow` must be a flow, but is"),
-    ],
-)
+@pytest.mark.parametrize(("options", "sentence"), [
+    ({"state": -1.0}, "`state` must be a positive number, or one for each component, but is -1.0"),
+    ({"state": [1.0, 0.0]}, "`state` must be a positive number, or one for each component"),
+    ({"state": np.ones((2, 2))}, "`state` must be a positive number, or one for each component"),
+    ({"time": 0}, "`time` must be positive, but is 0"),
+    ({"parameters": {"nu": 1.0}}, "`parameters` must name a parameter of FunctionFlow, mu, r, but is `nu`"),
+    ({"parameters": {"mu": "x"}}, r"`parameters\['mu'\]` must be"),
+    ({"parameters": ["mu"]}, "`parameters` must be a mapping of names to positive numbers"),
+    ({"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": 2.0},
+     "`flow` must be on a flat space if its state has a unit, but is on Sphere"),
+    ({"flow": FunctionFlow(lambda t, x: x, Sphere()), "state": [1.0, 2.0, 1.0]},
+     "`flow` must be on a flat space if its state has a unit, but is on Sphere"),
+    ({"flow": NoisyFlow(SMALL, 0.1, calculus="ito")}, "`flow` must be a flow without noise"),
+    ({"flow": 3}, "`flow` must be a flow, but is"),
+])  # fmt: skip
 def test_bad_units_are_refused_in_one_sentence(options, sentence):
     with pytest.raises(ValueError, match=f"Argument {sentence}"):
         RescaledFlow(options.pop("flow", SMALL), **options)

@@ -13,11 +13,12 @@ from dynsim.simulation.run_files import rerun, save
 from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import FunctionFlow
-from dynsim.systems.schedules import PiecewiseConstant, Resampled
+from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled
 from dynsim.systems.tokens.flow import TokenFlow
 from dynsim.systems.tokens.interactions.masks import Causal, Window
 from dynsim.systems.tokens.published import published_ensemble_flow, published_hemisphere_flow
 from dynsim.systems.tokens.span_form import SpanForm
+from dynsim.systems.tokens.span_scores import span_scores
 
 N, D = 4, 7
 TIMES = np.linspace(0.0, 2.0, 5)
@@ -48,6 +49,28 @@ def looked_at(flow, form, t, random):
     again = form.space.tangent(M, v), form.vector_field(t, 1.7 * M)
     start = form.tokens(form.start), form.space.defect(form.start)
     return flow.vector_field(t, form.tokens(M)), form.tokens(v), v, again, start
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Constant(RANDOM[0]),
+        PiecewiseConstant(RANDOM, [0.3, 0.5, 0.2]),
+        Resampled(random_key(0, "R"), (2, D, D), 1.0, 0.7),
+    ]
+    + [Modulated(RANDOM[0], 1.5, 2.0, 0.3)],
+)
+def test_scores_of_the_span_are_bilinear_forms_of_the_initial_tokens(schedule):
+    y = RANDOM[1, 0, :N]
+    for t in (0.2, 0.75):
+        P = np.asarray(schedule(t))
+        np.testing.assert_allclose(span_scores(schedule, jnp.asarray(y))(t), y @ P @ y.T, atol=1e-12)
+
+
+def test_random_coordinates_are_those_of_tokens_on_the_ellipsoid():
+    form = SpanForm(FLOWS["constant, ellipsoid"](), RANDOM[1, 0, :N])
+    tokens = form.tokens(form.space.sample(random_key(0, "coordinates"), (N, N)))
+    np.testing.assert_allclose(jnp.einsum("nd,de,ne->n", tokens, METRIC, tokens), 1.0, atol=1e-12)
 
 
 SOME = [

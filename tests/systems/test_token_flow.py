@@ -9,6 +9,7 @@ import pytest
 
 from dynsim.keys import random_key
 from dynsim.spaces import Ellipsoid, Euclidean, Sphere
+from dynsim.systems.master_equation.flow import MasterEquationFlow
 from dynsim.systems.schedules import Constant, Modulated, PiecewiseConstant, Resampled, ScaledIdentity
 from dynsim.systems.tokens.flow import (
     LayerMap,
@@ -20,6 +21,7 @@ from dynsim.systems.tokens.flow import (
     identity_value_flow,
 )
 from dynsim.systems.tokens.initial import initial_tokens
+from dynsim.systems.tokens.interactions.choice import Auto
 from dynsim.systems.tokens.interactions.masks import Causal, Window
 from dynsim.systems.tokens.normalised import with_norms
 from dynsim.systems.tokens.published import published_hemisphere_flow, published_symmetric_flow
@@ -159,12 +161,8 @@ def test_an_identity_value_needs_no_matrix():
 def test_named_flows_are_those_of_their_equations():
     P, P1, symmetric = _random("P", 2, 3, 3), _random("P1", 3, 3), _random("U", 3, 3) + _random("U", 3, 3).T
     x = np.asarray(Ellipsoid(W).sample(random_key(1, "x"), (5, 3)))
-    y, I, later, all = (
-        x / np.linalg.norm(x, axis=1, keepdims=True),
-        np.eye(3),
-        (lambda i, j: j <= i),
-        (lambda i, j: True),
-    )
+    y, I, later, all = (x / np.linalg.norm(x, axis=1, keepdims=True), np.eye(3), (lambda i, j: j <= i),
+        (lambda i, j: True))  # fmt: skip
     for flow, tokens, given in (
         (identity_value_flow(P, space=Ellipsoid(W)), x, (P, [I, I], W, all)),
         (identity_value_flow(P), y, (P, [I, I], I, all)),
@@ -247,33 +245,24 @@ def test_the_layer_map_is_equation_6():
     )
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: TokenFlow(np.ones((2, 3))), r"`query_key` must have shape \(heads, d, d\), but has shape \(2, 3\)"),
-        (lambda: TokenFlow(np.full((3, 3), np.inf)), "`query_key` must be finite"),
-        (lambda: TokenFlow(np.eye(3), np.ones((2, 3, 3))), "`value` must have as many heads and dimensions"),
-        (
-            lambda: TokenFlow(np.eye(3), space=Ellipsoid(np.eye(2))),
-            "`space` must have dimension 3, but has dimension 2",
-        ),
-        (lambda: gradient_token_flow(-np.eye(3)), "`query_key` must be positive definite, but has the eigenvalue -1"),
-        (
-            lambda: causal_symmetric_flow(np.eye(2), SHEAR),
-            "`value` must be symmetric, but differs from its transpose by 1",
-        ),
-        (lambda: OjaFlow(SHEAR), "`matrix` must be symmetric, but differs from its transpose by 1"),
-        (lambda: OjaFlow(np.ones((2, 3))), r"`matrix` must have shape \(d, d\), but has shape \(2, 3\)"),
-        (lambda: causal_symmetric_flow(np.ones((2, 2, 2)), np.eye(2)), "must have one head, but has 2"),
-        (lambda: ProjectedValueFlow(np.eye(2), np.zeros((2, 2))), "`value` must be an invertible matrix"),
-        (lambda: LayerMap(TokenFlow(np.eye(2)), 0.0), "`step_size` must be positive"),
-        (lambda: Window(0), "`width` must be at least 1"),
-        (lambda: Modulated(np.eye(3), 1.0, np.ones(2), 0.0), r"`frequency` must have shape \(1, 3\)"),
-        (lambda: PiecewiseConstant(np.ones((3, 3, 3))), r"`values` must have shape \(layers, heads, d, d\)"),
-        (lambda: PiecewiseConstant(np.ones((2, 1, 3, 3)), [1.0, 0.0]), "`durations` must be one or 2 positive numbers"),
-        (lambda: Resampled(random_key(0, "k"), (2, 3, 3), 1.0, 0.0), "`duration` must be positive"),
-    ],
-)
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda: TokenFlow(np.ones((2, 3))), r"`query_key` must have shape \(heads, d, d\), but has shape \(2, 3\)"),
+    (lambda: TokenFlow(np.full((3, 3), np.inf)), "`query_key` must be finite"),
+    (lambda: TokenFlow(np.eye(3), np.ones((2, 3, 3))), "`value` must have as many heads and dimensions"),
+    (lambda: TokenFlow(np.eye(3), space=Ellipsoid(np.eye(2))), "`space` must have dimension 3, but has dimension 2"),
+    (lambda: gradient_token_flow(-np.eye(3)), "`query_key` must be positive definite, but has the eigenvalue -1"),
+    (lambda: causal_symmetric_flow(np.eye(2), SHEAR), "`value` must be symmetric, but differs from its transpose by 1"),
+    (lambda: OjaFlow(SHEAR), "`matrix` must be symmetric, but differs from its transpose by 1"),
+    (lambda: OjaFlow(np.ones((2, 3))), r"`matrix` must have shape \(d, d\), but has shape \(2, 3\)"),
+    (lambda: causal_symmetric_flow(np.ones((2, 2, 2)), np.eye(2)), "must have one head, but has 2"),
+    (lambda: ProjectedValueFlow(np.eye(2), np.zeros((2, 2))), "`value` must be an invertible matrix"),
+    (lambda: LayerMap(TokenFlow(np.eye(2)), 0.0), "`step_size` must be positive"),
+    (lambda: Window(0), "`width` must be at least 1"),
+    (lambda: Modulated(np.eye(3), 1.0, np.ones(2), 0.0), r"`frequency` must have shape \(1, 3\)"),
+    (lambda: PiecewiseConstant(np.ones((3, 3, 3))), r"`values` must have shape \(layers, heads, d, d\)"),
+    (lambda: PiecewiseConstant(np.ones((2, 1, 3, 3)), [1.0, 0.0]), "`durations` must be one or 2 positive numbers"),
+    (lambda: Resampled(random_key(0, "k"), (2, 3, 3), 1.0, 0.0), "`duration` must be positive"),
+])  # fmt: skip
 def test_bad_parameters_are_refused(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
@@ -308,6 +297,28 @@ def test_tokens_of_a_hemisphere_are_uniform_ones_reflected_by_the_first_coordina
 def test_a_cluster_of_initial_tokens_has_the_same_radius_in_every_dimension(dimension):
     x = np.asarray(initial_tokens("cluster", random_key(0, "cluster"), (60, dimension), Euclidean()))
     assert np.sqrt(np.mean(np.sum((x - np.mean(x, axis=0)) ** 2, axis=1))) == pytest.approx(0.1, rel=0.2)
+
+
+def test_a_cluster_on_the_sphere_lies_around_one_point_of_it():
+    for seed in range(3):
+        x = np.asarray(initial_tokens("cluster", random_key(seed, "cluster"), (20, 3)))
+        assert np.min(x @ x.T) > 0.8
+
+
+def test_a_flow_made_and_evaluated_in_a_program_is_the_one_made_before():
+    """Bounds on traced matrices are unknown, so tokens are summed in pairs whatever the tolerance."""
+    P, x = _random("P", 3, 3), np.asarray(Ellipsoid(W).sample(random_key(1, "x"), (4, 3)))
+    made = lambda P, W, **options: TokenFlow(P, space=Ellipsoid(W), **options).vector_field(0.0, x)
+    inside = jax.jit(lambda P, W: made(P, W, interaction=Auto(1e-9)))(P, W)
+    np.testing.assert_allclose(inside, made(P, W), atol=1e-13)
+
+
+def test_only_a_schedule_with_an_end_has_a_beginning():
+    layers = PiecewiseConstant(np.ones((2, 1, 3, 3)), periodic=False)
+    TokenFlow(np.eye(3)).check_horizon(-1.0, 5.0)
+    MasterEquationFlow(np.array([[-1.0, 2.0], [1.0, -2.0]])).check_horizon(-1.0, 5.0)
+    with pytest.raises(ValueError, match=r"inside the schedule of `query_key`, \[0, 2.0\], but begins at -1"):
+        TokenFlow(layers).check_horizon(-1.0, 1.0)
 
 
 def test_the_placement_of_the_normalisation_regulates_the_speed_on_the_sphere():

@@ -1,7 +1,6 @@
 """Build the system that a command names, with its parameters: from the catalogue, a paper or a user's file."""
 
 import dataclasses
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -12,6 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from dynsim._core.types import State
+from dynsim._core.validation import signature_of
 from dynsim.cli.building.equations import first_value, from_text, has_value, is_code, is_equations, names, title
 from dynsim.cli.building.own_code import check_function, imported, own_code, without_name
 from dynsim.cli.building.spaces import space
@@ -385,10 +385,7 @@ def _size(o: SystemOptions) -> int | None:
 
 def _defaults(function: Callable, kind: Any) -> dict[str, Any]:
     """Collect the arguments of a function after the first two with defaults of a kind; booleans are not numbers."""
-    try:
-        arguments = list(inspect.signature(function).parameters.values())[2:]
-    except (TypeError, ValueError):
-        return {}
+    arguments = list(signature_of(function).parameters.values())[2:]
     fits = lambda value: isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
     return {argument.name: argument.default for argument in arguments if fits(argument.default)}
 

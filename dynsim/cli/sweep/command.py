@@ -225,11 +225,10 @@ def _check_arguments(function: Any, first: dict[str, Any], seeded: bool, where: 
     """Raise `ValueError` unless the parameters of the `first` point are exactly the arguments that a function needs."""
     if not callable(function):
         raise ArgumentError("function", "be a function of the parameters", f"`{where}` is a {type(function).__name__}")
+    from dynsim._core.validation import signature_of
+
     given = (*first, "key") if seeded else tuple(first)
-    try:
-        arguments = inspect.signature(function).parameters
-    except ValueError:  # a function written in C may have no signature
-        return
+    arguments = signature_of(function).parameters
     free = any(one.kind is one.VAR_KEYWORD for one in arguments.values())
     unknown = [name for name in given if name not in arguments and not free]
     if unknown:
@@ -288,6 +287,7 @@ def _measured(o: Sweep, first: dict[str, Any]) -> "tuple[Callable[..., dict[str,
 
 def _refuse_parameters_alone(o: Sweep, first: dict[str, Any]) -> None:
     """Raise `ValueError` for a user's function whose first argument is a parameter of the grid, not the time."""
+    from dynsim._core.validation import signature_of
     from dynsim.cli.building.equations import is_code
     from dynsim.cli.building.own_code import imported
     from dynsim.systems.base import AbstractFlow, AbstractMap
@@ -295,10 +295,7 @@ def _refuse_parameters_alone(o: Sweep, first: dict[str, Any]) -> None:
     made = imported(o.system) if is_code(o.system) else None
     if not callable(made) or isinstance(made, type | AbstractFlow | AbstractMap):
         return
-    try:
-        arguments = list(inspect.signature(made).parameters)
-    except ValueError:  # a function written in C may have no signature
-        return
+    arguments = list(signature_of(made).parameters)
     if arguments and arguments[0] in first:
         must = f"take time and state (`--function {o.system}` evaluates a function of the parameters)"
         raise ArgumentError("system", must, f"takes `{arguments[0]}` first")

@@ -8,7 +8,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array
 
 from dynsim._core.types import State, Time
@@ -41,17 +40,12 @@ class Iteration(AbstractIntegrator):
         return True
 
     def integrate(self, flow: Any, y0: State, ts: Any) -> tuple[State, Stats]:
-        """Apply the map up to the numbers of steps `ts`."""
-        found, _, stats = self.observe([flow], jax.tree.map(lambda y: jnp.asarray(y)[None], y0), ts, _state)
-        return jax.tree.map(lambda a: a[0], (found, stats))
+        """Nothing: single starts are iterated by `iterate`."""
+        raise NotImplementedError
 
-    def lanes(self, flows: Sequence[Any], y0s: State, ts: Any, events: Sequence[Event] = ()) -> Ways | str:
-        """Find out how `observe` iterates members in lanes, or say in a sentence why not."""
-        del events
-        if isinstance(ts, Tracer) or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s))):
-            return "it is part of another JAX program"
-        one = jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
-        return ways(MapRule(), program_form(flows[0]), one)
+    def _ways(self, flows: Sequence[Any], y0: Any, ts: Any, events: Sequence[Event]) -> Ways | str:
+        del ts, events
+        return ways(MapRule(), program_form(flows[0]), y0)
 
     def observe(
         self,
@@ -90,11 +84,6 @@ def iterated(
         return _observed(system, axes, y0s, jnp.asarray(ts), fn)
     none = np.zeros((0, jax.tree.leaves(y0s)[0].shape[0]), np.uint32)
     return observe(lanes, system, axes, y0s, Schedule(ts, ts[1:] - ts[:-1], ts[0]), none, fn, _ended)
-
-
-def _state(k: Any, x: State) -> State:
-    del k
-    return x
 
 
 def _ended(system: AbstractMap, ys: State, ts: Array, run: March | None = None) -> tuple[State, Stats]:

@@ -115,22 +115,18 @@ class AbstractStochastic(AbstractIntegrator):
             return in_lanes.observe(found, flow, axes, y0s, schedule, words, fn, _ended)
         return _observe(self, flow, axes, y0s, jnp.asarray(ts), steps, fn)
 
-    def lanes(self, flows: Sequence[AbstractFlow], y0s: State, ts: Times, events: Sequence[Event] = ()) -> Ways | str:
-        """Find out how `observe` solves members in lanes, or say in a sentence why not."""
-        del events
-        if isinstance(ts, Tracer) or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((flows, y0s))):
-            return "it is part of another JAX program"
+    def _ways(self, flows: Sequence[AbstractFlow], y0: Any, ts: Times, events: Sequence[Event]) -> Ways | str:
+        del ts, events
         if self.path_resolution is not None:
             return "the Brownian path has a resolution"
         if not counts_by_threefry(self.key):
             return f"random keys are of {jax.random.key_impl(self.key)}, or JAX draws in another order"
-        one = jax.tree.map(lambda y: jax.ShapeDtypeStruct(jnp.shape(y)[1:], y.dtype), y0s)
         rule = NoiseRule(dataclasses.replace(self, key=None, step_size=STEP))
         try:
             hash(rule)
         except TypeError as error:
             return f"the scheme has a part that cannot be compared ({error})"
-        found = in_lanes.ways(rule, program_form(flows[0]), one)
+        found = in_lanes.ways(rule, program_form(flows[0]), y0)
         if isinstance(found, Ways) and found.programs is None:  # on a processor lanes took 1.5 times as long
             return "noise is drawn in lanes by kernels only"
         return found

@@ -128,15 +128,6 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     return Tokenizer(pieces, tuple(scores))
 
 
-def encode_letters(text: str) -> np.ndarray:
-    """Encode a word in the letters A, B, C, gpt-nano's alphabet; raise `ValueError` for other letters."""
-    unknown = [letter for letter in text if letter not in LETTERS]
-    if unknown or not text:
-        must = "be a word in the letters A, B and C"
-        raise ArgumentError("text", must, f"holds {unknown[0]!r}" if unknown else "is empty")
-    return np.array([LETTERS.index(letter) for letter in text])
-
-
 def decode_letters(ids: ArrayLike) -> str:
     """Decode tokens to a word in the letters A, B, C."""
     numbers = np.asarray(ids)

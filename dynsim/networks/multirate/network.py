@@ -174,8 +174,6 @@ def with_gates(model: MultirateNetwork, gate: float) -> MultirateNetwork:
         >>> [float(part.gate) for part in ds.networks.with_gates(model, 0.5).rounds]
         [0.5]
     """
-    if not model.rounds:
-        return model
     new = [jnp.full_like(r.gate, gate) for r in model.rounds]
     return eqx.tree_at(lambda m: [r.gate for r in m.rounds], model, new)
 
@@ -186,8 +184,6 @@ def frozen(model: MultirateNetwork) -> MultirateNetwork:
     Source: MULTIRATE, Proposition 23.
     """
     uncoupled = with_gates(model, 0.0)
-    if not model.rounds:
-        return uncoupled
     return eqx.tree_at(lambda m: [r.gate_frozen for r in m.rounds], uncoupled, [jnp.array(True) for _ in model.rounds])
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from dynsim._core.validation import real, reals
+from dynsim._core.validation import floats_or_rationals, real
 from dynsim.errors import ArgumentError
-from dynsim.exact import Exact, rationals
 
 COLUMN_SUM = 1e-9  # largest column sum relative to the exit rate: far above rounding, far below a missing rate
 
@@ -49,43 +48,42 @@ def check_generator(generator: Any, *, name: str = "generator", tolerance: float
     return Q
 
 
-def check_transition(weights: Any, *, name: str = "weights", tolerance: float = COLUMN_SUM) -> Matrix:
+def check_transition(weights: Any) -> Matrix:
     """Check that a matrix of shape (k, k) is row-stochastic, and return it.
 
     `A[i, j]` is the transition probability from state i to state j, or the attention weight that token i places on
-    token j. Types and arguments are as in `check_generator`.
+    token j. Types are as in `check_generator`.
 
     Raises:
         ValueError: if A is not square and finite, has a negative entry, or a row does not sum to one; the first is
             named.
     """
-    A, tolerance = square(name, weights), float(real("tolerance", tolerance))
+    A = square("weights", weights)
     rows, columns, values = entries(A)
     bad = np.flatnonzero(values < 0)
     if bad.size:
         i, j, value = rows[bad[0]], columns[bad[0]], values[bad[0]]
-        raise ArgumentError(name, "have no negative entry", f"entry ({i}, {j}) is {_shown(value)}")
+        raise ArgumentError("weights", "have no negative entry", f"entry ({i}, {j}) is {_shown(value)}")
     sums = np.asarray(A.sum(axis=1))
-    bad = np.flatnonzero(abs(sums - 1) > (0 if A.dtype == object else tolerance))
+    bad = np.flatnonzero(abs(sums - 1) > (0 if A.dtype == object else COLUMN_SUM))
     if bad.size:
-        raise ArgumentError(name, "have rows that sum to one", f"row {bad[0]} sums to {_shown(sums[bad[0]])}")
+        raise ArgumentError("weights", "have rows that sum to one", f"row {bad[0]} sums to {_shown(sums[bad[0]])}")
     return A
 
 
-def check_distribution(probabilities: Any, size: int, *, name: str = "p0", tolerance: float = COLUMN_SUM) -> np.ndarray:
+def check_distribution(probabilities: Any, size: int, *, name: str = "p0") -> np.ndarray:
     """Check that a vector of shape (size,) is a probability distribution, and return it; Fractions stay exact.
 
     Raises:
         ValueError: if it has another shape, has a negative entry, or does not sum to one.
     """
-    p = np.asarray(probabilities)
-    p = rationals(name, p) if p.dtype == object else p.astype(float)
+    p = floats_or_rationals(name, probabilities)
     if p.shape != (size,):
         raise ArgumentError(name, f"have shape ({size},)", f"has shape {p.shape}")
     bad = np.flatnonzero(~(p >= 0) | (p == np.inf))
     if bad.size:
         raise ArgumentError(name, "be a distribution", f"entry {bad[0]} is {_shown(p[bad[0]])}")
-    if abs(p.sum() - 1) > (0 if p.dtype == object else tolerance):
+    if abs(p.sum() - 1) > (0 if p.dtype == object else COLUMN_SUM):
         raise ArgumentError(name, "be a distribution", f"sums to {_shown(p.sum())}")
     return p
 
@@ -124,7 +122,7 @@ def square(name: str, matrix: Any) -> Matrix:
         found.eliminate_zeros()
         found.sort_indices()
     else:
-        found = _dense(name, matrix)
+        found = floats_or_rationals(name, matrix)
     shape = tuple(found.shape)  # pyright: ignore[reportArgumentType]
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
         raise ArgumentError(name, "have shape (k, k)", f"has shape {shape}")
@@ -135,16 +133,6 @@ def square(name: str, matrix: Any) -> Matrix:
             i, j, value = rows[bad[0]], columns[bad[0]], values[bad[0]]
             raise ArgumentError(name, "be finite", f"entry ({i}, {j}) is {value}")
     return found
-
-
-def _dense(name: str, matrix: Any) -> np.ndarray | Exact:
-    try:
-        found = np.asarray(matrix)
-        return rationals(name, found) if found.dtype == object else np.asarray(reals(name, found), float)
-    except ArgumentError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise ArgumentError(name, "be a matrix of numbers", f"is not ({str(error).splitlines()[0]})") from None
 
 
 def _shown(value: Any) -> str:

@@ -9,9 +9,9 @@ import scipy.sparse
 from jaxtyping import Float
 
 from dynsim._core.types import Key
-from dynsim._core.validation import LARGEST, number, random_key, reals
+from dynsim._core.validation import LARGEST, floats_or_rationals, number, random_key, reals
 from dynsim._core.validation import size as length
-from dynsim.errors import ArgumentError, reason
+from dynsim.errors import ArgumentError
 from dynsim.exact import Exact, rationals
 from dynsim.systems.master_equation.checks import Matrix, check_transition, entries, exit_rates, square
 
@@ -100,22 +100,6 @@ def random_generator(key: Key, size: int) -> Float[np.ndarray, "k k"]:
     return generator_from_rates(R)  # pyright: ignore[reportReturnType]
 
 
-def random_sparse_generator(key: Key, size: int, degree: int) -> scipy.sparse.csc_array:
-    """Draw a sparse generator with `degree` random transitions out of each state and exponential rates of mean one.
-
-    Rates of transitions to the same state are added. The chain may be reducible; see
-    `analysis.chains.classes.communicating_classes`.
-    """
-    if size < 2 or not 1 <= degree < size:
-        raise ArgumentError("degree", "be between 1 and `size` - 1", f"is {degree}, for {size} states")
-    targets, rates = jax.random.split(key)
-    values = np.array(jax.random.exponential(rates, (size * degree,), float))
-    columns = np.repeat(np.arange(size), degree)
-    ahead = np.asarray(jax.random.randint(targets, (size * degree,), 1, size))
-    R = scipy.sparse.coo_array((values, ((columns + ahead) % size, columns)), shape=(size, size))
-    return generator_from_rates(R)  # pyright: ignore[reportReturnType]
-
-
 def attention_generator(weights: Any, *, rate: Any = 1) -> Matrix:
     r"""Generator $r (A^\top - I)$ of a chain that makes transitions by A at the times of a Poisson process.
 
@@ -141,11 +125,7 @@ def attention_generator(weights: Any, *, rate: Any = 1) -> Matrix:
 
 
 def _rates(name: str, values: Any) -> np.ndarray | Exact:
-    try:
-        found = np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(name, "hold rates", f"does not ({reason(error)})") from None
-    found = rationals(name, found) if found.dtype == object else np.asarray(reals(name, found), float)
+    found = floats_or_rationals(name, values)
     bad = np.flatnonzero(~(found >= 0) | (found == np.inf))
     if bad.size:
         raise ArgumentError(name, "hold finite rates of at least zero", f"entry {bad[0]} is {found.flat[bad[0]]}")

@@ -12,9 +12,9 @@ import threadpoolctl
 from numpy.typing import ArrayLike
 
 from dynsim.errors import ArgumentError
-from figures.panels.growth import PowerLaw, power_laws
 from figures.style import PAGE, SERIES, canvas, settings
 from tests.quality.benchmarks.growth_cases import Case, Way, cases
+from tests.quality.benchmarks.power_laws import PowerLaw, power_laws
 
 LEAST = 0.05  # CPU seconds of a way in a round
 

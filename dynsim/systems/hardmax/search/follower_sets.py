@@ -1,6 +1,5 @@
 """Follower sets: for each token i the set C_i of the tokens it follows, all maximisers of its score."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -64,12 +63,3 @@ class FollowerSets(NamedTuple):
     def same_as(self, other: "FollowerSets") -> bool:
         """Whether both have the same sets C_i."""
         return len(self.which) == len(other.which) and self.lists() == other.lists()
-
-
-def from_lists(sets: Iterable[Iterable[int]], gaps: Float[np.ndarray, " n"]) -> FollowerSets:
-    """Build the follower sets whose i-th set is the i-th of `sets`, with the given gaps."""
-    seen: dict[tuple[int, ...], int] = {}
-    which = [seen.setdefault(tuple(sorted(s)), len(seen)) for s in sets]
-    starts = np.concatenate([[0], np.cumsum([len(s) for s in seen])]).astype(int)
-    members = np.fromiter((j for s in seen for j in s), int, count=int(starts[-1]))
-    return FollowerSets(np.array(which, int), starts, members, gaps)

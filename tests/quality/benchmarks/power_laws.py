@@ -9,7 +9,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from dynsim._core.types import ArrayLike
-from dynsim.errors import ArgumentError
 from figures.panels.curves import STYLES
 from figures.style import colour
 
@@ -48,24 +47,16 @@ def power_laws(
         roles: for each curve a role, which determines the colour, and the index of a line style and a mark.
         xlabel: label of the sizes.
         ylabel: label of the measurements.
-
-    Raises:
-        ValueError: unless each row has a law, a name, a role, and a value for each size.
     """
     x = np.asarray(sizes, float)
     values = [np.asarray(row, float) for row in rows]
-    if not len(values) == len(laws) == len(names) == len(roles):
-        raise ArgumentError("laws", f"have one entry for each of {len(values)} rows", f"have {len(laws)}")
-    if any(row.shape != x.shape for row in values):
-        raise ArgumentError("rows", f"have shape {x.shape} to match `sizes`", f"have {[row.shape for row in values]}")
     found = []
     for row, law, name, (role, number) in zip(values, laws, names, roles, strict=True):
         label = rf"{name}: ${law.exponent:z.2f} \pm {law.error:.2f}$"
         ax.plot(x, law.factor * x**law.exponent, color=colour(role), linestyle=STYLES[number % len(STYLES)])
         (marks,) = ax.plot(x, row, MARKERS[number % len(MARKERS)], color=colour(role), markersize=3.0, label=label)
         found.append(marks)
-    if found:
-        _name(ax, x, values, xlabel, ylabel)
+    _name(ax, x, values, xlabel, ylabel)
     return found
 
 
