@@ -111,20 +111,11 @@ class InvariantTorus(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the section of the torus, a closed curve, into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
             options: the part `curve`, which is styled by properties of matplotlib, `curve={"linewidth": 2}`. Also
                 `colour`, `legend`, `labels`, `limits` and `title`, which may all be switched off; `component`, names or
                 indices of the two components that are drawn.
-
-        Returns:
-            The artists of each part by name, such as `drawn.curve`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or an unknown component.
         """
         return plot(self, ax, **options)
 
@@ -137,12 +128,6 @@ class InvariantTorus(NamedTuple):
                 of matplotlib, `surface={"alpha": 0.5}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
                 may all be switched off; `component`, names or indices of three components; with two components the
                 time is the third axis.
-
-        Returns:
-            The artists of each part by name, such as `drawn.surface`.
-
-        Raises:
-            ValueError: for a map, axes of another projection, an unknown option, or an unknown component.
         """
         return plot(self, ax, picture="torus", **options)
 
