@@ -113,7 +113,7 @@ def test_each_inequality_that_is_decided_is_that_of_the_theorem(monkeypatch):
 
     monkeypatch.setattr(module, "RegionPart", Part)
     monkeypatch.setattr(module, "together", lambda words, sense, parts: known(words, sense, True))
-    monkeypatch.setattr(module, "least_value", least)
+    monkeypatch.setattr("analysis.theorems.definite.least_value", least)
     disc, low, high = th.ball([0.0], 0.9), (lambda s: s[0] + 0.5), (lambda s: 0.6 - s[0])
     leap = Switch(0, 1, lambda s: s[0] - 0.5, lambda s: s / 2, 1)
     found = th.multiple_lyapunov(
@@ -131,7 +131,7 @@ def test_each_inequality_that_is_decided_is_that_of_the_theorem(monkeypatch):
     np.testing.assert_allclose([one[0] for one in seen], [one[0] for one in expected], atol=1e-8)
     assert found.numbers["c"] == 0.5
     assert {one[2] for one in lows} == {2, 3}
-    ends = module._bounds(as_region([(-1.0, 2.0)]))
+    ends = as_region([(-1.0, 2.0)]).inequalities
     np.testing.assert_allclose([at(one) for one in ends], [1.3, 1.7])
 
 
