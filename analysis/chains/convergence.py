@@ -55,20 +55,11 @@ class Convergence:
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the path of three states on the triangle of distributions, else the distance over time, into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
             options: `triangle=False` for the distance over time of three states, too; the parts `lines`, and on the
                 triangle also `steps`, `stationary` and `outline`. A part is left out by False, and styled by properties
                 of matplotlib, `stationary={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
                 and properties of the lines, `linewidth=2`.
-
-        Returns:
-            The artists of each part by name, such as `drawn.lines`.
-
-        Raises:
-            ValueError: for axes of another projection, a triangle of other than three states, or an unknown option.
         """
         return plot(self, ax, **options)

@@ -80,44 +80,23 @@ class Diagram(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw a component on all branches against the parameter into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `branches`, `orbits` and `tori` (their minimum and maximum) and `bifurcations`. A part
-                is left out by False, and styled by properties of matplotlib, `bifurcations={"markersize": 8}`.
-                Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be switched off;
-                `quantity`, of orbits also `amplitude`, `period` or `frequency`; `component`, a
-                name or an index; `parameter`, with its system, for a diagram from a file; `window`, limits of the
-                component; `bounds`, limits of the parameter; properties of the lines of branches, `linewidth=2`.
-
-        Returns:
-            The artists of each part by name, such as `drawn.bifurcations`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `branches`, `orbits` and `tori` (their minimum and maximum)
+                and `bifurcations`; `colour`; `quantity`, of orbits also `amplitude`, `period` or `frequency`;
+                `component`, a name or an index; `parameter`, with its system, for a diagram from a file; `window`,
+                limits of the component; `bounds`, limits of the parameter; properties of the lines of branches,
+                `linewidth=2`.
         """
         return plot(self, ax, **options)
 
     def plot_plane(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the curves of bifurcations in the plane of both parameters into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `curves` and `degeneracies`. A part is left out by False, and styled by properties of
-                matplotlib, `degeneracies={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
-                which may all be switched off; `counts`, a `StabilityMap` to draw behind; `bounds` of both parameters;
-                properties of the curves.
-
-        Returns:
-            The artists of each part by name, such as `drawn.degeneracies`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `curves` and `degeneracies`; `colour`; `counts`, a
+                `StabilityMap` to draw behind; `bounds` of both parameters; properties of the curves.
         """
         return plot(self, ax, picture="plane", **options)
 

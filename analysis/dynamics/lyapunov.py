@@ -115,21 +115,11 @@ class LyapunovSpectrum(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the running estimates of the exponents with their standard errors into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made. Two axes show exponents of very different size
-                apart.
-            options: the parts `lines`, `bands` and `zero`. A part is left out by False, and styled by properties of
-                matplotlib, `bands={"alpha": 0.1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
-                all be switched off; `xlabel` and `ylabel`, with units; properties of the curves, `linewidth=2`.
-
-        Returns:
-            The artists of each part by name, such as `drawn.bands`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`. Two axes show exponents of very
+                different size apart.
+            options: those of `figures.plot`, of the parts `lines`, `bands` and `zero`; `colour`; `xlabel` and `ylabel`,
+                with units; properties of the curves, `linewidth=2`.
         """
         return plot(self, ax, **options)
 

@@ -78,20 +78,10 @@ class OrbitDiagram(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the orbit diagram into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `points`. A part is left out by False, and styled by properties of matplotlib,
-                `points={"markersize": 1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off; `label` of the values, by default their component; properties of the points.
-
-        Returns:
-            The artists of each part by name, such as `drawn.points`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the part `points`; `colour`; `label` of the values, by default their
+                component; properties of the points.
         """
         return plot(self, ax, **options)
 
@@ -133,20 +123,10 @@ class HysteresisDiagram(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw both directions in two colours into axes; points of the upward one are drawn larger and below.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `up` and `down`. A part is left out by False, and styled by properties of matplotlib,
-                `up={"markersize": 3}`. Also `colour`, of both or a pair, `legend`, `labels`, `limits` and `title`,
-                which may all be switched off; `label` of the values, by default their component.
-
-        Returns:
-            The artists of each part by name, such as `drawn.up`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `up` and `down`; `colour`, of both or a pair; `label` of the
+                values, by default their component.
         """
         return plot(self, ax, **options)
 

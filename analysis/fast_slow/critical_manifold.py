@@ -338,21 +338,14 @@ class ManifoldBranch(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the branch in the plane of slow and fast variable into axes; further branches can share them.
 
-        The branch is solid where attracting, dashed where repelling, and dash-dotted where of saddle type. In given
-        axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in the style
-        of `figures`. Runs are added by `run.plot(ax, path=True, components=("slow", "fast"))`.
+        The branch is solid where attracting, dashed where repelling, and dash-dotted where of saddle type. Runs
+        are added by `run.plot(ax, path=True, components=("slow", "fast"))`.
 
         Args:
-            ax: axes of matplotlib.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
             options: `components`, the index of the entry of y and of that of x; the parts `branches` and `folds`. A
                 part is left out by False, and styled by properties of matplotlib, `folds={"markersize": 8}`. Also
                 `colour`, `legend`, `labels`, `limits` and `title`, and properties of the branch, `linewidth=2`.
-
-        Returns:
-            The artists of each part by name, such as `drawn.folds`.
-
-        Raises:
-            ValueError: for axes of another projection, or an unknown option.
         """
         return plot(self, ax, **options)
 

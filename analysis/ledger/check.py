@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.ledger.claim import Claim, TrialFn
 from analysis.ledger.evidence import Measurement, Trial
@@ -75,17 +75,6 @@ class Check:
         return not self.broken and self.control in (None, Verdict.REFUTED)
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    verdict: Verdict
-    trials: tuple[Trial, ...] = ()
-    counterexample: Trial | None = None
-    doubt: str = ""
-    broken: str = ""
-    integrated: bool = False
-    no_trial: str = ""
-
-
 def _range(values: Sequence[float | int | str]) -> str:
     """Describe the range of numbers, or list different words in alphabetical order."""
     distinct = sorted(set(values), key=lambda value: (isinstance(value, str), value))
@@ -133,27 +122,13 @@ def check(
     if num_trials is not None and num_trials < 1:
         raise ArgumentError("num_trials", "be at least 1", f"is {num_trials}")
     count = claim.num_trials if num_trials is None else num_trials
-    main = _run(claim, claim.trial, claim.id, seed, count, integrator, referee)
-    control, broken, no_trial = None, main.broken, main.no_trial
+    found = _run(claim, claim.trial, claim.id, seed, count, integrator, referee)
     if claim.control is not None:
-        outcome = _run(claim, claim.control, f"{claim.id} control", seed, CONTROL_TRIALS, integrator, referee)
-        control, broken = outcome.verdict, broken or outcome.broken
-        no_trial = no_trial or outcome.no_trial
+        other = _run(claim, claim.control, f"{claim.id} control", seed, CONTROL_TRIALS, integrator, referee)
+        broken, no_trial = found.broken or other.broken, found.no_trial or other.no_trial
+        found = replace(found, control=other.verdict, broken=broken, no_trial=no_trial)
     forget_programs()
-    seconds = time.perf_counter() - started
-    return Check(
-        claim,
-        main.verdict,
-        main.trials,
-        main.counterexample,
-        control,
-        seed,
-        seconds,
-        main.doubt,
-        broken,
-        main.integrated,
-        no_trial,
-    )
+    return replace(found, seconds=time.perf_counter() - started)
 
 
 def _run(
@@ -164,8 +139,8 @@ def _run(
     count: int,
     integrator: AbstractIntegrator,
     referee: AbstractIntegrator,
-) -> _Outcome:
-    """Run and judge trials; an exception is reported by its message and leaves the claim INCONCLUSIVE."""
+) -> Check:
+    """Check a claim by trials, or by those of its control; an exception leaves it INCONCLUSIVE, with its message."""
     trials: list[Trial] = []
     doubt = ""
     for index in range(count):
@@ -177,19 +152,20 @@ def _run(
                 repeated = _attempt(trial, key, referee)
                 if repeated.contradicts:
                     both = integrated and was_called()
-                    return _Outcome(Verdict.REFUTED, (*trials, found), found, integrated=both)
-                doubt = f"trial {index} contradicts the claim with {_name(integrator)} but not with {_name(referee)}"
+                    return Check(claim, Verdict.REFUTED, (*trials, found), found, seed=seed, integrated=both)
+                first, second = (type(one).__name__ for one in (integrator, referee))
+                doubt = f"trial {index} contradicts the claim with {first} but not with {second}"
                 found = Trial.unfinished(doubt)
         except Exception as error:  # noqa: BLE001  (an error in one claim must not lose the results of the others)
             sentence = (str(error).splitlines() or [""])[0]
             broken = f"trial {index}: {type(error).__name__}: {sentence}"
             no_trial = error.but if isinstance(error, NoTrialError) else ""
-            return _Outcome(Verdict.INCONCLUSIVE, tuple(trials), broken=broken, no_trial=no_trial)
+            return Check(claim, Verdict.INCONCLUSIVE, tuple(trials), seed=seed, broken=broken, no_trial=no_trial)
         trials.append(found)
     verdict = judge(trials, exact=claim.evidence == "certified")
     if verdict is Verdict.INCONCLUSIVE and not doubt:
         doubt = next((found.reason for found in trials if found.reason), "")
-    return _Outcome(verdict, tuple(trials), doubt=doubt, integrated=was_called())
+    return Check(claim, verdict, tuple(trials), seed=seed, doubt=doubt, integrated=was_called())
 
 
 def _attempt(trial: TrialFn, key: Key, integrator: AbstractIntegrator) -> Trial:
@@ -197,7 +173,3 @@ def _attempt(trial: TrialFn, key: Key, integrator: AbstractIntegrator) -> Trial:
         return trial(key, watched(integrator))
     except (IntegrationError, UnavailableError) as error:
         return Trial.unfinished(str(error))
-
-
-def _name(integrator: AbstractIntegrator) -> str:
-    return type(integrator).__name__

@@ -25,11 +25,9 @@ def pointing_inwards(
     for k, inside in enumerate(region.inside):
         across: Callable[[Any], Any] = lambda x, g=inside: sign * jnp.dot(jax.grad(g)(x), field(x))
         parts.append(positive(across, region, strictly=strictly, on=k, budget=budget))
-    if region.has_faces:
-        for component in range(region.dimension):
-            for end, inner in ((0, 1.0), (1, -1.0)):
-                over: Callable[[Any], Any] = lambda x, j=component, s=inner: sign * s * field(x)[j]
-                parts.append(positive(over, region, strictly=strictly, faces=[(component, end)], budget=budget))
+    for k, end in region.faces:
+        over: Callable[[Any], Any] = lambda x, k=k, s=1.0 - 2.0 * end: sign * s * field(x)[k]
+        parts.append(positive(over, region, strictly=strictly, faces=[(k, end)], budget=budget))
     way = "out of" if outwards else "into"
     normal = "outer" if outwards else "inner"
     sense = f"f . n {'>' if strictly else '>='} 0 with the {normal} normal n"
@@ -60,7 +58,7 @@ def kept_in_box(region: Region, budget: int = BUDGET) -> list[Hypothesis]:
     """Decide whether a region has no point on the faces of a box that only holds it; nothing if the faces bound it."""
     if region.has_faces:
         return []
-    faces = [(component, end) for component in range(region.dimension) for end in (0, 1)]
+    faces = dataclasses.replace(region, has_faces=True).faces
     found = positive(_NOWHERE, region, faces=faces, budget=budget)
     row = decided("the box holds the region", "no point with all g >= 0 on its faces", found)
     return [row._replace(status=HOLDS if found.is_empty else row.status, margin=np.nan)]
@@ -101,8 +99,7 @@ def _corners(region: Region, budget: int) -> Hypothesis:
     if region.is_convex and _has_inner_middle(region):
         # With a ball around the middle in the region and gradients that are not 0, the way to it points inwards.
         return known(words, "the region is convex with a point inside", True, "intervals")
-    n, count = region.dimension, len(region.inside)
-    faces = [(j, end) for j in range(n) for end in (0, 1)] if region.has_faces else []
+    n, count, faces = region.dimension, len(region.inside), region.faces
     parts: list[Decision] = []
     apart: list[set[int]] = []
     for size in range(2, n + 1):

@@ -167,16 +167,9 @@ class Conditions(NamedTuple):
         """Draw the conditions in the plane: the region, the field, and where conditions hold, fail and are undecided.
 
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `region`, `signs`, `field`, `curves`, `undecided` and `witnesses`; each is left out by
-                False and styled by properties of matplotlib. Signs are those of the conditions on all of the region.
-                Also `colour`, `legend`, `labels`, `limits` and `title`.
-
-        Returns:
-            The artists of each part by name.
-
-        Raises:
-            ValueError: for a theorem without a region in the plane, axes of another projection, or unknown options.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `region`, `signs`, of the conditions on all of the region,
+                `field`, `curves`, `undecided` and `witnesses`; `colour`.
         """
         return plot(self, ax, **options)
 

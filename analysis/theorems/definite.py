@@ -1,7 +1,7 @@
 """Functions that vanish at a point and are positive elsewhere, proved by Hessians near it and directly farther off."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -77,11 +77,14 @@ def without_box(region: Region, near: Region) -> list[Region]:
     return parts
 
 
-def largest_level(height: Callable[[Any], Any], region: Region, budget: int) -> dict[str, float]:
-    """The largest value of V - V(x*) whose sublevel set is known to stay away from the boundary of the region."""
-    lows = [least_value(height, region, on=k, budget=budget)[0] for k in range(len(region.inside))]
-    if region.has_faces:
-        for k in range(region.dimension):
-            for end in (0, 1):
-                lows.append(least_value(height, region, faces=((k, end),), budget=budget)[0])
+def largest_level(
+    height: Callable[[Any], Any], region: Region, budget: int, domain: Sequence[Callable[[Any], Any]] = ()
+) -> dict[str, float]:
+    """The largest value of V - V(x*) whose sublevel set is known to stay away from the boundary of the region.
+
+    Only states count at which the functions of a domain are nonnegative.
+    """
+    inner = dataclasses.replace(region, inside=(*region.inside, *domain))
+    lows = [least_value(height, inner, on=k, budget=budget)[0] for k in range(len(region.inside))]
+    lows += [least_value(height, inner, faces=(face,), budget=budget)[0] for face in region.faces]
     return {"c": float(min(lows))}

@@ -136,11 +136,6 @@ def driven_field(parameter: Any, dimension: int, theorem: str) -> Field:
 def lengthened(region: Region, low: float, high: float) -> Region:
     """The states of a region with one more component, between two bounds, that does not bound it."""
     n = region.dimension
-    inside = [lambda z, g=g: g(z[:n]) for g in region.inside]
-    sides = region.sides
-    if region.has_faces:
-        for k, (lower, upper) in enumerate(region.sides):
-            inside += [lambda z, k=k, c=lower: z[k] - c, lambda z, k=k, c=upper: c - z[k]]
-        room = 0.02 * (sides[:, 1] - sides[:, 0])[:, None] * np.array([-1.0, 1.0])
-        sides = sides + room
-    return Region(np.vstack([sides, [low, high]]), tuple(inside), False, region.label)
+    inside = tuple(lambda z, g=g: g(z[:n]) for g in region.inequalities)
+    room = 0.02 * region.has_faces * np.diff(region.sides) * np.array([-1.0, 1.0])
+    return Region(np.vstack([region.sides + room, [low, high]]), inside, False, region.label)

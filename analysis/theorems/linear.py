@@ -1,6 +1,6 @@
 """The exact matrix of a linear system, for theorems."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ from dynsim.systems.master_equation.flow import MasterEquationFlow
 from dynsim.systems.schedules import Constant
 
 
-def linear_part(field: list[Polynomial]) -> Exact:
+def linear_part(field: Sequence[Polynomial]) -> Exact:
     """The coefficients of the linear terms of a polynomial field, (n, n)."""
     n = len(field)
     powers = [tuple(int(j == k) for j in range(n)) for k in range(n)]

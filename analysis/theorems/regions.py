@@ -50,6 +50,18 @@ class Region:
     def __str__(self) -> str:
         return self.label
 
+    @property
+    def faces(self) -> list[tuple[int, int]]:
+        """Component and end, 0 or 1, of each side of the box that belongs to the boundary."""
+        return [(k, end) for k in range(self.dimension) for end in (0, 1)] if self.has_faces else []
+
+    @property
+    def inequalities(self) -> tuple[Condition, ...]:
+        """Functions that are nonnegative exactly in the region: `inside`, and the distances from the faces."""
+        lower: Callable[[int, float], Condition] = lambda k, c: lambda x: x[k] - c
+        upper: Callable[[int, float], Condition] = lambda k, c: lambda x: c - x[k]
+        return (*self.inside, *((lower, upper)[end](k, self.sides[k, end]) for k, end in self.faces))
+
     @functools.cached_property
     def bounds(self) -> IntervalFunction | None:
         """The functions of the region on boxes, traced once for all conditions; None without any."""

@@ -113,20 +113,11 @@ class TokenDensity(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the density over time on the circle, or at one time on an equal-area map of the sphere, into axes.
 
-        In given axes your style sheet holds, and a colour bar is drawn only on request. Without axes, a figure is made
-        in the style of `figures`.
-
         Args:
-            ax: axes of matplotlib.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
             options: `time`, the last time that is shown, or the only one on the sphere; the part `image`, which is left
                 out by False and styled by properties of matplotlib; `top`, the density relative to the uniform one at
                 the dark end of the colours; `colourbar`, `legend`, `labels`, `limits` and `title`.
-
-        Returns:
-            The artists of each part by name, such as `drawn.image`.
-
-        Raises:
-            ValueError: for axes of another projection, a time before the first one, or an unknown option.
         """
         return plot(self, ax, **options)
 

@@ -30,7 +30,7 @@ from dynsim.io.neighbours import importable
 
 TRUSTED = ("dynsim", "analysis", "diffrax", "optimistix", "lineax")  # packages whose classes a file may name
 
-KINDS: dict[str, type] = {"tuple": list, "list": list, "dict": dict}
+KINDS: dict[str, type] = {"tuple": list, "list": list, "dict": dict, "pairs": list}
 """Type of a node's content, by its tag; the content of all other tags is a string."""
 
 ARRAYS = ("jax", "numpy", "key", "fractions")
@@ -55,8 +55,10 @@ def describe(name: str, value: Any, arrays: Arrays) -> Any:
         return {"name": f"{import_path(name, type(value))}.{value.name}"}
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         return _describe_array(name, value, arrays)
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and all(isinstance(k, str) for k in value):
         return {"dict": {k: describe(f"{name}.{k}", v, arrays) for k, v in value.items()}}
+    if isinstance(value, Mapping):
+        return {"pairs": [[describe(name, k, arrays), describe(f"{name}.{k}", v, arrays)] for k, v in value.items()]}
     if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [describe(f"{name}.{k}", v, arrays) for k, v in enumerate(value)]}
@@ -89,6 +91,8 @@ def rebuild(node: Any, arrays: Mapping[str, np.ndarray], trust: Collection[str] 
         return (tuple if tag == "tuple" else list)(rebuild(part, arrays, trust) for part in content)
     if tag == "dict":
         return {key: rebuild(part, arrays, trust) for key, part in content.items()}
+    if tag == "pairs":
+        return {rebuild(key, arrays, trust): rebuild(part, arrays, trust) for key, part in content}
     if tag == "class":
         return _rebuild_instance(content, node["fields"], arrays, trust)
     if tag == "name":
@@ -110,6 +114,8 @@ def share(node: Any, arrays: Arrays, names: dict[tuple, str]) -> Any:
     tag, content = next(iter(node.items()))
     if tag in ("tuple", "list"):
         return {tag: [share(part, arrays, names) for part in content]}
+    if tag == "pairs":
+        return {tag: [[key, share(part, arrays, names)] for key, part in content]}
     if tag in ("dict", "class"):
         inner = "dict" if tag == "dict" else "fields"
         return {**node, inner: {key: share(part, arrays, names) for key, part in node[inner].items()}}

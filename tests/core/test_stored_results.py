@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from analysis.dynamics.attractors.fractions import FractionCurves
+from analysis.dynamics.attractors.limit_set import LimitSet
 from analysis.dynamics.lyapunov import LyapunovSpectrum
 from analysis.dynamics.orbit_diagrams import HysteresisDiagram, OrbitDiagram
 from analysis.dynamics.phase.isochrons import Isochrons
@@ -29,6 +31,7 @@ from tests.support.commands import answer
 
 SIGNAL = np.sin(np.arange(200.0)) + np.sin(2.0**0.5 * np.arange(200.0))
 ORBITS = OrbitDiagram(np.arange(3.0), np.arange(6.0).reshape(3, 2), "a", "V", "x", "m")
+REST = LimitSet("equilibrium", "stable", np.zeros((1, 2)), np.zeros((1, 2)), 0.0, np.array([-1.0 + 1.0j, -1.0 - 1.0j]))
 RESULTS = [
     Section(TURN, CYCLE, np.ones(65), 0.01, True, ("x", "y"), ("mV", "")),
     HysteresisDiagram(ORBITS, ORBITS._replace(values=ORBITS.values + 1)),
@@ -40,6 +43,7 @@ RESULTS = [
     PhaseResponse(TURN / TURN[-1], CYCLE, CYCLE, 1.0, 0.0, ("x", "y"), ("", "")),
     LockingRange(TURN / TURN[-1], TURN, 1.0, (1, 1)),
     Isochrons(SIDE[:2], (CYCLE[:3], CYCLE[3:9]), CYCLE, np.array([[-1.0, 1.0]] * 2), ("x", "y"), ("", "")),
+    FractionCurves(np.arange(1.0), np.array([3]), np.ones((1, 1)), np.ones((1, 1)), np.ones((1, 1)), ({3: REST},)),
     power_spectrum(SIGNAL), return_map(SIGNAL), recurrence_plot(SIGNAL), zero_one_test(SIGNAL, frequencies=3),
 ]  # fmt: skip
 
@@ -49,6 +53,8 @@ def same(one, other):
         return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind in "fc")
     if isinstance(one, tuple):
         return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return [*one] == [*other] and all(map(same, one.values(), other.values()))
     return one == other or (isinstance(one, float) and math.isnan(one) and math.isnan(other))
 
 
@@ -120,9 +126,12 @@ def test_what_cannot_be_stored_or_read_is_one_sentence(tmp_path):
         save_result(file, 3)
     with pytest.raises(ValueError, match=r"Argument `path` must end in \.npz"):
         save_result("a.csv", RESULTS[0])
-    with pytest.raises(ValueError, match="Argument `result` must hold arrays, numbers and words, but holds set"):
+    with pytest.raises(ValueError, match="Argument `result.name` must be made of numbers, arrays .*, but is a set"):
         save_result(file, RESULTS[-1]._replace(name={"x"}))
-    for header in ({"format": "dynsim table"}, {"result": {"kind": "os.system", "fields": {}}, "drawing": {}}):
+    for header in (
+        {"format": "dynsim table"},
+        *({"result": one, "drawing": {}} for one in (3, {"class": "os:system", "fields": {}})),
+    ):
         np.savez(file, header=np.array(json.dumps(header)))
         with pytest.raises(ValueError, match="Argument `path` must be a file that `save_result` or a command"):
             load_result(file)

@@ -20,7 +20,7 @@ import pytest
 
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.io.npz import read_arrays, write_arrays
-from dynsim.io.serialisation import describe, import_path, rebuild, resolve
+from dynsim.io.serialisation import describe, import_path, rebuild, resolve, share
 from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.run_files import FORMAT_VERSION, header, load, rerun, save, to_xarray
@@ -168,6 +168,13 @@ def test_a_weak_type_is_kept():
         back = rebuild(describe("a", value, arrays), arrays)
         assert back.weak_type is value.weak_type
         assert np.asarray(back).tobytes() == np.asarray(value).tobytes()
+
+
+def test_a_mapping_of_numbers_comes_back_and_shares_its_arrays():
+    arrays = {}
+    node = share(describe("a", {1: np.ones(2), 2: np.ones(2)}, arrays), arrays, {})
+    back = rebuild(json.loads(json.dumps(node)), arrays)
+    assert (len(arrays), [(k, value.tolist()) for k, value in back.items()]) == (1, [(1, [1.0, 1.0]), (2, [1.0, 1.0])])
 
 
 def test_a_map_in_jax_is_iterated_again(tmp_path):

@@ -9,6 +9,7 @@ from analysis import theorems as th
 from analysis.dynamics.validated.balls import balls
 from analysis.dynamics.validated.enclosures import ball_box, enclosed_eigenvalues
 from analysis.theorems.bifurcation.extended import others
+from tests.theorems.reports import failing, not_holding
 
 pytest.importorskip("flint")
 
@@ -22,10 +23,6 @@ def check(theorem, text, near, values=(0.0, 0.0)):
     names = ("a", "b") if theorem in (th.cusp, th.bogdanov_takens, th.bautin) else ("a",)
     both = tuple(ds.Parameter(system, name, -5.0, 5.0) for name in names)
     return theorem(both, values, near) if len(both) == 2 else theorem(both[0], values[0], near)
-
-
-def failing(found):
-    return [one.words for one in found.hypotheses if one.status != "holds"]
 
 
 @pytest.mark.parametrize(
@@ -98,6 +95,25 @@ def test_a_near_miss_names_the_one_condition(theorem, text, words):
     assert failing(found) == [words]
 
 
+@pytest.mark.parametrize(
+    ("theorem", "text"),
+    [
+        (th.fold, "x' = 1 + a^2 + x^2"),
+        (th.transcritical, "x' = (1 + a^2)*(x - 0.1)"),
+        (th.hopf, "x' = (1 + a^2)*x - y; y' = x + (1 + a^2)*y"),
+        (th.flip, MAP + "(1 + a^2)*x"),
+        (th.neimark_sacker, MAP + "-(2 + a^2)*y; y[n+1] = (2 + a^2)*x"),
+        (th.cusp, "x' = 1 + a^2 + b*x + x^2"),
+        (th.bogdanov_takens, "x' = y; y' = 1 + a^2 + b*x + x^2 - x*y"),
+        (th.bautin, "x' = (1 + a^2)*x - y + b*x*y; y' = x + (1 + a^2)*y"),
+    ],
+)
+def test_where_no_point_is_found_nothing_is_decided(theorem, text):
+    found = check(theorem, text, np.full(text.count("' =") + text.count("+1] ="), 0.1), (0.1, 0.1))
+    assert (found.status, found.numbers) == ("undecided", {})
+    assert found.hypotheses[-1].inequality.endswith(" has a regular zero nearby")
+
+
 def test_a_coefficient_below_rounding_errors_is_not_taken_for_zero():
     """In binary fractions 3 * 0.1 - 0.3 is 2^-55."""
     found = check(th.cusp, "x' = a + b*x - 0.3*x^3 + 0.1*x*y; y' = 3*x^2 - y", [0.0, 0.0])
@@ -152,9 +168,7 @@ def test_a_cycle_of_a_map_gives_the_same_numbers_from_each_of_its_points(theorem
 
 def test_a_fixed_point_is_no_cycle_of_three():
     found = th.flip(ds.Parameter(ds.system("x[n+1] = r*x*(1 - x)", r=3.0), "r", 2.0, 4.0), 3.0, [0.667], period=3)
-    assert [(one.words, one.status) for one in found.hypotheses if one.status != "holds"] == [
-        ("the least period is 3", "fails")
-    ]
+    assert not_holding(found) == [("the least period is 3", "fails")]
 
 
 def test_bad_input_is_named():

@@ -12,6 +12,7 @@ from analysis.theorems.conditions import known
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import Decision
 from analysis.theorems.switching.parts import RegionPart
+from tests.theorems.reports import not_holding
 
 pytest.importorskip("flint")
 
@@ -27,10 +28,6 @@ SPIRALS = [  # in the quadrants in which they are not active, x^2 + y^2 grows in
 
 def flows(*texts):
     return [ds.system(text) for text in texts]
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 def on_line(V=(lambda s: s[0] ** 2, lambda s: 1.5 * s[0] ** 2), texts=("x' = -x", "x' = -2*x + x^3"), **options):
@@ -113,7 +110,7 @@ def test_each_inequality_that_is_decided_is_that_of_the_theorem(monkeypatch):
 
     monkeypatch.setattr(module, "RegionPart", Part)
     monkeypatch.setattr(module, "together", lambda words, sense, parts: known(words, sense, True))
-    monkeypatch.setattr(module, "least_value", least)
+    monkeypatch.setattr("analysis.theorems.definite.least_value", least)
     disc, low, high = th.ball([0.0], 0.9), (lambda s: s[0] + 0.5), (lambda s: 0.6 - s[0])
     leap = Switch(0, 1, lambda s: s[0] - 0.5, lambda s: s / 2, 1)
     found = th.multiple_lyapunov(
@@ -131,7 +128,7 @@ def test_each_inequality_that_is_decided_is_that_of_the_theorem(monkeypatch):
     np.testing.assert_allclose([one[0] for one in seen], [one[0] for one in expected], atol=1e-8)
     assert found.numbers["c"] == 0.5
     assert {one[2] for one in lows} == {2, 3}
-    ends = module._bounds(as_region([(-1.0, 2.0)]))
+    ends = as_region([(-1.0, 2.0)]).inequalities
     np.testing.assert_allclose([at(one) for one in ends], [1.3, 1.7])
 
 

@@ -1,13 +1,12 @@
 """Theorems about the plane and about symmetries: where they apply, near misses, and what rounding gets wrong."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from tests.theorems.reports import failing, flow
 
 pytest.importorskip("flint")
 
@@ -16,14 +15,6 @@ MIRROR = np.diag([1.0, -1.0])
 CYCLE = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 SWAP = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
 CELLS = "x' = {0}*x - x^3 - y - z; y' = {0}*y - y^3 - x - z; z' = {0}*z - z^3 - x - y"
-
-
-def failing(found):
-    return [one.words for one in found.hypotheses if one.status != "holds"]
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def lienard(text):
@@ -123,6 +114,7 @@ MISSES = {
         lambda: lienard("x' = y - x*(x^2 - 1)*((x^2 - 9)^2 + 1); y' = -x"),
         "the integrated damping grows without bounds beyond a",
     ),
+    "no damping": (lambda: lienard("x'' = -x"), "the integrated damping has exactly one positive zero a"),
     "quadratic damping": (lambda: lienard("x'' = -x - x'^2"), "the flow is a Lienard system"),
     "a centre": (
         lambda: th.hartman_grobman(flow("x' = y; y' = -x - x^3"), [0.0, 0.0]),
@@ -131,6 +123,10 @@ MISSES = {
     "an eigenvalue zero": (
         lambda: th.hartman_grobman(flow("x' = x^2; y' = -y"), [0.0, 0.0]),
         "no eigenvalue is on the imaginary axis",
+    ),
+    "no equilibrium": (
+        lambda: th.hartman_grobman(flow("x' = 1 + x^2; y' = -y"), [0.1, 0.0]),
+        "there is an equilibrium, regular or with exact coordinates",
     ),
     "an equilibrium of index one": (
         lambda: th.index_theory(flow("x' = y; y' = -x - y"), BOX), "no equilibrium has index one",

@@ -39,10 +39,9 @@ def save_basins(path: str | Path, found: Basins, more: Mapping[str, np.ndarray] 
         True
     """
     whole = instance("found", found, Basins, "basins")
-    periods = tuple((int(k), float(period)) for k, period in whole.periods.items())
     arrays: dict[str, np.ndarray] = {}
-    content = describe("basins", whole._replace(periods={}), arrays)
-    header = {"format": FORMAT, "format_version": 1, "basins": content, "periods": periods}
+    content = describe("basins", whole, arrays)
+    header = {"format": FORMAT, "format_version": 2, "basins": content}
     axes = {f"axis_{k + 1}": axis for k, axis in enumerate(whole.axes)}
     plain = {"labels": whole.labels, **axes, "names": np.array(whole.names), **(more or {})}
     write_arrays(path, {"header": np.array(json.dumps(header, allow_nan=False)), **arrays, **plain})
@@ -67,9 +66,8 @@ def load_basins(path: str | Path) -> Basins:
     must = "be a file that `save_basins` wrote"
     try:
         header = json.loads(str(arrays["header"]))
-        known = header["format"] == FORMAT and header["format_version"] == 1
+        known = header["format"] == FORMAT and header["format_version"] == 2
         found = rebuild(header["basins"], arrays) if known else None
-        periods = {int(k): float(period) for k, period in header["periods"]} if known else {}
     except (KeyError, TypeError, ValueError) as error:
         raise ArgumentError("path", must, f"`{path}` is not ({type(error).__name__}: {reason(error)})") from None
     if not isinstance(found, Basins) or not isinstance(found.components, Components):
@@ -78,4 +76,4 @@ def load_basins(path: str | Path) -> Basins:
     shape = tuple(len(axis) for axis in found.axes)
     if not all(isinstance(one, LimitSet) for one in sets) or np.shape(found.labels) != shape:
         raise ArgumentError("path", must, f"`{path}` is not")
-    return found._replace(periods=periods)
+    return found

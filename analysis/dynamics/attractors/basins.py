@@ -101,21 +101,11 @@ class Basins(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the basins with their attractors into axes; a grid of one component is a strip.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `image`, `boundaries` and `attractors`. A part is left out by False, and styled by
-                properties of matplotlib, `attractors={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits`
-                and `title`, which may all be switched off; `names` of basins by label; `edges`, edge states to mark;
-                `colour` is a list of colours of the basins, or a dictionary by label.
-
-        Returns:
-            The artists of each part by name, such as `drawn.attractors`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `image`, `boundaries` and `attractors`; `colour`, a list of
+                colours of the basins, or a dictionary by label; `names` of basins by label; `edges`, edge states to
+                mark.
         """
         return plot(self, ax, **options)
 

@@ -138,20 +138,9 @@ class FractionCurves(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the basin fractions with their intervals against the parameter into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `lines` and `bands`. A part is left out by False, and styled by properties of
-                matplotlib, `bands={"alpha": 0.1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
-                all be switched off; `names` of basins by label.
-
-        Returns:
-            The artists of each part by name, such as `drawn.bands`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `lines` and `bands`; `colour`; `names` of basins by label.
         """
         return plot(self, ax, **options)
 

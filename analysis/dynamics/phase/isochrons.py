@@ -59,20 +59,9 @@ class Isochrons(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw isochrons, coloured by their phases, and the orbit into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `isochrons` and `cycle`; a part is left out by False, and styled by properties of
-                matplotlib, `isochrons={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off.
-
-        Returns:
-            The artists of each part by name, such as `drawn.cycle`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `isochrons` and `cycle`; `colour`.
         """
         return plot(self, ax, **options)
 

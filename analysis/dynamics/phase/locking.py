@@ -49,20 +49,10 @@ class LockingRange(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the locking region in the plane of the frequency and the strength of the forcing into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `region` and `lines`; a part is left out by False, and styled by properties of
-                matplotlib, `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
-                all be switched off; `strength`, the largest one that is drawn, 1 by default.
-
-        Returns:
-            The artists of each part by name, such as `drawn.lines`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `region` and `lines`; `colour`; `strength`, the largest one
+                that is drawn, 1 by default.
         """
         return plot(self, ax, **options)
 

@@ -85,21 +85,10 @@ class PhaseResponse(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the response of each component against the phase into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the part `lines`, which is left out by False, and styled by properties of matplotlib,
-                `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off; `component`, the name or index of the only one that is drawn; `phase`, the unit of the
-                advance: `time`, `radians` or `cycles`.
-
-        Returns:
-            The artists of each part by name, such as `drawn.lines`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the part `lines`; `colour`; `component`, the name or index of the only
+                one that is drawn; `phase`, the unit of the advance: `time`, `radians` or `cycles`.
         """
         return plot(self, ax, **options)
 

@@ -68,20 +68,11 @@ class Portrait(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the portrait of a flow on the circle or on the sphere into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made. On the sphere two axes show the front and the back.
-            options: the parts `field`, `equilibria`, `cycles` and `families`. A part is left out by False, and styled
-                by properties of matplotlib, `equilibria={"markersize": 8}`. Also `colour`, `legend`, `labels`,
-                `limits` and `title`, which may all be switched off; `names`, labels of the coordinates.
-
-        Returns:
-            The artists of each part by name, such as `drawn.equilibria`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`. On the sphere two axes show the
+                front and the back.
+            options: those of `figures.plot`, of the parts `field`, `equilibria`, `cycles` and `families`; `colour`;
+                `names`, labels of the coordinates.
         """
         return plot(self, ax, **options)
 

@@ -69,20 +69,10 @@ class LinePortrait(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the velocity against the state into axes, with arrows and equilibria on the horizontal axis.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `zero`, `velocity`, `arrows`, `equilibria` and `families`. A part is left out by False,
-                and styled by properties of matplotlib, `velocity={"color": "black"}`. Also `legend`, `labels`, `limits`
-                and `title`, which may all be switched off; `basins`, a result of `basins` to draw behind.
-
-        Returns:
-            The artists of each part by name, such as `drawn.equilibria`.
-
-        Raises:
-            ValueError: for axes of another projection, or an unknown option.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `zero`, `velocity`, `arrows`, `equilibria` and `families`;
+                `basins`, a result of `basins` to draw behind.
         """
         return plot(self, ax, **options)
 

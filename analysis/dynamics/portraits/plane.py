@@ -241,22 +241,11 @@ class PhasePlane(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the phase plane into axes.
 
-        In given axes your style sheet holds, and a legend or a colour bar is drawn only on request. Without axes, a
-        figure is made in the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `streamlines`, `nullclines`, `equilibria`, `cycles`, `separatrices`, `trajectories`,
-                `families` and `surfaces`. A part is left out by False, and styled by properties of matplotlib,
-                `equilibria={"markersize": 8}`. Also `colour`, `legend`, `colourbar`, `labels`, `limits` and `title`,
-                which may all be switched off; `types=True` for node, focus, centre and saddle in the legend;
-                `basins`, a result of `basins` to draw behind.
-
-        Returns:
-            The artists of each part by name, such as `drawn.equilibria`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `streamlines`, `nullclines`, `equilibria`, `cycles`,
+                `separatrices`, `trajectories`, `families` and `surfaces`; `colour` and `colourbar`; `types=True` for
+                node, focus, centre and saddle in the legend; `basins`, a result of `basins` to draw behind.
         """
         return plot(self, ax, **options)
 

@@ -57,20 +57,10 @@ class SimplexPortrait(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the trajectories and the equilibria in a triangle into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `outline`, `trajectories`, `equilibria` and `families`. A part is left out by False, and
-                styled by properties of matplotlib, `equilibria={"markersize": 8}`. Also `legend`, `labels`, `limits`
-                and `title`, which may all be switched off, and `names`, labels of the corners.
-
-        Returns:
-            The artists of each part by name, such as `drawn.equilibria`.
-
-        Raises:
-            ValueError: for axes of another projection, or an unknown option.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `outline`, `trajectories`, `equilibria` and `families`;
+                `names`, labels of the corners.
         """
         return plot(self, ax, **options)
 

@@ -43,21 +43,10 @@ class PowerSpectrum(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the power density on a logarithmic scale against the frequency into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `lines` and `peaks`; a part is left out by False, and styled by properties of
-                matplotlib, `peaks={"markersize": 4}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off; `bounds` of the frequency; `logarithmic=True` for a logarithmic axis of
-                frequencies; properties of the line.
-
-        Returns:
-            The artists of each part by name, such as `drawn.lines`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `lines` and `peaks`; `colour`; `bounds` of the frequency;
+                `logarithmic=True` for a logarithmic axis of frequencies; properties of the line.
         """
         return plot(self, ax, **options)
 

@@ -44,20 +44,9 @@ class RecurrencePlot(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the recurrences in the plane of both times into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the part `image`, which is left out by False, and styled by properties of matplotlib,
-                `image={"alpha": 0.5}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off.
-
-        Returns:
-            The artists of each part by name, such as `drawn.image`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the part `image`; `colour`.
         """
         return plot(self, ax, **options)
 

@@ -38,20 +38,9 @@ class ReturnMap(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw each value against the one before, with the diagonal, into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the parts `points` and `diagonal`. A part is left out by False, and styled by properties of
-                matplotlib, `points={"markersize": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off; properties of the points.
-
-        Returns:
-            The artists of each part by name, such as `drawn.points`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or a result that holds nothing to draw.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the parts `points` and `diagonal`; `colour`; properties of the points.
         """
         return plot(self, ax, **options)
 

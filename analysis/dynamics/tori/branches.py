@@ -92,20 +92,10 @@ class TorusBranch(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the rotation number, or the range of a component on the circle, against the parameter into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the part `lines`, solid where the torus attracts, which is styled by properties of matplotlib,
-                `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off; `component`, a name or an index, whose least and largest values are drawn.
-
-        Returns:
-            The artists of each part by name, such as `drawn.lines`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or an unknown component.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the part `lines`, solid where the torus attracts; `colour`;
+                `component`, a name or an index, whose least and largest values are drawn.
         """
         return plot(self, ax, **options)
 

@@ -111,20 +111,10 @@ class InvariantTorus(NamedTuple):
     def plot(self, ax: Any = None, **options: Any) -> "Artists":
         """Draw the section of the torus, a closed curve, into axes.
 
-        In given axes your style sheet holds, and a legend is drawn only on request. Without axes, a figure is made in
-        the style of `figures`.
-
         Args:
-            ax: axes of matplotlib; without any, a figure is made.
-            options: the part `curve`, which is styled by properties of matplotlib, `curve={"linewidth": 2}`. Also
-                `colour`, `legend`, `labels`, `limits` and `title`, which may all be switched off; `component`, names or
-                indices of the two components that are drawn.
-
-        Returns:
-            The artists of each part by name, such as `drawn.curve`.
-
-        Raises:
-            ValueError: for axes of another projection, an unknown option, or an unknown component.
+            ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
+            options: those of `figures.plot`, of the part `curve`; `colour`; `component`, names or indices of the two
+                components that are drawn.
         """
         return plot(self, ax, **options)
 
@@ -133,16 +123,8 @@ class InvariantTorus(NamedTuple):
 
         Args:
             ax: axes of matplotlib with `projection="3d"`; without any, a figure is made.
-            options: the parts `surface` and `curve`, the section; a part is left out by False, and styled by properties
-                of matplotlib, `surface={"alpha": 0.5}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off; `component`, names or indices of three components; with two components the
-                time is the third axis.
-
-        Returns:
-            The artists of each part by name, such as `drawn.surface`.
-
-        Raises:
-            ValueError: for a map, axes of another projection, an unknown option, or an unknown component.
+            options: those of `figures.plot`, of the parts `surface` and `curve`, the section; `colour`; `component`,
+                names or indices of three components; with two components the time is the third axis.
         """
         return plot(self, ax, picture="torus", **options)
 

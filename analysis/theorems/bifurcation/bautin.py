@@ -19,10 +19,10 @@ from analysis.theorems.bifurcation.extended import (
     located,
     named,
     no_zero,
+    normal_form,
     numbers,
     others,
     two_parameters,
-    undefined,
 )
 from analysis.theorems.bifurcation.forms import Forms, Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair
@@ -82,7 +82,7 @@ def bautin(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) 
     found = named(given, where[n:])
     place = located(sense, where, given)
     rows = [different_from_zero(words, place, null.determinant * w), others(A, [0, w**2])]
-    try:
+    with normal_form(rows):
         c2 = centre_manifold(forms, x, A, null, lambda j, k: i_w * (j - k), 5)[1][1]
         second = c2.real / w / null.size**2
         slopes = ExtendedSystem(forms, system.around).jacobian(np.concatenate([z, balls([0.0, 0.0])]))
@@ -97,8 +97,6 @@ def bautin(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) 
         found["l2"] = float(second.mid())
         outer, inner = ("stable", "unstable") if bool(second < 0) else ("unstable", "stable")
         follows = f"{follows}; of two near it the outer one is {outer} on the centre manifold, the inner one {inner}"
-    except ZeroDivisionError:
-        rows += undefined(rows)
     return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, given[0].system, found)
 
 

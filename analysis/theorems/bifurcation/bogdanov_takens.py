@@ -18,10 +18,10 @@ from analysis.theorems.bifurcation.extended import (
     located,
     named,
     no_zero,
+    normal_form,
     numbers,
     others,
     two_parameters,
-    undefined,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.conditions import Conditions, theorem
@@ -92,7 +92,7 @@ def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: Ar
         different_from_zero(words, place, flint().acb_mat(border.tolist()).det().real),
         others(J[:, :n], [0, 0]),
     ]
-    try:
+    with normal_form(rows):
         p1 = real_parts(solved(border, complexes([0] * n + [1])))[:-1]
         p0 = real_parts(solved(border, np.append(p1, balls([0.0]))))[:-1]
         bends, length = forms(x, q0, q0), (q0 @ q0).sqrt()
@@ -112,6 +112,4 @@ def bogdanov_takens(parameters: Sequence[Parameter], values: ArrayLike, near: Ar
         found |= {"square": float(square.mid()), "mixed": float(mixed.mid())}
         kind = "stable" if bool(mixed < 0) else "unstable"
         follows = f"{follows}; periodic orbits nearby are {kind} on the centre manifold"
-    except ZeroDivisionError:
-        rows += undefined(rows)
     return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, given[0].system, found)

@@ -17,10 +17,10 @@ from analysis.theorems.bifurcation.extended import (
     located,
     named,
     no_zero,
+    normal_form,
     numbers,
     others,
     two_parameters,
-    undefined,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.conditions import Conditions, theorem
@@ -88,7 +88,7 @@ def cusp(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) ->
     null, found = NullSpace(shifted(J[:, :n], 0), q), named(given, where[n:])
     place = located(sense, where, given)
     rows = [different_from_zero(words, place, null.determinant), others(J[:, :n], [0])]
-    try:
+    with normal_form(rows):
         cubic = inner(null.p, forms(x, q, q, q) + 3 * forms(x, q, h)).real / 6 / null.size
         pushes, tilts = [], []
         for j in (n, n + 1):
@@ -103,6 +103,4 @@ def cusp(parameters: Sequence[Parameter], values: ArrayLike, near: ArrayLike) ->
         found["cubic"] = float(cubic.mid())
         inside = "two of them stable" if bool(cubic < 0) else "one of them stable"
         follows = f"{follows} that meet at the point, {inside} on the centre manifold"
-    except ZeroDivisionError:
-        rows += undefined(rows)
     return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, given[0].system, found)

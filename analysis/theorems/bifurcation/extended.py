@@ -1,6 +1,7 @@
 """Bifurcation points as regular zeros of larger systems, and what their coefficients need, certified in balls."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -87,11 +88,15 @@ def no_zero(words: str, sense: str) -> tuple[Hypothesis]:
     return (Hypothesis(words, f"{sense} has a regular zero nearby", UNDECIDED, decided="balls"),)
 
 
-def undefined(rows: list[Hypothesis]) -> list[Hypothesis]:
-    """State that a normal form may not be defined, unless one of the rows already says why."""
-    if any(row.status != HOLDS for row in rows):
-        return []
-    return [Hypothesis("the normal form is defined", "no resonance of eigenvalues", UNDECIDED, decided="balls")]
+@contextlib.contextmanager
+def normal_form(rows: list[Hypothesis]) -> Iterator[None]:
+    """Where a matrix may be singular, state that the normal form may not be defined, unless a row already says why."""
+    try:
+        yield
+    except ZeroDivisionError:
+        if all(row.status == HOLDS for row in rows):
+            words, sense = "the normal form is defined", "no resonance of eigenvalues"
+            rows.append(Hypothesis(words, sense, UNDECIDED, decided="balls"))
 
 
 def two_parameters(parameters: Sequence[Any]) -> tuple[Parameter, Parameter]:

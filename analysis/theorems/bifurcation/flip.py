@@ -14,9 +14,9 @@ from analysis.theorems.bifurcation.extended import (
     largest,
     located,
     no_zero,
+    normal_form,
     numbers,
     others,
-    undefined,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import rate
@@ -87,7 +87,7 @@ def flip(parameter: Parameter, value: float, near: ArrayLike, *, period: int = 1
         different_from_zero(words, place, null.determinant),
         others(A[:, :n], [1], is_map=True),
     ]
-    try:
+    with normal_form(rows):
         M = A - balls(np.eye(n, n + 1))
         speed = rate(forms, x, M, null).real
         h = real_parts(solved(complexes(M[:, :n]), forms(x, q, q)))
@@ -103,6 +103,4 @@ def flip(parameter: Parameter, value: float, near: ArrayLike, *, period: int = 1
         twice = "two" if cycle.period == 1 else 2 * cycle.period
         doubled = f"a cycle of period {twice}, {kind} on the centre manifold"
         follows = f"a {side} flip: {doubled}, leaves the {cycle.object}"
-    except ZeroDivisionError:
-        rows += undefined(rows)
     return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

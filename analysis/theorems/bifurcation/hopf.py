@@ -14,9 +14,9 @@ from analysis.theorems.bifurcation.extended import (
     forms_of,
     located,
     no_zero,
+    normal_form,
     numbers,
     others,
-    undefined,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate
@@ -78,7 +78,7 @@ def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
     null = NullSpace(shifted(J[:, :n], i_w), complexes(u) + complexes(v) * imaginary_unit())
     place = f"{located(sense, where, [parameter])}, w = {abs(float(w.mid())):.8g}"
     rows = [different_from_zero(words, place, null.determinant * w), others(J[:, :n], [0, w**2])]
-    try:
+    with normal_form(rows):
         speed = rate(forms, x, J, null).real
         first = centre_manifold(forms, x, J[:, :n], null, lambda j, k: i_w * (j - k), 3)[1][0].real / w / null.size
         rows += [
@@ -88,6 +88,4 @@ def hopf(parameter: Parameter, value: float, near: ArrayLike) -> Conditions:
         found = {parameter.name: float(where[n]), "l1": float(first.mid()), "speed": float(speed.mid())}
         side, kind = ("supercritical", "stable") if bool(first < 0) else ("subcritical", "unstable")
         follows = f"a {side} Hopf bifurcation: periodic orbits, {kind} on the centre manifold, leave the equilibrium"
-    except ZeroDivisionError:
-        rows += undefined(rows)
     return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

@@ -16,9 +16,9 @@ from analysis.theorems.bifurcation.extended import (
     ExtendedSystem,
     located,
     no_zero,
+    normal_form,
     numbers,
     others,
-    undefined,
 )
 from analysis.theorems.bifurcation.forms import Varying, along, joined
 from analysis.theorems.bifurcation.pairs import eigenpair, nearest_pair, rate
@@ -93,7 +93,7 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike, *, perio
         others(A[:, :n], [-2 * z[-2], 1], is_map=True),
         different_from_zero("no strong resonance", "mu^k != 1 for k = 1, 2, 3, 4", gap),
     ]
-    try:
+    with normal_form(rows):
         value_of = lambda j, k: mu**j * mu.conjugate() ** k
         c1 = centre_manifold(forms, x, A[:, :n], null, value_of, 3)[1][0]
         cubic = (mu.conjugate() * c1).real / cycle.mean_square(x, null.q)
@@ -106,6 +106,4 @@ def neimark_sacker(parameter: Parameter, value: float, near: ArrayLike, *, perio
         side, kind = ("supercritical", "stable") if bool(cubic < 0) else ("subcritical", "unstable")
         born = f"{circles}, {kind} on the centre manifold, leaves the {cycle.object}"
         follows = f"a {side} Neimark-Sacker bifurcation: {born}"
-    except ZeroDivisionError:
-        rows += undefined(rows)
     return Conditions(NAME, tuple(rows), follows, OTHERWISE, None, parameter.system, found)

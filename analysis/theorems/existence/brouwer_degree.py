@@ -41,13 +41,8 @@ def brouwer_degree(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) 
     where = as_region(sides)
     in_plane(where.dimension, "Brouwer's degree")
     field = field_of(flow, 2, "Brouwer's degree")
-    codes, count, rest, witness = pieces_around(
-        IntervalFunction(field, 2), where.sides, integer("budget", budget, least=1)
-    )
-    status = FAILS if witness is not None else UNDECIDED if codes is None else HOLDS
-    moves = Hypothesis("the field is not zero on the boundary", "f != 0", status, boxes=count, left=rest,
-                       witness=witness)  # fmt: skip
-    turns = Hypothesis("the field turns along the boundary", "degree != 0", UNDECIDED, boxes=count)
+    codes, moves = pieces_around(IntervalFunction(field, 2), where.sides, integer("budget", budget, least=1))
+    turns = Hypothesis("the field turns along the boundary", "degree != 0", UNDECIDED, boxes=moves.boxes)
     numbers: dict[str, float] = {}
     if codes is not None:
         degree = count_turns(codes)
@@ -62,15 +57,14 @@ def brouwer_degree(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) 
     )  # fmt: skip
 
 
-def pieces_around(
-    field: IntervalFunction, sides: np.ndarray, budget: int
-) -> tuple[np.ndarray | None, int, np.ndarray, np.ndarray | None]:
+def pieces_around(field: IntervalFunction, sides: np.ndarray, budget: int) -> tuple[np.ndarray | None, Hypothesis]:
     """Cut the boundary, anticlockwise, until one component has a sign on each piece.
 
     Returns:
-        The sign of each piece in order, 0 to 3 for f1 > 0, f2 > 0, f1 < 0 and f2 < 0, or None; the number of pieces
-        that were tried; those without a sign; and a zero of the field, or None.
+        The sign of each piece in order, 0 to 3 for f1 > 0, f2 > 0, f1 < 0 and f2 < 0, or None; and whether the field
+        is not zero on the boundary, with the pieces that were tried, and those without a sign.
     """
+    row = Hypothesis("the field is not zero on the boundary", "f != 0", UNDECIDED)
     (west, east), (south, north) = sides
     corners = np.array([[west, south], [east, south], [east, north], [west, north]])
     first, second, tried = corners, np.roll(corners, -1, axis=0), 0
@@ -84,15 +78,15 @@ def pieces_around(
         done[new] = np.where(np.any(ways, axis=1), np.argmax(ways, axis=1), -1)
         bad = np.flatnonzero(done < 0)
         if not len(bad):
-            return done, tried, np.empty((0, 2, 2)), None
-        rest = np.sort(np.stack([first[bad], second[bad]], axis=2), axis=2)
+            return done, row._replace(status=HOLDS, boxes=tried, left=np.empty((0, 2, 2)))
+        row = row._replace(boxes=tried, left=np.sort(np.stack([first[bad], second[bad]], axis=2), axis=2))
         at = np.concatenate([first[bad], second[bad]])
         zero = np.flatnonzero(np.all(field.values(np.stack([at, at], axis=2)) == 0, axis=(1, 2)))
         if len(zero):
-            return None, tried, rest, at[zero[0]]
+            return None, row._replace(status=FAILS, witness=at[zero[0]])
         middle = (first[bad] + second[bad]) / 2
         if tried + 2 * len(bad) > budget or np.any(np.all((middle == first[bad]) | (middle == second[bad]), axis=1)):
-            return None, tried, rest, None
+            return None, row
         done = np.insert(done, bad + 1, -1)
         second = np.insert(second, bad, middle, axis=0)
         first = np.insert(first, bad + 1, middle, axis=0)

@@ -50,7 +50,7 @@ def picard_lindelof(flow: AbstractFlow, sides: BoxLike, start: ArrayLike, *, par
     speed = float(np.max(np.abs(speeds)))
     rows = np.nextafter(np.sum(np.max(np.abs(slopes), axis=3), axis=2) * (1 + 4 * n * np.finfo(float).eps), np.inf)
     constant, least = float(np.max(rows)), float(np.max(np.abs(np.asarray(field.values(np.stack([at, at], 1)[None])))))
-    time = np.inf if speed == 0 else float(np.min(np.minimum(at - where.sides[:, 0], where.sides[:, 1] - at)) / speed)
+    time = np.inf if speed == 0 else gap / speed
     bounded = lambda value: "holds" if np.isfinite(value) else "undecided"
     numbers = {"L": constant, "M": speed, "T": time, "f(start)": least}
     return Conditions(

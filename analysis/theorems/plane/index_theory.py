@@ -46,12 +46,8 @@ def index_theory(flow: AbstractFlow, sides: BoxLike, *, budget: int = PIECES) ->
     where, most = as_region(sides), integer("budget", budget, least=1)
     in_plane(where.dimension, "index theory")
     field = field_of(flow, 2, "index theory")
-    codes, pieces, rest, witness = pieces_around(IntervalFunction(field, 2), where.sides, most)
-    status = FAILS if witness is not None else UNDECIDED if codes is None else HOLDS
-    rows = [
-        smooth(field, 2),
-        Hypothesis("the field is not zero on the boundary", "f != 0", status, boxes=pieces, left=rest, witness=witness),
-    ]
+    codes, moves = pieces_around(IntervalFunction(field, 2), where.sides, most)
+    rows = [smooth(field, 2), moves]
     numbers: dict[str, float] = {}
     if codes is not None:
         count = certified_count(flow, where.sides, max_boxes=most)

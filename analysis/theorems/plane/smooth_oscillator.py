@@ -264,10 +264,9 @@ def _one_zero(
     if np.any(after[:, 1] < 0):
         at = ends[last + 2 + int(np.flatnonzero(after[:, 1] < 0)[0])]
         rises = rises._replace(status=FAILS, witness=np.array([at]), margin=float(np.min(after[:, 1])))
-        positive_still = np.all(F[last + 1 :, 0] > 0) and beyond > 0
-        return row(HOLDS if positive_still else UNDECIDED), [rises], numbers
-    if not np.all(after[:, 0] >= 0):
+    elif not np.all(after[:, 0] >= 0):
         rises = rises._replace(status=UNDECIDED)
+    if rises.status != HOLDS:
         positive_still = np.all(F[last + 1 :, 0] > 0) and beyond > 0
         return row(HOLDS if positive_still else UNDECIDED), [rises], numbers
     margin = float(np.min(after[:, 0])) if len(after) else math.nan

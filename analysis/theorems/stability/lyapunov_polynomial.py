@@ -12,6 +12,7 @@ from analysis.theorems.conditions import FAILS, HOLDS, UNDECIDED, Conditions, Hy
 from analysis.theorems.definite import above, largest_level
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of
+from analysis.theorems.linear import linear_part
 from analysis.theorems.quadratic import is_unstable
 from analysis.theorems.regions import Region, ball, point
 from analysis.theorems.squares import (
@@ -107,7 +108,7 @@ def lyapunov_polynomial(
     if f is None:
         return _conditions(flow, rows, region, {})
     found = _found(f, n, most, radius is not None)
-    rows.append(_joint(found, f, n, most, radius))
+    rows.append(_joint(found, f, most, radius))
     if found is None:
         return _conditions(flow, rows, region, {})
     numbers = {f"V[{','.join(map(str, a))}]": float(v) for a, v in found.items()}
@@ -144,14 +145,12 @@ def _proved(words: str, sense: str, holds: bool, value: Field, region: Region) -
     return row if row.status == FAILS else row._replace(status=UNDECIDED, margin=np.nan)
 
 
-def _joint(found: Polynomial | None, f: Sequence[Polynomial], n: int, most: int, radius: float | None) -> Hypothesis:
+def _joint(found: Polynomial | None, f: Sequence[Polynomial], most: int, radius: float | None) -> Hypothesis:
     """State whether a function was found; none exists if an eigenvalue has a positive real part."""
     words = "V is larger elsewhere and falls along solutions"
     if found is not None:
         return known(words, f"V and {_sense(radius).replace(' is a sum', ' are sums')}", True)
-    linear = [tuple(int(j == k) for j in range(n)) for k in range(n)]
-    A = np.array([[one.get(a, Fraction(0)) for a in linear] for one in f], dtype=object)
-    if is_unstable(A):
+    if is_unstable(linear_part(f)):
         return known(words, "an eigenvalue has a positive real part, so that there is no such V", False)
     return known(words, f"no sums of squares were found for a V of degree {most}", None, "floats")
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from analysis.theorems.boundary import kept_in_box
 from analysis.theorems.conditions import FAILS, HOLDS, Conditions, Hypothesis, known, theorem, together
-from analysis.theorems.definite import above, core_of, stationary
+from analysis.theorems.definite import above, core_of, largest_level, stationary
 from analysis.theorems.exactly import vanishes
 from analysis.theorems.fields import Field, field_of, smooth_both
 from analysis.theorems.regions import Condition, Region, as_region, point
-from analysis.theorems.subdivision import BUDGET, Decision, least_value
+from analysis.theorems.subdivision import BUDGET, Decision
 from analysis.theorems.switching.parts import RegionPart, is_same, vanishes_on
 from dynsim._core.printing import one_line
 from dynsim._core.types import ArrayLike, BoxLike
@@ -139,7 +139,9 @@ def multiple_lyapunov(
         rows += _across(one, found, RegionPart(where, at, near, found[one.source].inside, one.guard), budget)
     if dwell > 0:
         rows.append(known("each mode is kept for a least time", f"dwell >= {dwell:g}", True, "told"))
-    numbers = {"c": _level(found, where, budget)} if all(row.status == HOLDS for row in rows) else {}
+    numbers = {}
+    if all(row.status == HOLDS for row in rows):
+        numbers = min((largest_level(one.height, where, budget, one.inside) for one in found), key=lambda c: c["c"])
     return _conditions(where, modes, rows, named, numbers)
 
 
@@ -243,7 +245,7 @@ def _across(one: Switch, modes: Sequence[_Mode], part: RegionPart, budget: int) 
         rows.append(
             vanishes(f"the switch {name} keeps the equilibrium", "R(x*) = x*", lambda x: reset(x) - part.at, part.at)
         )
-        rows.append(_lands(f"a switch {name} stays in the region", reset, part, _bounds(part.region), budget))
+        rows.append(_lands(f"a switch {name} stays in the region", reset, part, part.region.inequalities, budget))
     landed = [g for g in after.inside if not vanishes_on(lambda x, g=g: g(reset(x)), one.guard, n, part.at)]
     if landed:
         rows.append(_lands(f"a switch {name} leads into the domain", reset, part, landed, budget))
@@ -263,24 +265,3 @@ def _on_guard(words: str, sense: str, parts: list[Decision]) -> Hypothesis:
     if all(one.is_empty for one in parts):
         return known(words, "the guard does not meet the region where the mode is active", True, "intervals")
     return together(words, sense, parts)
-
-
-def _bounds(region: Region) -> list[Condition]:
-    """The inequalities of a region, with those of its box."""
-    found: list[Condition] = list(region.inside)
-    if region.has_faces:
-        for k, (low, high) in enumerate(region.sides):
-            found += [lambda x, k=k, c=low: x[k] - c, lambda x, k=k, c=high: c - x[k]]
-    return found
-
-
-def _level(modes: Sequence[_Mode], region: Region, budget: int) -> float:
-    """The least value of all functions on the boundary of the region, in the domains of their modes."""
-    lows = []
-    for mode in modes:
-        inner = dataclasses.replace(region, inside=(*region.inside, *mode.inside))
-        lows += [least_value(mode.height, inner, on=k, budget=budget)[0] for k in range(len(region.inside))]
-        if region.has_faces:
-            faces = [(k, end) for k in range(region.dimension) for end in (0, 1)]
-            lows += [least_value(mode.height, inner, faces=(face,), budget=budget)[0] for face in faces]
-    return float(min(lows))

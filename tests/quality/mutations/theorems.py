@@ -30,7 +30,7 @@ MUTANTS = (
     Mutant("theorems: outwards is inwards", "pointing_inwards", "-1.0 if outwards else 1.0", "1.0",
            tests=_case("theorems", APPLIES, "poincare_bendixson, backwards")),
     Mutant("theorems: the normal of a face has no sign", "pointing_inwards",
-           "sign * s * field(x)[j]", "sign * field(x)[j]", tests=_case("theorems", APPLIES, "nagumo")),
+           "sign * s * field(x)[k]", "sign * field(x)[k]", tests=_case("theorems", APPLIES, "nagumo")),
     Mutant("theorems: the box always holds the region", "kept_in_box",
            "HOLDS if found.is_empty else row.status", "HOLDS",
            tests=_case("each_condition", "a_region_that_goes_on_beyond_its_box_is_not_enough")),
