@@ -221,7 +221,7 @@ def test_the_coefficients_of_points_of_returns_are_those_of_their_kinds(monkeypa
 
 def test_the_coefficients_of_a_double_hopf_point_are_in_the_units_of_the_flow(monkeypatch):
     """The lengths of the critical vectors are the frequencies 2 and 3, time is measured in halves."""
-    monkeypatch.setattr(coefficients, "_critical_length", lambda curve, flow, state, w: w)
+    monkeypatch.setattr(coefficients, "_length", lambda curve, flow, state, critical: critical.imag)
     monkeypatch.setattr(
         coefficients, "double_hopf_coefficients", lambda flow, state, w: np.array([9.0, 8.0, 18.0, 12.0, 0.25, 0.75])
     )  # fmt: skip

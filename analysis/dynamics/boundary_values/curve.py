@@ -128,25 +128,6 @@ class BoundaryCurve(CurveOnMesh):
         """Move the states."""
         return np.asarray(state) + step.reshape(np.shape(state))
 
-    def orbit(self, state: Any, basis: np.ndarray) -> np.ndarray:
-        """Give an empty basis: there are no symmetries."""
-        del state
-        return np.empty((basis.shape[1], 0))
-
-    def spectrum(self, state: Any, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Give no eigenvalues: a boundary value problem has no notion of stability of its own."""
-        del state, parameter, J, orbit
-        return np.empty(0, complex)
-
-    def growth(self, values: np.ndarray) -> np.ndarray:
-        """Give no growth."""
-        return np.real(values)
-
-    def name(self, critical: complex) -> str:
-        """Give no name: only folds and branch points are located."""
-        del critical
-        return ""
-
     def stable_kind(self, point: CurvePoint) -> str:
         """Say that stability is undecided."""
         del point
@@ -198,15 +179,6 @@ class BoundaryCurve(CurveOnMesh):
         gaps = meeting(shot.ends, shot.nodes, shot.conditions)
         size = float(np.max(np.abs(gaps))) / (1 + float(np.max(np.abs(shot.nodes))))
         return Equations(gaps.ravel(), dense(shot.own, shot.first), shot.slopes.ravel(), size)
-
-    def balanced(self, matrix: np.ndarray) -> np.ndarray:
-        """Scale rows to a length of at most one."""
-        return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
-
-    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
-        """Scale rows and columns to similar sizes."""
-        rows = self.balanced(matrix)
-        return rows / np.maximum(np.linalg.norm(rows, axis=0), np.finfo(float).tiny)
 
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step: that of the limits in the parameter, and longer in the norm of many nodes."""

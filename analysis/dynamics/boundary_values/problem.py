@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.boundary_values.scaling import component_units, same_sizes
+from analysis.dynamics.boundary_values.scaling import component_units, different
 from analysis.dynamics.collocation.intervals import LIMIT, CycleField, evaluated
 from analysis.dynamics.collocation.solver import BoundaryProblem, Collocated, EndConditions, collocated, gauss_points
 from analysis.dynamics.continuation.parameter_flow import WithUnknowns
@@ -189,7 +189,7 @@ class BoundaryValueProblem:
                 again = self._solved(better, found.mesh, (found.nodes, found.intervals.stages), accuracy)
             except ArgumentError:
                 break
-            if not same_sizes(found.nodes, again.nodes):  # those that changed are zero up to errors
+            if np.any(different(found.nodes, again.nodes)):  # those that changed are zero up to errors
                 break
             found, units = again, better
         return self.solution(found.mesh, found.nodes, found.intervals.stages, found.intervals.ends[-1], found.error)

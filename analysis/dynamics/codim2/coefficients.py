@@ -6,10 +6,9 @@ from analysis.dynamics.codim2.equilibria import AbstractCritical, CriticalEquati
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
-from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.flows import (
     bogdanov_takens_coefficients,
-    critical_length,
     crossing_pair,
     cubic_coefficient,
     cusp_coefficient,
@@ -25,7 +24,6 @@ from analysis.dynamics.normal_forms.maps import (
     third_resonance_coefficient,
 )
 from analysis.dynamics.scaling.flat import flat_state
-from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
@@ -74,7 +72,7 @@ def _of_return(curve: CriticalReturns, name: str, point: CurvePoint) -> tuple[fl
 def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> tuple[float, ...]:
     at = critical_of(point)
     flow, found = curve.moved(float(at.parameter), point.parameter), ()
-    size, time = (1.0, 1.0) if curve.units is None else (_length(curve.units, flow, at.state), curve.units.time)
+    size, time = _length(curve, flow, at.state, 0.0), 1.0 if curve.units is None else curve.units.time
     if name == "cusp":
         found = (cusp_coefficient(flow, at.state)[0] / (time * size**2),)
     if name == "Bogdanov-Takens point":
@@ -84,7 +82,7 @@ def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> t
         pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
         found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
     if name == "Bautin point":
-        length = _critical_length(curve, flow, at.state, float(at.frequency))
+        length = _length(curve, flow, at.state, 1j * float(at.frequency))
         found = (second_lyapunov_coefficient(flow, at.state, float(at.frequency)) / length**4,)
     if name == "double Hopf point":
         found = _double_hopf(
@@ -97,21 +95,16 @@ def _double_hopf(
     curve: CriticalEquations, flow: AbstractFlow, state: State, frequencies: tuple[float, float]
 ) -> tuple[float, ...]:
     """Compute the coefficients of a double Hopf point in the units of the given flow."""
-    squares = [_critical_length(curve, flow, state, w) ** 2 for w in sorted(frequencies, reverse=True)]
+    squares = [_length(curve, flow, state, 1j * w) ** 2 for w in sorted(frequencies, reverse=True)]
     sizes = np.array(2 * squares) * (1.0 if curve.units is None else curve.units.time)
     p = double_hopf_coefficients(flow, state, frequencies)
     return (*(p[:4] / sizes).tolist(), *p[4:])
 
 
-def _critical_length(curve: CriticalEquations, flow: AbstractFlow, state: State, frequency: float) -> float:
-    """Compute the norm, in the units of the given flow, of the unit critical vector in rescaled units."""
+def _length(curve: CriticalEquations, flow: AbstractFlow, state: State, critical: complex) -> float:
+    """Compute the norm, in the units of the given flow, of the unit eigenvector of an eigenvalue in rescaled units."""
     if curve.units is None:
         return 1.0
-    sizes = curve.units.flat(state)[:, None] * tangent_basis(flow.space, state)
-    return critical_length(tangent_jacobian(flow, state), frequency, sizes)
-
-
-def _length(units: Units, flow: AbstractFlow, state: State) -> float:
-    """Compute the norm, in the units of the given flow, of the unit null vector in rescaled units."""
-    null = tangent_basis(flow.space, state) @ null_vectors(tangent_jacobian(flow, state))[0]
-    return float(np.linalg.norm(units.flat(state) * null))
+    J = tangent_jacobian(flow, state)
+    vector = eigenvectors_near(J, critical)[0] if critical else null_vectors(J)[0]
+    return float(np.linalg.norm(curve.units.flat(state) * (tangent_basis(flow.space, state) @ vector)))

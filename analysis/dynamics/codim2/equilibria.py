@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.dense import signed_least
 from analysis.dynamics.continuation.locating import crossed, located
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.typical_sizes import SizesAlong
@@ -104,20 +105,6 @@ class AbstractCritical(AbstractCurve):
         first = jax.tree.map(lambda a: a[0], state.nodes) if hasattr(state, "nodes") else state
         return may_have_corners(self.flow, first)
 
-    def orbit(self, state: State, basis: Any) -> np.ndarray:
-        """Return an empty basis of symmetry directions, since these curves have none."""
-        del state
-        return np.empty((basis.shape[1], 0))
-
-    def growth(self, values: np.ndarray) -> np.ndarray:
-        """Compute the real parts, whose signs decide stability."""
-        return np.real(values)
-
-    def name(self, critical: complex) -> str:
-        """Return no name of a bifurcation by eigenvalues; `tests` finds bifurcations on these curves."""
-        del critical
-        return ""
-
     def is_outside(self, at: Critical) -> bool:
         """Test whether the first parameter is out of its range, not only by its error, as on a curve along a bound."""
         low, high = self.bounds
@@ -201,11 +188,6 @@ class CriticalEquations(AbstractCritical):
         left[parts * d :, 3 * n : 3 * n + parts - 1] = np.eye(parts - 1)
         values, J, slope = left @ values, left @ J @ basis, left @ slope
         return Equations(values, J, slope, float(np.max(np.abs(values))), self.typical(state, parameter))
-
-    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
-        """Return no eigenvalues, since a curve of bifurcations has no stability of its own."""
-        del state, parameter, J, orbit
-        return np.empty(0, complex)
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve as `outside` the bounds of the first parameter, or `Bogdanov-Takens point` at frequency zero."""
@@ -319,15 +301,19 @@ def _critical(
     return equations(flat, second), jax.jacfwd(equations)(flat, second), jax.jacfwd(equations, 1)(flat, second)
 
 
+def left_null_vector(J: Float[np.ndarray, "d d"], right: Float[np.ndarray, " d"]) -> Float[np.ndarray, " d"]:
+    """Compute the left null vector of a matrix; along a curve its sign is continuous if that of the right one is."""
+    q, p = null_vectors(J)
+    return p * np.sign(np.linalg.slogdet(J + np.outer(p, q))[0]) * np.sign(q @ right)
+
+
 def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[float, float]:
     """Compute <w, f_xx v v> / 2 and <w, v> with the null vectors v and w, whose signs are continuous."""
     at = critical_of(point)
     moved = curve.moved(float(at.parameter), point.parameter)
     B, J = tangent_basis(curve.flow.space, at.state), tangent_jacobian(moved, at.state)
     v = B.T @ np.asarray(at.real)
-    q, p = null_vectors(J)
-    w = p * np.sign(np.linalg.slogdet(J + np.outer(p, q))[0])  # continuous along the curve
-    w = w * np.sign(q @ v)
+    w = left_null_vector(J, v)
     bend = second_derivative(FlowChart(moved, at.state, B), v, v)
     return float(w @ np.real(bend.value)) / 2, float(w @ v)
 
@@ -335,10 +321,8 @@ def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[flo
 def _determinant(curve: CriticalEquations, point: CurvePoint) -> float:
     """Compute the smallest singular value of the Jacobian, relative to the largest, signed by the determinant."""
     at = critical_of(point)
-    J = tangent_jacobian(curve.moved(float(at.parameter), point.parameter), at.state)
-    sizes = np.linalg.svd(J, compute_uv=False)
-    share = float(sizes[-1] / sizes[0])
-    return float(np.linalg.slogdet(J)[0]) * share if share > SINGULAR else 0.0
+    value = signed_least(tangent_jacobian(curve.moved(float(at.parameter), point.parameter), at.state))
+    return value if abs(value) > SINGULAR else 0.0
 
 
 def _lyapunov(curve: CriticalEquations, point: CurvePoint) -> float:

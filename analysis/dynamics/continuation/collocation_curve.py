@@ -146,11 +146,6 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         k = np.arange(N) * n
         return J[k[:, None, None] + np.arange(n)[:, None], k[:, None, None] + np.arange(n)]
 
-    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
-        """Scale rows and columns to similar sizes; speeds differ from interval to interval of stiff orbits."""
-        rows = self.balanced(matrix)
-        return rows / np.maximum(np.linalg.norm(rows, axis=0), np.finfo(float).tiny)
-
     def neutral(self, point: CurvePoint) -> np.ndarray:
         """Estimate the errors of the multipliers, each relative to its own size, by that of the one along the orbit."""
         with np.errstate(over="ignore"):  # beside a homoclinic orbit nothing is known of them

@@ -163,13 +163,15 @@ class AbstractCurve(abc.ABC):
     def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the equations and their derivatives."""
 
-    @abc.abstractmethod
     def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Compute an orthonormal basis of directions in which symmetries move a state, (coordinates, symmetries)."""
+        del state
+        return np.empty((basis.shape[1], 0))
 
-    @abc.abstractmethod
     def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
-        """Compute the eigenvalues that decide about stability, without those due to symmetries."""
+        """Compute the eigenvalues that decide about stability, without those due to symmetries; none by default."""
+        del state, parameter, J, orbit
+        return np.empty(0, complex)
 
     def spectra(self, at: Sequence[Solution]) -> list[np.ndarray]:
         """Compute the eigenvalues at several solutions."""
@@ -191,9 +193,9 @@ class AbstractCurve(abc.ABC):
         del at, orbit
         return np.zeros(len(values))
 
-    @abc.abstractmethod
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Measure the growth of eigenvalues: negative if they decay, positive if they grow."""
+        """Measure the growth of eigenvalues: their real parts, or the moduli of multipliers minus one."""
+        return np.abs(values) - 1 if self.meeting else np.real(values)
 
     def smoothed(self, growth: np.ndarray) -> np.ndarray:
         """Transform growth to change less along a curve, keeping its sign: where it is large, to its logarithm.
@@ -218,9 +220,11 @@ class AbstractCurve(abc.ABC):
         at = lambda unit: lambda v: (v[..., 0] / size - unit / size) * (v[..., 1] / size - unit / size)
         return at(1), at(-1), lambda v: product(v) - (1 / size) ** 2
 
-    @abc.abstractmethod
     def name(self, critical: complex) -> str:
         """Name the bifurcation at which an eigenvalue has growth 0; "" if solutions meet there."""
+        if self.meeting:
+            return name_of_multiplier(critical)
+        return "Hopf point" if critical.imag else ""
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Explain why a curve ends between two points, excluding the second; "" if it continues."""
@@ -547,6 +551,13 @@ class AbstractCurve(abc.ABC):
         return signed_least(self.equilibrated(matrix))
 
 
+def name_of_multiplier(critical: complex) -> str:
+    """Name the bifurcation of an orbit at which a multiplier reaches the unit circle; "" for the multiplier 1."""
+    if critical.imag:
+        return "Neimark-Sacker point"
+    return "period doubling" if critical.real < 0 else ""
+
+
 def newton_step(at: Equations, direction: np.ndarray) -> np.ndarray:
     """Compute the Newton step in the plane across a direction."""
     if not isinstance(at.J, SparseMatrix):
@@ -555,6 +566,11 @@ def newton_step(at: Equations, direction: np.ndarray) -> np.ndarray:
         return solution(matrix, joined(-at.values, 0.0))
     derivatives = Extended(at.J, at.slope)
     return solution(with_row(derivatives, direction), joined(-at.values, 0.0))
+
+
+def with_short_rows(matrix: np.ndarray) -> np.ndarray:
+    """Scale the rows of a matrix that are longer than one to this length."""
+    return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
 
 
 def _transported(old: Any, new: Any) -> Any:

@@ -112,11 +112,6 @@ class LargeEquilibriumCurve(SparseCurve, EquilibriumCurve):
         del state
         return self._identity
 
-    def orbit(self, state: State, basis: Any) -> np.ndarray:
-        """No directions: symmetries are left to the dense equations."""
-        del state, basis
-        return np.empty((self.pattern.size, 0))
-
     def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the vector field and its derivatives."""
         del basis

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.collocation.intervals import CycleField, Intervals, adapted_mesh, solved
 from analysis.dynamics.collocation.solver import gauss_points
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, with_short_rows
 from analysis.dynamics.continuation.dense import solution
 from analysis.dynamics.continuation.orbit_curve import AGREED
 
@@ -73,6 +73,15 @@ class CurveOnMesh(AbstractCurve):
     @abc.abstractmethod
     def unconfirmed(self, nodes: np.ndarray, parameter: float, point: CurvePoint | None = None) -> str:
         """Explain why a solution is not resolved by the finest mesh."""
+
+    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+        """Scale rows to a length of at most one."""
+        return with_short_rows(matrix)
+
+    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
+        """Scale rows and columns to similar sizes; speeds differ from interval to interval of stiff solutions."""
+        rows = self.balanced(matrix)
+        return rows / np.maximum(np.linalg.norm(rows, axis=0), np.finfo(float).tiny)
 
     def on(self, mesh: Float[np.ndarray, " edges"]) -> Any:
         """Build the same curve on another mesh."""

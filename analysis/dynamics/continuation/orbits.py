@@ -30,8 +30,8 @@ from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.rolled_solver import extremes
-from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.periodic_orbits.shooting import UNIT, PeriodicOrbit, orbit_stability, periodic_orbit
+from analysis.dynamics.linearisation import kind, tangent_basis, tangent_jacobian
+from analysis.dynamics.periodic_orbits.shooting import UNIT, PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.checked import checked
@@ -502,7 +502,7 @@ def collocated_again(parameter: Parameter, cycle: Cycle, value: float) -> Period
     )
     gap = float(np.max(np.abs(curve.equations(point.state, point.parameter, point.basis).values)))
     first = jax.tree.map(lambda a: a[0], state.nodes)
-    stability = orbit_stability(point.values, max(UNIT, 10 * error))
+    stability = kind(np.abs(point.values) - 1, max(UNIT, 10 * error))
     return PeriodicOrbit(
         first, float(state.period), state.nodes, point.values, error, gap, stability, np.asarray(cycle.times)
     )

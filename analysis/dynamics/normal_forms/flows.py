@@ -287,8 +287,7 @@ def second_lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: flo
     """
     A = tangent_jacobian(flow, state)
     q, p, w = _critical(A, frequency)
-    sizes = np.linalg.svd(A, compute_uv=False)
-    if w <= 0 or sizes[-1] <= SINGULAR * sizes[0]:
+    if w <= 0 or conditioning(A) <= SINGULAR:
         return math.nan
     h, c = {(0, 0): 0 * q, (1, 0): q, (0, 1): q.conj()}, 0j
     for order in range(2, ORDER):
@@ -329,11 +328,6 @@ def double_hopf_coefficients(flow: AbstractFlow, state: State, frequencies: tupl
     chart, A = FlowChart(flow, state, tangent_basis(flow.space, state)), tangent_jacobian(flow, state)
     p12, p21 = _coupling(chart, A, fast, slow), _coupling(chart, A, slow, fast)
     return p11, p12, p21, p22, p12 / p22, p21 / p11
-
-
-def critical_length(A: Float[np.ndarray, "d d"], frequency: float, sizes: Float[np.ndarray, "n d"]) -> float:
-    """Compute the norm of the unit critical eigenvector after conversion to other units by the matrix `sizes`."""
-    return float(np.linalg.norm(sizes @ _critical(A, frequency)[0]))
 
 
 def _coupling(chart: FlowChart, A: np.ndarray, frequency: float, other: float) -> float:
