@@ -1,19 +1,23 @@
 """Compute normal form coefficients at codimension-two points, in the units of the given system."""
 
+import math
+
 import numpy as np
+from jaxtyping import Float
 
 from analysis.dynamics.codim2.equilibria import AbstractCritical, CriticalEquations, critical_of
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
+from analysis.dynamics.normal_forms.charts import Chart
+from analysis.dynamics.normal_forms.cycles import Sections, cycle_cusp
 from analysis.dynamics.normal_forms.flows import (
     bogdanov_takens_coefficients,
     crossing_pair,
-    cubic_coefficient,
-    cusp_coefficient,
     double_coefficients,
     double_hopf_coefficients,
+    flow_chart,
     fold_hopf_coefficients,
     second_lyapunov_coefficient,
 )
@@ -61,7 +65,7 @@ def _of_return(curve: CriticalReturns, name: str, point: CurvePoint) -> tuple[fl
         return fourth_resonance_coefficient(chart, A)
     length = inner.critical_length(here, {"Chenciner point": np.exp(1j * angle), **CRITICAL}[name])
     if name == "cusp":
-        return (cubic_coefficient(chart, here.J) / length**2,)
+        return (cusp_coefficient(chart, here.J) / length**2,)
     if name == "1:1 resonance":
         return tuple(value / length for value in double_coefficients(chart, here.J))
     if name == "Chenciner point":
@@ -74,7 +78,7 @@ def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> t
     flow, found = curve.moved(float(at.parameter), point.parameter), ()
     size, time = _length(curve, flow, at.state, 0.0), 1.0 if curve.units is None else curve.units.time
     if name == "cusp":
-        found = (cusp_coefficient(flow, at.state)[0] / (time * size**2),)
+        found = (cusp_coefficient(*flow_chart(flow, at.state)) / (time * size**2),)
     if name == "Bogdanov-Takens point":
         a, b = bogdanov_takens_coefficients(flow, at.state)
         found = (a / (time**2 * size), b / (time * size))
@@ -89,6 +93,12 @@ def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> t
             curve, flow, at.state, (float(at.frequency), abs(crossing_pair(curve.others(point))[1].imag))
         )
     return found
+
+
+def cusp_coefficient(chart: Chart, J: Float[np.ndarray, "d d"]) -> float:
+    """Compute c of a cusp of a field with Jacobian J, or a map with J + I; NaN if the eigenvalue is not simple."""
+    found = cycle_cusp(Sections([chart], (J + np.eye(len(J)))[None]))
+    return math.nan if found is None else found.coefficient.value
 
 
 def _double_hopf(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution, with_row
+from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution
 from analysis.dynamics.continuation.once import Once
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.continuation.typical_sizes import SizesAlong
@@ -560,12 +560,11 @@ def name_of_multiplier(critical: complex) -> str:
 
 def newton_step(at: Equations, direction: np.ndarray) -> np.ndarray:
     """Compute the Newton step in the plane across a direction."""
-    if not isinstance(at.J, SparseMatrix):
-        (m, n), matrix = at.J.shape, np.empty((len(at.J) + 1, len(direction)))
-        matrix[:m, :n], matrix[:m, n], matrix[m] = at.J, at.slope, direction
-        return solution(matrix, joined(-at.values, 0.0))
-    derivatives = Extended(at.J, at.slope)
-    return solution(with_row(derivatives, direction), joined(-at.values, 0.0))
+    if isinstance(at.J, SparseMatrix):
+        return solution(Extended(at.J, at.slope).with_row(direction), joined(-at.values, 0.0))
+    (m, n), matrix = at.J.shape, np.empty((len(at.J) + 1, len(direction)))
+    matrix[:m, :n], matrix[:m, n], matrix[m] = at.J, at.slope, direction
+    return solution(matrix, joined(-at.values, 0.0))
 
 
 def with_short_rows(matrix: np.ndarray) -> np.ndarray:

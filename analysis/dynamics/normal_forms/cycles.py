@@ -17,7 +17,7 @@ from jaxtyping import Float, Inexact
 
 from analysis.dynamics.normal_forms.charts import Chart, Form, second_derivative, third_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, Coefficient, weighed
-from analysis.dynamics.sparse.matrices import conditioning
+from analysis.dynamics.sparse.matrices import conditioning, pseudo_inverse
 from dynsim._core.printing import one_line
 
 
@@ -111,12 +111,21 @@ def cycle_fold(at: Sections, slopes: Float[np.ndarray, "m d"]) -> CriticalForm |
 
 
 def cycle_cusp(at: Sections) -> CriticalForm | None:
-    r"""Compute c of a cusp, where the return map on its centre manifold is $u \mapsto u + c u^3$."""
+    r"""Compute c of a cusp, where the return map on its centre manifold is $u \mapsto u + c u^3$.
+
+    The result is None if the multiplier 1 is not simple. A flow has the coefficient of the map $x \mapsto x + f(x)$,
+    with $\dot u = c u^3$ on the centre manifold: for one node, with derivatives A - I, B and C, |q| = 1 and <p, q> = 1,
+
+    $$ c = \frac16 \langle p, C(q, q, q) + 3 B(q, h) \rangle, \qquad (A - I) h = -B(q, q). $$
+
+    If c is negative, the single solution outside the cusp wedge is stable on the centre manifold.
+
+    Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
+    """
     v, p = _critical(at, 1.0)
     if p is None:
         return None
-    left, sizes, right = np.linalg.svd(closed(at.factors, 1.0))
-    h = -right[:-1].T @ ((left[:, :-1].T @ np.real(_second(at, v, v).value)) / sizes[:-1])
+    h = -pseudo_inverse(closed(at.factors, 1.0), v, p)(np.real(_second(at, v, v).value))
     return _form(at, v, weighed(p, (1 / 6, _third(at, v, v, v)), (1 / 2, _second(at, v, h))), 1.0)
 
 
