@@ -20,6 +20,7 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import orbits_from_hopf, switch_orbits
 from analysis.dynamics.continuation.steps import Steps
+from dynsim.programs import without_compiling
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -394,3 +395,20 @@ def test_a_multiplier_that_leaves_one_and_passes_minus_one_in_the_same_step_is_f
         at = {b.kind: b.parameter for b in found}
         assert at == {"fold": pytest.approx(0.0, abs=1e-7), "period doubling": pytest.approx(1.0)}
         assert len(found) == 2
+
+
+def test_a_bifurcation_knows_its_place_along_the_branch_and_the_direction_there():
+    """On the line (p, -2 p) a pair crosses at p = 0.25, as far along as the parameter has moved times the slope."""
+    flow = FunctionFlow(
+        lambda t, x, p: (
+            (p - 0.25) * (x - p * jnp.array([1.0, -2.0]))
+            + 3 * jnp.array([[0.0, -1.0], [1.0, 0.0]]) @ (x - p * jnp.array([1.0, -2.0]))
+        ),
+        parameters={"p": -1.0},
+    )
+    with without_compiling():
+        found = continue_equilibria(Parameter(flow, "p", -1.0, 1.0), [-1.0, 2.0])
+    (hopf,) = found.bifurcations
+    assert (hopf.parameter, hopf.frequency, hopf.multiplicity) == (pytest.approx(0.25), pytest.approx(3.0), 2)
+    assert (hopf.arclength, found.arclengths[-1]) == (pytest.approx(1.25 * 6**0.5), pytest.approx(2 * 6**0.5))
+    assert hopf.direction == pytest.approx(np.array([1.0, -2.0, 1.0]) / 6**0.5)

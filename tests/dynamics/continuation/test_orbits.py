@@ -345,3 +345,23 @@ def test_the_phase_condition_of_an_orbit_that_runs_away_does_not_overflow():
     shot = OrbitSegments(1.0, np.ones((2, 2)), np.ones((2, 2)), np.stack([np.eye(2)] * 2), none + 1e200, none, none)
     found = cycle_equations(shot, none, 5, None, slowest=1e-9, forced=False)
     np.testing.assert_allclose(found.J[-1], [0.5, 0.5, 0.5, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_equations_in_bases_at_the_nodes_are_those_in_the_plane_turned(forced):
+    """Gaps and velocities are expressed at the next node, derivatives between both."""
+    random, free = np.random.default_rng(2), not forced
+    rows = lambda *shape: random.normal(size=(3, 2, *shape))
+    shot = OrbitSegments(2.0, rows(), rows(), rows(2), rows(), rows(), rows())
+    Q = [np.linalg.qr(random.normal(size=(2, 2)))[0] for _ in range(3)]
+    turned = lambda blocks: scipy.linalg.block_diag(*blocks, *([[1.0]] if free else []))
+    basis = scipy.linalg.block_diag(*Q, np.ones((1, int(free))))
+    here, there = turned(Q), turned([*Q[1:], Q[0]])
+    options = {"slowest": 1e-12, "forced": forced}
+    gaps, width = rows(), basis.shape[1]
+    plain = cycle_equations(shot, gaps, width, None, **options)
+    found = cycle_equations(shot, gaps, width, basis, **options)
+    np.testing.assert_allclose(found.values, there.T @ plain.values)
+    np.testing.assert_allclose(found.slope, there.T @ plain.slope)
+    np.testing.assert_allclose(found.J, there.T @ plain.J @ here, atol=1e-14)
+    assert found.size == plain.size == np.max(np.abs(gaps)) / (1 + np.max(np.abs(shot.nodes)))

@@ -16,6 +16,7 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.portraits.plane import phase_plane
 from dynsim import FunctionFlow, Sphere, random_key
+from dynsim.programs import without_compiling
 from tests.support.searches import accurate
 
 
@@ -207,3 +208,25 @@ def test_each_attracting_surface_of_equilibria_is_one_attractor():
     ends = np.array([float(a.state[2] - a.state[0] ** 2) > 0 for a in grid.attractors])
     x, z = np.meshgrid(*grid.axes, indexing="ij")
     assert np.array_equal(ends[grid.labels], z > x**2)
+
+
+def test_a_line_of_equilibria_changes_its_type_where_the_rate_across_vanishes():
+    """On x + y = 1 the rate across is x - 0.3 in its own coordinates; a circle is closed."""
+    line = FunctionFlow(lambda t, x: (x[0] - 0.3) * (x[0] + x[1] - 1) * jnp.ones(2))
+    ring = FunctionFlow(lambda t, x: x * (1.0 - jnp.sum(x**2)))
+
+    def families(flow, rests):
+        given = [Equilibrium(np.array(x), 0.0, spectrum(flow, np.array(x)), 1) for x in rests]
+        inside = lambda x: bool(np.max(np.abs(x)) < 2)
+        return equilibrium_families(flow, given, np.array(rests), np.array([20.0, 20.0]), inside=inside)
+
+    with without_compiling():
+        (family,) = families(line, [[0.9, 0.1], [-0.5, 1.5]])[1]
+        (alone,), (circle,) = families(ring, [[0.6, 0.8], [0.0, 0.0]])
+    (first, _, last), (second, start, _) = family.runs
+    assert (family.end, first, second, last) == ("open", "stable", "unstable", start)
+    assert family.points[start] == pytest.approx([0.3, 0.7], abs=1e-4)
+    assert np.sum(family.points, axis=1) == pytest.approx(np.ones(len(family.points)))
+    assert family.points[[0, -1], [0, 1]] == pytest.approx([-1.0, -1.0], abs=1e-3)
+    assert (alone.kind, circle.end, {*circle.kinds}) == ("unstable", "closed", {"stable"})
+    assert np.linalg.norm(circle.points, axis=1) == pytest.approx(np.ones(len(circle.points)))

@@ -318,6 +318,23 @@ def test_the_vector_of_a_fold_has_no_shift_in_time_and_lets_the_period_change():
     assert np.isnan(mean_square(spike, vectors, 0.0, period / 2, np.ones(2), phase=False))
 
 
+@pytest.mark.parametrize("multiplier", [-1.0, np.exp(0.7j)])
+def test_vectors_across_the_velocities_are_completed_to_floquet_vectors(multiplier):
+    """Segments take the velocities, the Floquet vectors and a third direction to each other."""
+    random = np.random.default_rng(3)
+    turn = np.array([[np.real(multiplier), -np.imag(multiplier)], [np.imag(multiplier), np.real(multiplier)]])
+    frames, change = random.normal(size=(3, 3, 3)), np.eye(3)
+    change[1:, 1:] = turn if np.iscomplexobj(multiplier) else np.diag([multiplier, 0.5])
+    targets = [frames[1], frames[2], frames[0] @ change]
+    maps = np.stack([there @ np.linalg.inv(here) for here, there in zip(frames, targets, strict=True)])
+    velocities = frames[:, :, 0]
+    wanted = frames[:, :, 1] - (1j * frames[:, :, 2] if np.iscomplexobj(multiplier) else 0.0)
+    share = np.sum(wanted * velocities, axis=1) / np.sum(velocities**2, axis=1)
+    found, drift = along_orbit(wanted - share[:, None] * velocities, maps, velocities, multiplier, 2.0)
+    np.testing.assert_allclose(found, wanted)
+    assert drift == 0
+
+
 @pytest.mark.slow
 def test_the_doubled_orbits_of_roessler_are_as_large_as_the_coefficient_says():
     """Near the doubling the multiplier is -(1 + m T): the doubled orbit has the amplitude u^2 = -m / c."""
