@@ -84,7 +84,6 @@ class ConnectionCurve(BoundaryCurve):
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve as `saddle-node` where the slowest rate at an equilibrium is small beside its largest value."""
-        del before
         self.slowest = np.maximum(self.slowest, rates := self._slowest_rates(point))
         return "saddle-node" if np.any(rates < VANISHING * self.slowest) else ""
 

@@ -112,12 +112,10 @@ class BoundaryCurve(CurveOnMesh):
 
     def duration(self, state: Any) -> float:
         """Get the length of the interval."""
-        del state
         return self.length
 
     def rebuilt(self, nodes: np.ndarray, duration: float) -> np.ndarray:
         """Get the states as rows."""
-        del duration
         return nodes
 
     def basis(self, state: Any) -> np.ndarray:
@@ -130,17 +128,14 @@ class BoundaryCurve(CurveOnMesh):
 
     def stable_kind(self, point: CurvePoint) -> str:
         """Say that stability is undecided."""
-        del point
         return "undecided"
 
     def meets(self, point: CurvePoint) -> bool:
         """Take each crossing for a branch point."""
-        del point
         return True
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Take the equations for smooth."""
-        del point
         return False
 
     def component_sizes(self, nodes: np.ndarray) -> np.ndarray:
@@ -150,7 +145,6 @@ class BoundaryCurve(CurveOnMesh):
 
     def guessed(self, nodes: np.ndarray, duration: float, parameter: float) -> np.ndarray:
         """Interpolate the states at the Gauss points linearly."""
-        del duration, parameter
         after = np.vstack([nodes[1:], 2 * nodes[-1:] - nodes[-2:-1]])
         return nodes[:, None] + rule().c[:, None] * (after - nodes)[:, None]
 
@@ -175,14 +169,12 @@ class BoundaryCurve(CurveOnMesh):
         return _Solved(nodes, found.ends, own, first, slopes, conditions)
 
     def _equations(self, shot: _Solved, basis: np.ndarray) -> Equations:
-        del basis
         gaps = meeting(shot.ends, shot.nodes, shot.conditions)
         size = float(np.max(np.abs(gaps))) / (1 + float(np.max(np.abs(shot.nodes))))
         return Equations(gaps.ravel(), dense(shot.own, shot.first), shot.slopes.ravel(), size)
 
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step: that of the limits in the parameter, and longer in the norm of many nodes."""
-        del first
         moves, own = float(np.linalg.norm(point.tangent[:-1])), abs(float(point.tangent[-1]))
         longer = (self.segments / NODES) ** 0.5
         return within.largest / max(moves / longer, own, np.finfo(float).tiny)
@@ -194,7 +186,6 @@ class BoundaryCurve(CurveOnMesh):
 
     def unconfirmed(self, nodes: np.ndarray, parameter: float, point: CurvePoint | None = None) -> str:
         """Say that the finest mesh does not resolve a solution."""
-        del nodes, parameter, point
         return "accuracy"
 
     def profile(self, point: CurvePoint | Bifurcation | Mark, mesh: np.ndarray) -> Profile:

@@ -85,7 +85,6 @@ class AbstractCritical(AbstractCurve):
 
     def begun(self, point: CurvePoint) -> None:
         """Take note of the first point of the curve; nothing by default."""
-        del point
 
     @abc.abstractmethod
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
@@ -132,7 +131,6 @@ class AbstractCritical(AbstractCurve):
 
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
         """Return the state of a point in phase with another one; equilibria have no phase."""
-        del near
         return critical_of(point).state
 
     def crosses(self, point: CurvePoint) -> float:
@@ -212,7 +210,6 @@ class FoldCurve(CriticalEquations):
 
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
         """Compute the null vector at a fold."""
-        del frequency
         B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(parameter, self.value), state)
         null = B @ null_vectors(J)[0]
         return Critical(state, null, 0 * null, np.asarray(0.0), np.asarray(parameter))

@@ -100,7 +100,6 @@ class LargeCritical(SparseCurve, CriticalEquations):
 
     def basis(self, state: State) -> Any:
         """Select the state, the frequency of a Hopf point and the parameter."""
-        del state
         return self._basis
 
     def displaced(self, state: State, step: np.ndarray) -> State:
@@ -147,7 +146,6 @@ class LargeCritical(SparseCurve, CriticalEquations):
 
     def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the vector field and the numbers that vanish at a critical point, with their derivatives."""
-        del basis
         old: Any = state
         frequency, first, n = float(old.frequency), np.asarray(old.parameter), self.pattern.size
         given = (self.where, self.flow, old.state, first, np.asarray(parameter))

@@ -165,12 +165,10 @@ class AbstractCurve(abc.ABC):
 
     def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Compute an orthonormal basis of directions in which symmetries move a state, (coordinates, symmetries)."""
-        del state
         return np.empty((basis.shape[1], 0))
 
     def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues that decide about stability, without those due to symmetries; none by default."""
-        del state, parameter, J, orbit
         return np.empty(0, complex)
 
     def spectra(self, at: Sequence[Solution]) -> list[np.ndarray]:
@@ -190,7 +188,6 @@ class AbstractCurve(abc.ABC):
 
     def rounding(self, values: np.ndarray, at: Equations, orbit: np.ndarray) -> np.ndarray:
         """Compute the errors of those eigenvalues that are judged by their own errors; zero for the others."""
-        del at, orbit
         return np.zeros(len(values))
 
     def growth(self, values: np.ndarray) -> np.ndarray:
@@ -228,22 +225,18 @@ class AbstractCurve(abc.ABC):
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Explain why a curve ends between two points, excluding the second; "" if it continues."""
-        del before, point
         return ""
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
         """Compute the last point of a curve that ends between two points; None if it is `before`."""
-        del before, point
         return None
 
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step from a point along its tangent, on a curve with a given first point."""
-        del point, first
         return within.largest
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Compute coordinates that agree when a curve returns to its first point, in phase with another point."""
-        del near
         return point.flat
 
     def out_of_phase(self, point: CurvePoint) -> np.ndarray:
@@ -252,7 +245,6 @@ class AbstractCurve(abc.ABC):
 
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why a point is not resolved to sufficient accuracy, which ends the curve; "" if it is."""
-        del point
         return ""
 
     def stuck_at(self, point: CurvePoint, *, kink: bool) -> str:
@@ -266,17 +258,14 @@ class AbstractCurve(abc.ABC):
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Test whether the equations may fail to be smooth; a corner of a smooth curve is an error of its points."""
-        del point
         return True
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Compute the normal form coefficient of a bifurcation at a point; NaN if there is none, with the reason."""
-        del name, point, frequency
         return UNKNOWN
 
     def branch_form(self, point: CurvePoint) -> BranchForm:
         """Compute the normal form of a simple branch point; its kind is "" if none is computed."""
-        del point
         return BranchForm("")
 
     def in_given_units(
@@ -309,7 +298,6 @@ class AbstractCurve(abc.ABC):
 
     def doubt(self, point: CurvePoint) -> str:
         """Say why the number of growing eigenvalues is uncertain; empty where all eigenvalues are computed."""
-        del point
         return ""
 
     def counts(self, values: np.ndarray, neutral: np.ndarray | float) -> tuple[int, int]:
@@ -510,7 +498,6 @@ class AbstractCurve(abc.ABC):
 
     def predicted(self, point: CurvePoint, state: State, parameter: float) -> State:
         """Improve a state that was predicted along the tangent at a point; by default it stays."""
-        del point, parameter
         return state
 
     def crossing(self, point: CurvePoint, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -250,7 +250,6 @@ class FixedPointCurve(EquilibriumCurve):
 
     def monodromy(self, state: State, J: Any) -> np.ndarray:
         """Compute the derivative of the iterate."""
-        del state
         return J + np.eye(len(J))
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:

@@ -296,12 +296,10 @@ class OrbitCurve(AbstractCurve):
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Test whether the field may fail to be smooth."""
-        del point
         return may_have_corners(self.flow, self._like)
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the multipliers by decreasing modulus, without the trivial one of an autonomous flow."""
-        del parameter, orbit
         return product_eigenvalues(self.factors(state, J))
 
     def factors(self, state: State, J: np.ndarray) -> np.ndarray:
@@ -411,7 +409,6 @@ class OrbitCurve(AbstractCurve):
         Towards a homoclinic orbit the period alone changes. If the limit is a default, nodes of large orbits move by a
         share of the distances from their mean.
         """
-        del first
         moves, own = point.basis @ point.tangent[:-1], abs(float(point.tangent[-1]))
         cycle: Any = point.state
         nodes, period = self.nodes(cycle), float(cycle.period)
