@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.boundary_values.problem import BoundarySolution, BoundaryValueProblem
+from analysis.dynamics.boundary_values.problem import BoundarySolution, BoundaryValueProblem, shares_of
 from analysis.dynamics.boundary_values.scaling import LEAST, different
 from analysis.dynamics.collocation.intervals import CycleField, evaluated, halved, refined_mesh, rule
 from analysis.dynamics.collocation.solver import EndConditions, along, blocks, dense, meeting
@@ -211,14 +211,6 @@ def rows_of(profile: Profile) -> np.ndarray:
     return np.column_stack([states, np.tile(np.asarray(profile.unknowns, float), (len(states), 1))])
 
 
-def shares_of(profile: Profile | BoundarySolution) -> np.ndarray:
-    """Compute the places of a solution as shares of the interval."""
-    x = np.asarray(profile.x)
-    found = (x - x[0]) / (x[-1] - x[0])
-    found[-1] = 1.0
-    return found
-
-
 @in_one_thread
 def _collected(parts: list[Part], ends: tuple[str, str], marks: Watched) -> Branch:
     """Build the branch of successive parts of a curve of solutions, on meshes with one number of intervals."""
@@ -366,7 +358,7 @@ def _curve(
     moved, rows, accuracy = copy.copy(problem), rows_of(start), number("rtol", rtol)
     moved.flow = parameter.system
     units = moved.units(rows, None, ((parameter, range_unit(parameter)),), zero, least=least)
-    curve = BoundaryCurve(moved.rescaled(units), units.varied[0], shares_of(start), rows.shape[1], accuracy, units)
+    curve = BoundaryCurve(moved.rescaled(units), units.varied[0], shares_of(start.x), rows.shape[1], accuracy, units)
     curve.divide(curve.own(rows[0]), curve.own(rows[-1]))
     return curve
 

@@ -88,9 +88,7 @@ class BoundarySolution(NamedTuple):
         places = np.ravel(np.asarray(x, float))
         if not np.all((places >= low) & (places <= high)):
             raise ArgumentError("x", f"be from {low:g} to {high:g}", f"is {shown(x)}")
-        shares = (self.x - low) / (high - low)
-        shares[-1] = 1.0
-        return evaluated(shares, self.states[:-1], self.inner, (places - low) / (high - low))
+        return evaluated(shares_of(self.x), self.states[:-1], self.inner, (places - low) / (high - low))
 
     def __str__(self) -> str:
         """Describe the mesh, the error and the unknown parameters in one line."""
@@ -167,8 +165,7 @@ class BoundaryValueProblem:
         mesh = np.linspace(0.0, 1.0, count + 1)
         known = isinstance(guess, BoundarySolution)
         if known and guess.inner.shape[0] >= 2:
-            mesh = (guess.x - guess.x[0]) / (guess.x[-1] - guess.x[0])
-            mesh[-1] = 1.0
+            mesh = shares_of(guess.x)
         low, high = self.interval
         evaluate = _guess_of(guess, self.interval)
         places = np.concatenate([mesh[:-1], gauss_points(mesh).ravel()])
@@ -271,6 +268,14 @@ class BoundaryValueProblem:
             low + mesh * (high - low), states[:, :n], stages[..., :n],
             dict(zip(self.unknowns, map(float, nodes[0, n:]), strict=True)), error, known.names, known.units,
         )  # fmt: skip
+
+
+def shares_of(x: Any) -> Float[np.ndarray, " places"]:
+    """Compute places as shares of the interval from the first to the last one."""
+    x = np.asarray(x)
+    found = (x - x[0]) / (x[-1] - x[0])
+    found[-1] = 1.0
+    return found
 
 
 class EndEquations:

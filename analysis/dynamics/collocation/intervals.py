@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.scaling.flat import extents
 from dynsim._core.host import filled
 from dynsim._core.types import State
 from dynsim.programs import NumpyEvaluator, program_or_none
@@ -318,8 +319,7 @@ def adapted_mesh(
     """
     m, lengths = stages.shape[1], np.diff(mesh)
     known = np.concatenate([nodes[:, None], stages], axis=1)
-    ranges = np.ptp(known.reshape(-1, known.shape[2]), axis=0)
-    ranges = np.where(ranges > 0, ranges, 1.0)
+    ranges = extents(known.reshape(-1, known.shape[2]))
     places = np.append(0.0, rule(m).c)
     apart = places[:, None] - places
     np.fill_diagonal(apart, 1.0)

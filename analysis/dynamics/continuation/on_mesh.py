@@ -183,12 +183,9 @@ class CurveOnMesh(AbstractCurve):
         matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
         if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
             return np.inf
-        try:
-            before = self._equations(rough, point.basis)
-            gaps = at.values - before.values  # not the rest of Newton's method
-            change = np.abs(solution(matrix, -np.append(gaps, 0.0)))
-        except np.linalg.LinAlgError:
-            return np.inf
+        before = self._equations(rough, point.basis)
+        gaps = at.values - before.values  # not the rest of Newton's method
+        change = np.abs(solution(matrix, -np.append(gaps, 0.0)))
         nodes = self.nodes(point.state)
         found = np.max(change[: nodes.size].reshape(nodes.shape) / self.component_sizes(nodes))
         others = np.append(self.duration(point.state), 1 + abs(point.parameter))[nodes.size - len(change) :]
