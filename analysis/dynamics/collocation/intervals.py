@@ -330,7 +330,7 @@ def adapted_mesh(
     changes = np.where(changes > noise + np.roll(noise, 1, axis=0), changes, 0.0)
     jumps = np.linalg.norm(changes, axis=1) / (lengths + np.roll(lengths, 1))  # at the beginnings, up to a factor
     if not periodic:
-        jumps[0] = jumps[1] if len(jumps) > 1 else 0.0
+        jumps[0] = jumps[1]
     density = (jumps + (np.roll(jumps, -1) if periodic else np.append(jumps[1:], jumps[-1]))) ** (1 / (m + 1))
     mean = float(np.sum(density * lengths))
     density = density + EVENLY * mean if mean > 0 else np.ones(len(nodes))

@@ -76,6 +76,15 @@ def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
     assert "curve of folds, " in str(found)
 
 
+def test_a_curve_ends_exactly_at_a_bound_of_the_first_parameter(fold):
+    """At h = 0.5 on both sides, where a = 3 (h / 2)^(2/3), before the second parameter reaches its own bound."""
+    h, a = Parameter(DoubleWell(), WELL[0], -0.5, 0.5), Parameter(DoubleWell(), WELL[1], -1.0, 1.5)
+    found = critical_curve((h, a), fold, steps=Steps(first=0.1))
+    assert (found.ends, [d.kind for d in found.degeneracies]) == (("outside", "outside"), ["cusp"])
+    assert sorted(found.first[[0, -1]].tolist()) == [-0.5, 0.5]
+    assert found.second[[0, -1]] == pytest.approx([3 * 0.25 ** (2 / 3)] * 2)
+
+
 @pytest.mark.slow
 def test_a_curve_that_comes_back_is_closed_and_gone_around_once():
     fold = _at("fold", 0.8, 0.0)

@@ -40,25 +40,40 @@ def test_a_cusp_has_the_cubic_term_at_the_radius_that_follows(unit):
     assert found.size >= abs(found.value)
 
 
-def test_a_doubling_has_the_cubic_term_at_the_radius_that_follows():
-    """The same of the distance u in a frame that makes half a turn; across it states decay.
+def test_a_pair_has_the_cubic_term_at_the_radius_that_follows():
+    """The same of a number w that turns by 0.3 a unit of time; |w|^2 is twice that of the amplitude of the vector."""
+    field = lambda t, x: around(
+        x, x[2] ** 2 + x[3] ** 2, lambda growth: [growth * x[2] - 0.3 * x[3], 0.3 * x[2] + growth * x[3]]
+    )
+    turn = np.exp(0.6j * np.pi)
+    at = circle(field, 4, [1.0, 1.0, 2.0, 2.0], np.array([turn, turn.conj(), np.exp(-4 * np.pi)]))
+    found = cycle_coefficient("Neimark-Sacker point", at, 0.6 * np.pi)
+    assert found.value == pytest.approx(2 * (Q + A * B) / 4, rel=1e-6)
 
-    The frame is that of the circle: at the radius 1 + A u^2 / 2 it mixes in the decay, which adds 0.3 A / 4.
+
+def test_a_doubling_has_the_cubic_term_at_the_radius_that_follows():
+    """The same of the distance u in a frame that makes half a turn; the distance v across it decays and shears u.
+
+    The frame is that of the circle: at the radius 1 + A u^2 / 2 it mixes in the decay, which adds 0.3 A / 4, and
+    drives v, which adds the square of the shear times A / 1.2. Without shear the change of the period has no effect.
     """
+    shear = 0.2
 
     def field(t, x):
         del t
         square = ((1 + x[0]) * x[2] ** 2 + (1 - x[0]) * x[3] ** 2) / 2 + x[1] * x[2] * x[3]
         across = [x[0] * x[2] + x[1] * x[3], x[1] * x[2] - x[0] * x[3]]
+        sheared = [(1 + x[0]) * x[3] - x[1] * x[2], x[1] * x[3] - (1 - x[0]) * x[2]]
 
         def along(growth):
             mean, half = (growth - 0.3) / 2, (growth + 0.3) / 2
-            return [mean * x[2] - x[3] / 2 + half * across[0], x[2] / 2 + mean * x[3] + half * across[1]]
+            turned = [mean * x[2] - x[3] / 2, x[2] / 2 + mean * x[3]]
+            return [a + half * b + shear / 2 * c for a, b, c in zip(turned, across, sheared, strict=True)]
 
         return around(x, square, along)
 
-    multipliers = np.array([-1.0, -np.exp(-0.6 * np.pi), np.exp(-4 * np.pi)])
-    at = circle(field, 4, [1.0, 1.0, 2.0, 2.0], multipliers)
-    assert cycle_coefficient("period doubling", at, 0.0).value == pytest.approx((Q + A * B + 0.3 * A / 4) / 4, rel=1e-6)
+    at = circle(field, 4, [1.0, 1.0, 2.0, 2.0], np.array([-1.0, -np.exp(-0.6 * np.pi), np.exp(-4 * np.pi)]))
+    expected = (Q + A * B + 0.3 * A / 4 + shear**2 * A / 1.2) / 4
+    assert cycle_coefficient("period doubling", at, 0.0).value == pytest.approx(expected, rel=1e-6)
     other = at._replace(multipliers=np.array([-1.0, 1.0, 0.5]))
     assert "another multiplier is critical" in cycle_coefficient("period doubling", other, 0.0).why
