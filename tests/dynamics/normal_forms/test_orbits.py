@@ -319,7 +319,8 @@ def test_the_vector_of_a_fold_has_no_shift_in_time_and_lets_the_period_change():
     assert [square(vectors, True), square(shifted, True)] == pytest.approx([1.0, 1.0])
     assert square(shifted, False) == pytest.approx(1 + (0.3 * speed) ** 2)
     spike = lambda share: ((1 + 1e3 * np.exp(-(((share - 0.4) / 1e-2) ** 2))) * np.stack([np.eye(2)] * 2), along)
-    assert np.isnan(mean_square(spike, vectors, 0.0, period / 2, np.ones(2), phase=False))
+    for size in (1.0, 1e-6):
+        assert np.isnan(mean_square(spike, size * vectors, 0.0, period / 2, np.ones(2), phase=False))
 
 
 @pytest.mark.parametrize("multiplier", [-1.0, np.exp(0.7j)])
