@@ -74,11 +74,6 @@ class AbstractCritical(AbstractCurve):
         """Functions that get both parameters from the system."""
         return self.first.take, self.parameter.take
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Lower and upper bound of the first parameter."""
-        return self.first.bounds
-
     @abc.abstractmethod
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
         """Compute a solution with its critical vector, which becomes the phase reference."""
@@ -106,7 +101,7 @@ class AbstractCritical(AbstractCurve):
 
     def is_outside(self, at: Critical) -> bool:
         """Test whether the first parameter is out of its range, not only by its error, as on a curve along a bound."""
-        low, high = self.bounds
+        low, high = self.first.bounds
         return not -ALONG <= (float(at.parameter) - low) / (high - low) <= 1 + ALONG
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
@@ -115,7 +110,7 @@ class AbstractCritical(AbstractCurve):
         There is none in a step from a point at the bound, which rounding may have put beyond it.
         """
         own, value = (float(critical_of(one).parameter) for one in (before, point))
-        edge = min(max(value, self.bounds[0]), self.bounds[1])
+        edge = min(max(value, self.first.low), self.first.high)
         if (own - edge) * (value - edge) >= 0:
             return None
         last, _ = located(self, before, point, lambda p: float(critical_of(p).parameter) - edge)

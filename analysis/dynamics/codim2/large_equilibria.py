@@ -111,13 +111,10 @@ class LargeCritical(SparseCurve, CriticalEquations):
 
     def begun(self, point: CurvePoint) -> None:
         """Take note of the critical vectors at the first point."""
-        self._note(point)
+        self.passed(point)
 
     def passed(self, point: CurvePoint) -> None:
         """Take note of the critical vectors at a point of the curve."""
-        self._note(point)
-
-    def _note(self, point: CurvePoint) -> None:
         at: Any = point.J
         self._known.append((point.flat, at.right, at.left))
 

@@ -40,14 +40,28 @@ def test_a_cusp_has_the_cubic_term_at_the_radius_that_follows(unit):
     assert found.size >= abs(found.value)
 
 
+def test_a_cusp_in_which_the_period_changes_with_the_radius():
+    """Of the distance s from the circle: s' = Q s^3 + B z s, where z = A s^2 / 0.7; both change the speed."""
+
+    def field(t, x):
+        del t
+        r, z = jnp.sqrt(x[0] ** 2 + x[1] ** 2), x[2]
+        s = r - 1
+        out, turn = (Q * s**3 + B * z * s) / r, 1 + 0.8 * s + 0.5 * z
+        return jnp.stack([out * x[0] - turn * x[1], turn * x[0] + out * x[1], A * s**2 - 0.7 * z])
+
+    found = cycle_coefficient("cusp", circle(field, 3, np.ones(3), np.array([1.0, np.exp(-1.4 * np.pi)])), 0.0)
+    assert found.value == pytest.approx(Q + A * B / 0.7, rel=1e-6)
+
+
 def test_a_pair_has_the_cubic_term_at_the_radius_that_follows():
-    """The same of a number w that turns by 0.3 a unit of time; |w|^2 is twice that of the amplitude of the vector."""
+    """The same of a number w that turns by 0.35 a unit of time; |w|^2 is twice that of the amplitude of the vector."""
     field = lambda t, x: around(
-        x, x[2] ** 2 + x[3] ** 2, lambda growth: [growth * x[2] - 0.3 * x[3], 0.3 * x[2] + growth * x[3]]
+        x, x[2] ** 2 + x[3] ** 2, lambda growth: [growth * x[2] - 0.35 * x[3], 0.35 * x[2] + growth * x[3]]
     )
-    turn = np.exp(0.6j * np.pi)
+    turn = np.exp(0.7j * np.pi)
     at = circle(field, 4, [1.0, 1.0, 2.0, 2.0], np.array([turn, turn.conj(), np.exp(-4 * np.pi)]))
-    found = cycle_coefficient("Neimark-Sacker point", at, 0.6 * np.pi)
+    found = cycle_coefficient("Neimark-Sacker point", at, 0.7 * np.pi)
     assert found.value == pytest.approx(2 * (Q + A * B) / 4, rel=1e-6)
 
 
