@@ -54,19 +54,6 @@ def test_which_equilibrium_was_found_does_not_matter():
 
 
 @pytest.mark.slow
-def test_a_circle_of_equilibria_is_one_closed_curve_beside_an_isolated_one():
-    flow = FunctionFlow(lambda t, x: x * (1 - x @ x))
-    isolated, (family,) = found_from(flow, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]], [2, 2])
-    assert (family.end, set(family.kinds), [e.kind for e in isolated]) == ("closed", {"stable"}, ["unstable"])
-    np.testing.assert_allclose(np.linalg.norm(family.points, axis=1), 1.0, atol=1e-9)
-    ways = np.diff(np.append(family.points, family.points[:1], axis=0), axis=0)
-    lengths = np.linalg.norm(ways, axis=1)
-    assert abs(np.sum(lengths) - 2 * np.pi) < 0.01  # once around, neither less nor more
-    assert np.max(lengths) < 1.8 * 2 * np.sqrt(2) / 150
-    assert str(family).startswith("curve of equilibria closed, through (")
-
-
-@pytest.mark.slow
 def test_curves_that_cross_are_two_and_change_their_type_there():
     flow = FunctionFlow(lambda t, x: jnp.stack([x[0] * x[1]] * 2))
     isolated, known = found_from(flow, [[0.0, 0.5], [0.5, 0.0], [0.0, 0.0], [0.0, -0.7]], [2, 1])
@@ -230,3 +217,7 @@ def test_a_line_of_equilibria_changes_its_type_where_the_rate_across_vanishes():
     assert family.points[[0, -1], [0, 1]] == pytest.approx([-1.0, -1.0], abs=1e-3)
     assert (alone.kind, circle.end, {*circle.kinds}) == ("unstable", "closed", {"stable"})
     assert np.linalg.norm(circle.points, axis=1) == pytest.approx(np.ones(len(circle.points)))
+    sides = np.linalg.norm(circle.points - np.roll(circle.points, 1, axis=0), axis=1)
+    assert np.sum(sides) == pytest.approx(2 * np.pi, abs=0.05)  # once around
+    assert np.max(sides) < 1.8 * 20 * np.sqrt(2) / 150
+    assert str(circle).startswith("curve of equilibria closed, through (")

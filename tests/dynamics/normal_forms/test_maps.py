@@ -90,16 +90,6 @@ def test_the_doubling_of_the_logistic_map_has_its_coefficient_and_is_said():
     assert (again.coefficient, again.criticality) == (pytest.approx(third / 6 + bend**2 / 4), "supercritical")
 
 
-@pytest.mark.slow
-def test_the_doubling_of_the_henon_map_has_its_closed_form():
-    """The fixed point is (1 - b) / (2 a) at a = 3 (1 - b)^2 / 4, and c = a^2 / (1 - b^4) there."""
-    b = 0.3
-    (doubling,) = bifurcations(Henon(a=0.3, b=b), lambda f: f.a, [0.9, 0.3], (0.3, 0.5))
-    a = 3 * (1 - b) ** 2 / 4
-    assert doubling.parameter == pytest.approx(a, abs=1e-9)
-    assert (doubling.coefficient, doubling.criticality) == (pytest.approx(a**2 / (1 - b**4), abs=1e-8), "supercritical")
-
-
 @pytest.mark.parametrize(("q", "criticality"), [(0.5, "supercritical"), (-0.5, "subcritical"), (0.0, "degenerate")])
 def test_a_doubling_is_on_the_side_of_its_cubic_term(q, criticality):
     (doubling,) = bifurcations(Flipped(q=q), lambda f: f.p, [0.0], (-0.1, 0.1))

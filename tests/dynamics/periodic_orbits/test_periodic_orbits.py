@@ -131,20 +131,6 @@ def test_stability_is_that_of_the_moduli_of_multipliers():
 
 
 @pytest.mark.slow
-def test_the_hopf_normal_form_has_its_multiplier():
-    def rhs(t, x):
-        pull = 0.2 * (1 - jnp.sum(x**2))
-        return jnp.stack([pull * x[0] - 2 * x[1], 2 * x[0] + pull * x[1]])
-
-    found = periodic_orbit(FunctionFlow(rhs), jnp.asarray([0.9, 0.1]), 3.0)
-    assert found.period == pytest.approx(np.pi, abs=1e-9)
-    assert np.allclose(found.multipliers, [np.exp(-0.4 * np.pi)], rtol=1e-6)
-    backwards = periodic_orbit(FunctionFlow(lambda t, x: -rhs(t, x)), jnp.asarray([0.9, 0.1]), 3.1)
-    assert backwards.stability == "unstable"
-    assert np.allclose(backwards.multipliers, [np.exp(0.4 * np.pi)], rtol=1e-6)
-
-
-@pytest.mark.slow
 def test_a_family_of_orbits_is_undecided():
     found = periodic_orbit(Pendulum(), jnp.asarray([2.0, 0.0]), 8.3)
     angle, velocity = (float(value) for value in found.state)
