@@ -188,7 +188,7 @@ def test_equilibria_on_a_line_belong_to_one_family(monkeypatch):
 
 def test_the_coefficients_of_points_of_returns_are_those_of_their_kinds(monkeypatch):
     """The length of the critical vector is 2: squared for cubic terms, to the fourth power for those of fifth order."""
-    for name, value in {"cubic": 8.0, "chenciner": 80.0, "generalised_flip": 160.0, "third_resonance": 3.0}.items():
+    for name, value in {"cusp": 8.0, "chenciner": 80.0, "generalised_flip": 160.0, "third_resonance": 3.0}.items():
         monkeypatch.setattr(coefficients, f"{name}_coefficient", lambda *given, value=value: value)
     monkeypatch.setattr(coefficients, "fourth_resonance_coefficient", lambda *given: (4.0, 5.0))
     monkeypatch.setattr(coefficients, "double_coefficients", lambda *given: (6.0, 10.0))
@@ -219,7 +219,7 @@ def test_the_coefficients_of_points_of_returns_are_those_of_their_kinds(monkeypa
 
 def test_the_coefficients_of_a_double_hopf_point_are_in_the_units_of_the_flow(monkeypatch):
     """The lengths of the critical vectors are the frequencies 2 and 3, time is measured in halves."""
-    monkeypatch.setattr(coefficients, "_critical_length", lambda curve, flow, state, w: w)
+    monkeypatch.setattr(coefficients, "_length", lambda curve, flow, state, critical: critical.imag)
     monkeypatch.setattr(
         coefficients, "double_hopf_coefficients", lambda flow, state, w: np.array([9.0, 8.0, 18.0, 12.0, 0.25, 0.75])
     )  # fmt: skip

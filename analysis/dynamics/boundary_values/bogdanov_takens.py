@@ -29,6 +29,8 @@ from dynsim.systems.parameter import Parameter
 SHARES = tuple(0.1 / 2**k for k in range(11))
 # Half of the time of a predicted orbit, in units of two over the rates at its saddle, and its samples.
 HALF, SAMPLES = 4.0, 401
+# Largest error of the states of the orbit, relative to the size of each component.
+RTOL = 1e-7
 # Range in which the parameter is solved for, relative to its distance from the fold.
 ROOM = 3.0
 # Largest error of the predicted parameter, relative to that distance, and largest ratio of the predicted to the found
@@ -44,9 +46,7 @@ class _Beside(NamedTuple):
     frequency: float
 
 
-def homoclinic_beside(
-    parameters: tuple[Parameter, Parameter], at: Degeneracy, *, rtol: float = 1e-7
-) -> tuple[Any, ConnectingOrbit]:
+def homoclinic_beside(parameters: tuple[Parameter, Parameter], at: Degeneracy) -> tuple[Any, ConnectingOrbit]:
     r"""Find a small homoclinic orbit beside a Bogdanov-Takens point: the flow there, and the orbit.
 
     In the normal form $\dot w_0 = w_1$, $\dot w_1 = \beta_1 + \beta_2 w_1 + a w_0^2 + b w_0 w_1$ homoclinic orbits lie,
@@ -71,7 +71,7 @@ def homoclinic_beside(
         raise ArgumentError("orbit", "be an orbit, of a system with many unknowns", f"is a {at.kind}")
     for share in SHARES:
         beside = _beside((hopfs, folds), units, at, share)
-        found = None if beside is None else _solved(parameters, units, at, beside, rtol)
+        found = None if beside is None else _solved(parameters, units, at, beside)
         if found is not None:
             return found
     raise ArgumentError("orbit", "have homoclinic orbits beside it", f"is a {at.kind} at which none is found")
@@ -100,7 +100,7 @@ def _beside(curves: tuple[HopfCurve, FoldCurve], units: Units, at: Degeneracy, s
 
 
 def _solved(
-    parameters: tuple[Parameter, Parameter], units: Units, at: Degeneracy, beside: _Beside, rtol: float
+    parameters: tuple[Parameter, Parameter], units: Units, at: Degeneracy, beside: _Beside
 ) -> tuple[Any, ConnectingOrbit] | None:
     """Solve for the predicted homoclinic orbit, in the parameter that changes more from fold to Hopf point."""
     fold, hopf, frequency = beside
@@ -130,7 +130,7 @@ def _solved(
         rows = rest + np.outer(pulse, middle - begin)
         rows += np.outer(rates * units.time / inner.time * bend, ahead - begin)
         times = shares / rates - shares[0] / rates[0]
-        orbit = solved_from(inner, field, (times, rows), (rest, rest), DISTANCE, rtol, by_time=True)
+        orbit = solved_from(inner, field, (times, rows), (rest, rest), DISTANCE, RTOL, by_time=True)
     except ValueError:
         return None
     size = float(np.max(inner.rescaled(np.ptp(orbit.states, axis=0)) / np.max(np.ptp(rows, axis=0))))

@@ -13,7 +13,7 @@ from analysis.dynamics.collocation.solver import BoundaryProblem, collocated, ga
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.flow_maps.component_sizes import orbit_scale, range_unit, trajectory_units, turn_unit
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
-from analysis.dynamics.scaling.flat import flat_state, flat_states
+from analysis.dynamics.scaling.flat import extents, flat_state, flat_states
 from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.printing import one_line
@@ -109,12 +109,6 @@ class ConnectingOrbit(NamedTuple):
         return f"{self.kind} orbit at {self.parameter:.10g}, over a time of {self.times[-1]:.5g}"
 
 
-def ranges(states: Float[np.ndarray, "k n"]) -> Float[np.ndarray, " n"]:
-    """Compute the ranges of components, or one for those that are constant."""
-    found = np.ptp(states, axis=0)
-    return np.where(found > 0, found, 1.0)
-
-
 @on_host_by_default
 def homoclinic_orbit(
     parameter: Parameter, orbit: PeriodicOrbit, *, distance: float = DISTANCE, rtol: float = 1e-7
@@ -153,7 +147,7 @@ def homoclinic_orbit(
     field, count = CycleField(own.system, None, nodes[0]), len(nodes)
     times = np.arange(count) / count if given.times is None else np.asarray(given.times)
     angles = flat_state(own.system.space.periods(nodes[0]))
-    speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / ranges(nodes), axis=1)
+    speeds = np.linalg.norm(field.at(np.zeros(()), nodes, np.zeros(()))[0] / extents(nodes), axis=1)
     slowest = int(np.argmin(speeds))
     rest = equilibrium_near(linear_part(field), nodes[slowest])
     if rest is None:
@@ -292,7 +286,7 @@ def _along_unstable(
         times = np.linspace(0.0, path.t[-1], 2001)
         states = path.sol(times).T
         near = np.all(np.abs(states - begin)[:, moved] <= 2 * np.abs(end - begin)[moved], axis=1)
-        apart = np.linalg.norm((states - end) / ranges(states[near]), axis=1)
+        apart = np.linalg.norm((states - end) / extents(states[near]), axis=1)
         nearest_one = int(np.argmin(apart))
         if apart[nearest_one] < best[0] and nearest_one > 8:
             best = float(apart[nearest_one]), times[: nearest_one + 1], states[: nearest_one + 1]
@@ -368,7 +362,7 @@ def _on_mesh(problem: Connection, times: np.ndarray, states: np.ndarray, value: 
 
     n = states.shape[1]
     duration = float(times[-1])
-    lengths = np.linalg.norm(np.diff(states / ranges(states), axis=0), axis=1)
+    lengths = np.linalg.norm(np.diff(states / extents(states), axis=0), axis=1)
     density = np.append(0.0, np.cumsum(lengths / np.sum(lengths) + np.diff(times) / duration)) / 2
     mesh = np.interp(np.linspace(0.0, 1.0, INTERVALS + 1), density, times / duration)
     mesh[0], mesh[-1] = 0.0, 1.0

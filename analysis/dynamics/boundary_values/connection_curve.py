@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from analysis.dynamics.boundary_values.bogdanov_takens import homoclinic_beside
-from analysis.dynamics.boundary_values.connecting import ConnectingOrbit, ranges
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit
 from analysis.dynamics.boundary_values.curve import BoundaryCurve, Profile
 from analysis.dynamics.boundary_values.projections import Connection, equilibrium_near, left_subspace
 from analysis.dynamics.boundary_values.special_points import Ends, bounded_adjoint, ends_of, special_points
@@ -19,7 +19,8 @@ from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes
 from analysis.dynamics.continuation.orbit_curve import LONGER
 from analysis.dynamics.continuation.steps import Limits, Steps
 from analysis.dynamics.flow_maps.component_sizes import range_unit
-from analysis.dynamics.scaling.units import made_units
+from analysis.dynamics.scaling.flat import extents
+from analysis.dynamics.scaling.units import made_units, power_near
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State
 from dynsim._core.validation import instance, number
@@ -84,7 +85,6 @@ class ConnectionCurve(BoundaryCurve):
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve as `saddle-node` where the slowest rate at an equilibrium is small beside its largest value."""
-        del before
         self.slowest = np.maximum(self.slowest, rates := self._slowest_rates(point))
         return "saddle-node" if np.any(rates < VANISHING * self.slowest) else ""
 
@@ -118,11 +118,6 @@ class ConnectionCurve(BoundaryCurve):
         places = np.linspace(0.0, lengths[-1], PLACES + 2)[1:-1]
         along = np.column_stack([np.interp(places, lengths, one) for one in adjoint.T])
         return ends_of(J, np.array([rows[-1] - last, rows[0] - rest]), np.vstack([adjoint[[0, -1]], along]))
-
-
-def nearest_power(sizes: np.ndarray) -> np.ndarray:
-    """Round positive sizes to powers of two, as units that change no digits."""
-    return np.asarray(2.0 ** np.round(np.log2(sizes)))
 
 
 @on_host_by_default
@@ -182,7 +177,7 @@ def continue_connection(
         flow, orbit = homoclinic_beside(parameters, orbit)
         first, second = first.of(flow), second.of(flow)
     duration = float(orbit.times[-1])
-    scale, time = nearest_power(ranges(orbit.states)), float(nearest_power(np.asarray(duration)))
+    scale, time = power_near(extents(orbit.states), 1), float(power_near(duration, 1))  # which change no digits
     sizes = [range_unit(first), range_unit(second)]
     own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
     units = made_units(second.system, (own, second), scale, time, sizes)

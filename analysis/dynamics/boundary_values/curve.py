@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from analysis.dynamics.boundary_values.problem import BoundarySolution, BoundaryValueProblem
+from analysis.dynamics.boundary_values.problem import BoundarySolution, BoundaryValueProblem, shares_of
 from analysis.dynamics.boundary_values.scaling import LEAST, different
 from analysis.dynamics.collocation.intervals import CycleField, evaluated, halved, refined_mesh, rule
 from analysis.dynamics.collocation.solver import EndConditions, along, blocks, dense, meeting
@@ -112,12 +112,10 @@ class BoundaryCurve(CurveOnMesh):
 
     def duration(self, state: Any) -> float:
         """Get the length of the interval."""
-        del state
         return self.length
 
     def rebuilt(self, nodes: np.ndarray, duration: float) -> np.ndarray:
         """Get the states as rows."""
-        del duration
         return nodes
 
     def basis(self, state: Any) -> np.ndarray:
@@ -128,38 +126,16 @@ class BoundaryCurve(CurveOnMesh):
         """Move the states."""
         return np.asarray(state) + step.reshape(np.shape(state))
 
-    def orbit(self, state: Any, basis: np.ndarray) -> np.ndarray:
-        """Give an empty basis: there are no symmetries."""
-        del state
-        return np.empty((basis.shape[1], 0))
-
-    def spectrum(self, state: Any, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
-        """Give no eigenvalues: a boundary value problem has no notion of stability of its own."""
-        del state, parameter, J, orbit
-        return np.empty(0, complex)
-
-    def growth(self, values: np.ndarray) -> np.ndarray:
-        """Give no growth."""
-        return np.real(values)
-
-    def name(self, critical: complex) -> str:
-        """Give no name: only folds and branch points are located."""
-        del critical
-        return ""
-
     def stable_kind(self, point: CurvePoint) -> str:
         """Say that stability is undecided."""
-        del point
         return "undecided"
 
     def meets(self, point: CurvePoint) -> bool:
         """Take each crossing for a branch point."""
-        del point
         return True
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Take the equations for smooth."""
-        del point
         return False
 
     def component_sizes(self, nodes: np.ndarray) -> np.ndarray:
@@ -169,7 +145,6 @@ class BoundaryCurve(CurveOnMesh):
 
     def guessed(self, nodes: np.ndarray, duration: float, parameter: float) -> np.ndarray:
         """Interpolate the states at the Gauss points linearly."""
-        del duration, parameter
         after = np.vstack([nodes[1:], 2 * nodes[-1:] - nodes[-2:-1]])
         return nodes[:, None] + rule().c[:, None] * (after - nodes)[:, None]
 
@@ -194,23 +169,12 @@ class BoundaryCurve(CurveOnMesh):
         return _Solved(nodes, found.ends, own, first, slopes, conditions)
 
     def _equations(self, shot: _Solved, basis: np.ndarray) -> Equations:
-        del basis
         gaps = meeting(shot.ends, shot.nodes, shot.conditions)
         size = float(np.max(np.abs(gaps))) / (1 + float(np.max(np.abs(shot.nodes))))
         return Equations(gaps.ravel(), dense(shot.own, shot.first), shot.slopes.ravel(), size)
 
-    def balanced(self, matrix: np.ndarray) -> np.ndarray:
-        """Scale rows to a length of at most one."""
-        return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
-
-    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
-        """Scale rows and columns to similar sizes."""
-        rows = self.balanced(matrix)
-        return rows / np.maximum(np.linalg.norm(rows, axis=0), np.finfo(float).tiny)
-
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step: that of the limits in the parameter, and longer in the norm of many nodes."""
-        del first
         moves, own = float(np.linalg.norm(point.tangent[:-1])), abs(float(point.tangent[-1]))
         longer = (self.segments / NODES) ** 0.5
         return within.largest / max(moves / longer, own, np.finfo(float).tiny)
@@ -222,7 +186,6 @@ class BoundaryCurve(CurveOnMesh):
 
     def unconfirmed(self, nodes: np.ndarray, parameter: float, point: CurvePoint | None = None) -> str:
         """Say that the finest mesh does not resolve a solution."""
-        del nodes, parameter, point
         return "accuracy"
 
     def profile(self, point: CurvePoint | Bifurcation | Mark, mesh: np.ndarray) -> Profile:
@@ -246,14 +209,6 @@ def rows_of(profile: Profile) -> np.ndarray:
     """Join the states of a solution and its unknown parameters to rows."""
     states = np.asarray(profile.states)
     return np.column_stack([states, np.tile(np.asarray(profile.unknowns, float), (len(states), 1))])
-
-
-def shares_of(profile: Profile | BoundarySolution) -> np.ndarray:
-    """Compute the places of a solution as shares of the interval."""
-    x = np.asarray(profile.x)
-    found = (x - x[0]) / (x[-1] - x[0])
-    found[-1] = 1.0
-    return found
 
 
 @in_one_thread
@@ -403,7 +358,7 @@ def _curve(
     moved, rows, accuracy = copy.copy(problem), rows_of(start), number("rtol", rtol)
     moved.flow = parameter.system
     units = moved.units(rows, None, ((parameter, range_unit(parameter)),), zero, least=least)
-    curve = BoundaryCurve(moved.rescaled(units), units.varied[0], shares_of(start), rows.shape[1], accuracy, units)
+    curve = BoundaryCurve(moved.rescaled(units), units.varied[0], shares_of(start.x), rows.shape[1], accuracy, units)
     curve.divide(curve.own(rows[0]), curve.own(rows[-1]))
     return curve
 

@@ -11,7 +11,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.boundary_values.scaling import component_units, same_sizes
+from analysis.dynamics.boundary_values.scaling import component_units, different
 from analysis.dynamics.collocation.intervals import LIMIT, CycleField, evaluated
 from analysis.dynamics.collocation.solver import BoundaryProblem, Collocated, EndConditions, collocated, gauss_points
 from analysis.dynamics.continuation.parameter_flow import WithUnknowns
@@ -88,9 +88,7 @@ class BoundarySolution(NamedTuple):
         places = np.ravel(np.asarray(x, float))
         if not np.all((places >= low) & (places <= high)):
             raise ArgumentError("x", f"be from {low:g} to {high:g}", f"is {shown(x)}")
-        shares = (self.x - low) / (high - low)
-        shares[-1] = 1.0
-        return evaluated(shares, self.states[:-1], self.inner, (places - low) / (high - low))
+        return evaluated(shares_of(self.x), self.states[:-1], self.inner, (places - low) / (high - low))
 
     def __str__(self) -> str:
         """Describe the mesh, the error and the unknown parameters in one line."""
@@ -167,8 +165,7 @@ class BoundaryValueProblem:
         mesh = np.linspace(0.0, 1.0, count + 1)
         known = isinstance(guess, BoundarySolution)
         if known and guess.inner.shape[0] >= 2:
-            mesh = (guess.x - guess.x[0]) / (guess.x[-1] - guess.x[0])
-            mesh[-1] = 1.0
+            mesh = shares_of(guess.x)
         low, high = self.interval
         evaluate = _guess_of(guess, self.interval)
         places = np.concatenate([mesh[:-1], gauss_points(mesh).ravel()])
@@ -189,7 +186,7 @@ class BoundaryValueProblem:
                 again = self._solved(better, found.mesh, (found.nodes, found.intervals.stages), accuracy)
             except ArgumentError:
                 break
-            if not same_sizes(found.nodes, again.nodes):  # those that changed are zero up to errors
+            if np.any(different(found.nodes, again.nodes)):  # those that changed are zero up to errors
                 break
             found, units = again, better
         return self.solution(found.mesh, found.nodes, found.intervals.stages, found.intervals.ends[-1], found.error)
@@ -271,6 +268,14 @@ class BoundaryValueProblem:
             low + mesh * (high - low), states[:, :n], stages[..., :n],
             dict(zip(self.unknowns, map(float, nodes[0, n:]), strict=True)), error, known.names, known.units,
         )  # fmt: skip
+
+
+def shares_of(x: Any) -> Float[np.ndarray, " places"]:
+    """Compute places as shares of the interval from the first to the last one."""
+    x = np.asarray(x)
+    found = (x - x[0]) / (x[-1] - x[0])
+    found[-1] = 1.0
+    return found
 
 
 class EndEquations:

@@ -50,11 +50,6 @@ def component_units(
     return unit_of(sizes, STATES, 1 / TYPICAL)
 
 
-def same_sizes(rows: Float[np.ndarray, "places n"], others: Float[np.ndarray, "more n"]) -> bool:
-    """Test whether the components of two solutions have similar sizes."""
-    return not np.any(different(rows, others))
-
-
 def different(rows: Float[np.ndarray, "places n"], others: Float[np.ndarray, "more n"]) -> np.ndarray:
     """Tell which components of two solutions differ in size."""
     sizes = np.max(np.abs(rows), axis=0), np.max(np.abs(others), axis=0)

@@ -1,20 +1,23 @@
 """Compute normal form coefficients at codimension-two points, in the units of the given system."""
 
+import math
+
 import numpy as np
+from jaxtyping import Float
 
 from analysis.dynamics.codim2.equilibria import AbstractCritical, CriticalEquations, critical_of
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
-from analysis.dynamics.linearisation import null_vectors, tangent_basis, tangent_jacobian
+from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
+from analysis.dynamics.normal_forms.charts import Chart
+from analysis.dynamics.normal_forms.cycles import Sections, cycle_cusp
 from analysis.dynamics.normal_forms.flows import (
     bogdanov_takens_coefficients,
-    critical_length,
     crossing_pair,
-    cubic_coefficient,
-    cusp_coefficient,
     double_coefficients,
     double_hopf_coefficients,
+    flow_chart,
     fold_hopf_coefficients,
     second_lyapunov_coefficient,
 )
@@ -25,7 +28,6 @@ from analysis.dynamics.normal_forms.maps import (
     third_resonance_coefficient,
 )
 from analysis.dynamics.scaling.flat import flat_state
-from analysis.dynamics.scaling.units import Units
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
 
@@ -63,7 +65,7 @@ def _of_return(curve: CriticalReturns, name: str, point: CurvePoint) -> tuple[fl
         return fourth_resonance_coefficient(chart, A)
     length = inner.critical_length(here, {"Chenciner point": np.exp(1j * angle), **CRITICAL}[name])
     if name == "cusp":
-        return (cubic_coefficient(chart, here.J) / length**2,)
+        return (cusp_coefficient(chart, here.J) / length**2,)
     if name == "1:1 resonance":
         return tuple(value / length for value in double_coefficients(chart, here.J))
     if name == "Chenciner point":
@@ -74,9 +76,9 @@ def _of_return(curve: CriticalReturns, name: str, point: CurvePoint) -> tuple[fl
 def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> tuple[float, ...]:
     at = critical_of(point)
     flow, found = curve.moved(float(at.parameter), point.parameter), ()
-    size, time = (1.0, 1.0) if curve.units is None else (_length(curve.units, flow, at.state), curve.units.time)
+    size, time = _length(curve, flow, at.state, 0.0), 1.0 if curve.units is None else curve.units.time
     if name == "cusp":
-        found = (cusp_coefficient(flow, at.state)[0] / (time * size**2),)
+        found = (cusp_coefficient(*flow_chart(flow, at.state)) / (time * size**2),)
     if name == "Bogdanov-Takens point":
         a, b = bogdanov_takens_coefficients(flow, at.state)
         found = (a / (time**2 * size), b / (time * size))
@@ -84,7 +86,7 @@ def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> t
         pair = crossing_pair(curve.others(point))[1] if at.frequency == 0 else 1j * float(at.frequency)
         found = fold_hopf_coefficients(flow, at.state, abs(pair.imag))
     if name == "Bautin point":
-        length = _critical_length(curve, flow, at.state, float(at.frequency))
+        length = _length(curve, flow, at.state, 1j * float(at.frequency))
         found = (second_lyapunov_coefficient(flow, at.state, float(at.frequency)) / length**4,)
     if name == "double Hopf point":
         found = _double_hopf(
@@ -93,25 +95,26 @@ def _of_equilibrium(curve: CriticalEquations, name: str, point: CurvePoint) -> t
     return found
 
 
+def cusp_coefficient(chart: Chart, J: Float[np.ndarray, "d d"]) -> float:
+    """Compute c of a cusp of a field with Jacobian J, or a map with J + I; NaN if the eigenvalue is not simple."""
+    found = cycle_cusp(Sections([chart], (J + np.eye(len(J)))[None]))
+    return math.nan if found is None else found.coefficient.value
+
+
 def _double_hopf(
     curve: CriticalEquations, flow: AbstractFlow, state: State, frequencies: tuple[float, float]
 ) -> tuple[float, ...]:
     """Compute the coefficients of a double Hopf point in the units of the given flow."""
-    squares = [_critical_length(curve, flow, state, w) ** 2 for w in sorted(frequencies, reverse=True)]
+    squares = [_length(curve, flow, state, 1j * w) ** 2 for w in sorted(frequencies, reverse=True)]
     sizes = np.array(2 * squares) * (1.0 if curve.units is None else curve.units.time)
     p = double_hopf_coefficients(flow, state, frequencies)
     return (*(p[:4] / sizes).tolist(), *p[4:])
 
 
-def _critical_length(curve: CriticalEquations, flow: AbstractFlow, state: State, frequency: float) -> float:
-    """Compute the norm, in the units of the given flow, of the unit critical vector in rescaled units."""
+def _length(curve: CriticalEquations, flow: AbstractFlow, state: State, critical: complex) -> float:
+    """Compute the norm, in the units of the given flow, of the unit eigenvector of an eigenvalue in rescaled units."""
     if curve.units is None:
         return 1.0
-    sizes = curve.units.flat(state)[:, None] * tangent_basis(flow.space, state)
-    return critical_length(tangent_jacobian(flow, state), frequency, sizes)
-
-
-def _length(units: Units, flow: AbstractFlow, state: State) -> float:
-    """Compute the norm, in the units of the given flow, of the unit null vector in rescaled units."""
-    null = tangent_basis(flow.space, state) @ null_vectors(tangent_jacobian(flow, state))[0]
-    return float(np.linalg.norm(units.flat(state) * null))
+    J = tangent_jacobian(flow, state)
+    vector = eigenvectors_near(J, critical)[0] if critical else null_vectors(J)[0]
+    return float(np.linalg.norm(curve.units.flat(state) * (tangent_basis(flow.space, state) @ vector)))

@@ -31,23 +31,6 @@ class Varied(NamedTuple):
     second: Any
 
 
-class Layout(NamedTuple):
-    """Positions of the parts of a flattened `Varied`: first state and vectors, then the rest."""
-
-    size: int
-    count: int
-
-    @property
-    def moving(self) -> int:
-        """Number of entries of the state and the vectors, which come first."""
-        return self.size * (1 + self.count)
-
-    @property
-    def rate(self) -> int:
-        """Index of the rate; the first and the second parameter follow it."""
-        return self.moving
-
-
 class Images(NamedTuple):
     """Images of rows: end points, derivatives by the rows, and velocities at the images and at the rows.
 
@@ -90,7 +73,7 @@ class VariedReturns:
         """Store the system, its parameters, a state for its shape, the number of vectors, and the iterate of a map."""
         size, zero = ravel_pytree(state)[0].size, jnp.zeros(())
         begin = Varied(state, jnp.zeros((count, size)), zero, zero, zero)
-        self.layout, self._is_flow, self._flat = Layout(size, count), isinstance(system, AbstractFlow), True
+        self._is_flow, self._flat = isinstance(system, AbstractFlow), True
         self._where, self._system, self._iterate = where, system, jnp.asarray(iterate)
         self._restored = jax.tree_util.Partial(ravel_pytree(begin)[1])
         if self._is_flow:

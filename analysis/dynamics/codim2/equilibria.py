@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, Equations
+from analysis.dynamics.continuation.dense import signed_least
 from analysis.dynamics.continuation.locating import crossed, located
 from analysis.dynamics.continuation.smoothness import may_have_corners
 from analysis.dynamics.continuation.typical_sizes import SizesAlong
@@ -73,18 +74,12 @@ class AbstractCritical(AbstractCurve):
         """Functions that get both parameters from the system."""
         return self.first.take, self.parameter.take
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Lower and upper bound of the first parameter."""
-        return self.first.bounds
-
     @abc.abstractmethod
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
         """Compute a solution with its critical vector, which becomes the phase reference."""
 
     def begun(self, point: CurvePoint) -> None:
         """Take note of the first point of the curve; nothing by default."""
-        del point
 
     @abc.abstractmethod
     def tests(self) -> dict[str, Callable[[CurvePoint], float]]:
@@ -104,23 +99,9 @@ class AbstractCritical(AbstractCurve):
         first = jax.tree.map(lambda a: a[0], state.nodes) if hasattr(state, "nodes") else state
         return may_have_corners(self.flow, first)
 
-    def orbit(self, state: State, basis: Any) -> np.ndarray:
-        """Return an empty basis of symmetry directions, since these curves have none."""
-        del state
-        return np.empty((basis.shape[1], 0))
-
-    def growth(self, values: np.ndarray) -> np.ndarray:
-        """Compute the real parts, whose signs decide stability."""
-        return np.real(values)
-
-    def name(self, critical: complex) -> str:
-        """Return no name of a bifurcation by eigenvalues; `tests` finds bifurcations on these curves."""
-        del critical
-        return ""
-
     def is_outside(self, at: Critical) -> bool:
         """Test whether the first parameter is out of its range, not only by its error, as on a curve along a bound."""
-        low, high = self.bounds
+        low, high = self.first.bounds
         return not -ALONG <= (float(at.parameter) - low) / (high - low) <= 1 + ALONG
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
@@ -129,7 +110,7 @@ class AbstractCritical(AbstractCurve):
         There is none in a step from a point at the bound, which rounding may have put beyond it.
         """
         own, value = (float(critical_of(one).parameter) for one in (before, point))
-        edge = min(max(value, self.bounds[0]), self.bounds[1])
+        edge = min(max(value, self.first.low), self.first.high)
         if (own - edge) * (value - edge) >= 0:
             return None
         last, _ = located(self, before, point, lambda p: float(critical_of(p).parameter) - edge)
@@ -145,7 +126,6 @@ class AbstractCritical(AbstractCurve):
 
     def state_beside(self, point: CurvePoint, near: CurvePoint) -> State:
         """Return the state of a point in phase with another one; equilibria have no phase."""
-        del near
         return critical_of(point).state
 
     def crosses(self, point: CurvePoint) -> float:
@@ -202,11 +182,6 @@ class CriticalEquations(AbstractCritical):
         values, J, slope = left @ values, left @ J @ basis, left @ slope
         return Equations(values, J, slope, float(np.max(np.abs(values))), self.typical(state, parameter))
 
-    def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
-        """Return no eigenvalues, since a curve of bifurcations has no stability of its own."""
-        del state, parameter, J, orbit
-        return np.empty(0, complex)
-
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """End a curve as `outside` the bounds of the first parameter, or `Bogdanov-Takens point` at frequency zero."""
         at = critical_of(point)
@@ -230,7 +205,6 @@ class FoldCurve(CriticalEquations):
 
     def begin(self, state: State, parameter: float, frequency: float) -> Critical:
         """Compute the null vector at a fold."""
-        del frequency
         B, J = tangent_basis(self.flow.space, state), tangent_jacobian(self.moved(parameter, self.value), state)
         null = B @ null_vectors(J)[0]
         return Critical(state, null, 0 * null, np.asarray(0.0), np.asarray(parameter))
@@ -319,15 +293,19 @@ def _critical(
     return equations(flat, second), jax.jacfwd(equations)(flat, second), jax.jacfwd(equations, 1)(flat, second)
 
 
+def left_null_vector(J: Float[np.ndarray, "d d"], right: Float[np.ndarray, " d"]) -> Float[np.ndarray, " d"]:
+    """Compute the left null vector of a matrix; along a curve its sign is continuous if that of the right one is."""
+    q, p = null_vectors(J)
+    return p * np.sign(np.linalg.slogdet(J + np.outer(p, q))[0]) * np.sign(q @ right)
+
+
 def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[float, float]:
     """Compute <w, f_xx v v> / 2 and <w, v> with the null vectors v and w, whose signs are continuous."""
     at = critical_of(point)
     moved = curve.moved(float(at.parameter), point.parameter)
     B, J = tangent_basis(curve.flow.space, at.state), tangent_jacobian(moved, at.state)
     v = B.T @ np.asarray(at.real)
-    q, p = null_vectors(J)
-    w = p * np.sign(np.linalg.slogdet(J + np.outer(p, q))[0])  # continuous along the curve
-    w = w * np.sign(q @ v)
+    w = left_null_vector(J, v)
     bend = second_derivative(FlowChart(moved, at.state, B), v, v)
     return float(w @ np.real(bend.value)) / 2, float(w @ v)
 
@@ -335,10 +313,8 @@ def _fold_coefficients(curve: CriticalEquations, point: CurvePoint) -> tuple[flo
 def _determinant(curve: CriticalEquations, point: CurvePoint) -> float:
     """Compute the smallest singular value of the Jacobian, relative to the largest, signed by the determinant."""
     at = critical_of(point)
-    J = tangent_jacobian(curve.moved(float(at.parameter), point.parameter), at.state)
-    sizes = np.linalg.svd(J, compute_uv=False)
-    share = float(sizes[-1] / sizes[0])
-    return float(np.linalg.slogdet(J)[0]) * share if share > SINGULAR else 0.0
+    value = signed_least(tangent_jacobian(curve.moved(float(at.parameter), point.parameter), at.state))
+    return value if abs(value) > SINGULAR else 0.0
 
 
 def _lyapunov(curve: CriticalEquations, point: CurvePoint) -> float:

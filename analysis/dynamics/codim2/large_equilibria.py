@@ -100,7 +100,6 @@ class LargeCritical(SparseCurve, CriticalEquations):
 
     def basis(self, state: State) -> Any:
         """Select the state, the frequency of a Hopf point and the parameter."""
-        del state
         return self._basis
 
     def displaced(self, state: State, step: np.ndarray) -> State:
@@ -112,13 +111,10 @@ class LargeCritical(SparseCurve, CriticalEquations):
 
     def begun(self, point: CurvePoint) -> None:
         """Take note of the critical vectors at the first point."""
-        self._note(point)
+        self.passed(point)
 
     def passed(self, point: CurvePoint) -> None:
         """Take note of the critical vectors at a point of the curve."""
-        self._note(point)
-
-    def _note(self, point: CurvePoint) -> None:
         at: Any = point.J
         self._known.append((point.flat, at.right, at.left))
 
@@ -147,7 +143,6 @@ class LargeCritical(SparseCurve, CriticalEquations):
 
     def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the vector field and the numbers that vanish at a critical point, with their derivatives."""
-        del basis
         old: Any = state
         frequency, first, n = float(old.frequency), np.asarray(old.parameter), self.pattern.size
         given = (self.where, self.flow, old.state, first, np.asarray(parameter))

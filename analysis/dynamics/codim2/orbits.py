@@ -14,9 +14,10 @@ import scipy.linalg
 from jaxtyping import Float
 
 from analysis.dynamics.codim2.derivatives import Images, VariedReturns
-from analysis.dynamics.codim2.equilibria import AbstractCritical, Critical, critical_of
+from analysis.dynamics.codim2.equilibria import AbstractCritical, Critical, critical_of, left_null_vector
 from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.cycle_equations import is_confirmed
+from analysis.dynamics.continuation.dense import signed_least
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.locating import crossed
 from analysis.dynamics.continuation.orbit_curve import SMALL, STRICTER, OrbitCurve
@@ -30,13 +31,8 @@ from dynsim.systems.parameter import Parameter
 
 
 def passed(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
-    """Compute the smallest singular value of M - m, relative to the largest, with the sign of the determinant.
-
-    This test function changes sign where an eigenvalue of M passes the value m.
-    """
-    shifted = M - multiplier * np.eye(len(M))
-    sizes = np.linalg.svd(shifted, compute_uv=False)
-    return float(np.linalg.slogdet(shifted)[0]) * float(sizes[-1] / max(float(sizes[0]), np.finfo(float).tiny))
+    """Evaluate a test function that changes sign where an eigenvalue of M passes the value m."""
+    return signed_least(M - multiplier * np.eye(len(M)))
 
 
 def doubled(M: Float[np.ndarray, "d d"], multiplier: float) -> float:
@@ -412,6 +408,4 @@ class CriticalReturns(AbstractCritical):
         B = self.inner.basis(state)
         width, null = B.shape[1], B.T @ np.asarray(critical_of(point).real)
         J, rows = point.J[:width, :width], slice(width, 2 * width - self.free)
-        q, p = null_vectors(J)
-        w = p * np.sign(np.linalg.slogdet(J + np.outer(p, q))[0]) * np.sign(q @ null)
-        return float(w[: width - self.free] @ point.J[rows, :width] @ null) / 2
+        return float(left_null_vector(J, null)[: width - self.free] @ point.J[rows, :width] @ null) / 2

@@ -310,10 +310,6 @@ class _Sheets:
                 x = np.where(np.isfinite(step), x + step, x)
         return x
 
-    def _may_be_new(self, place: int, x: np.ndarray) -> bool:
-        """Test whether no equilibrium of a grid point is known that is as good as the same."""
-        return all(np.max(np.abs(x - y)) > self.radius for y in self.found[place])
-
     def _added(self, places: np.ndarray, starts: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """Add the equilibria to which Newton's method leads from starts at grid points; list the new ones."""
         fresh: list[tuple[int, np.ndarray]] = []
@@ -333,7 +329,7 @@ class _Sheets:
         steps, x = np.max(np.abs(newton_steps(field, slopes)), axis=1), self._on_space(x)
         for k in np.flatnonzero((np.max(np.abs(field), axis=1) <= AT_REST) & (steps <= self.radius)):
             place = int(places[k])
-            if self._may_be_new(place, x[k]):
+            if all(np.max(np.abs(x[k] - known)) > self.radius for known in self.found[place]):
                 self.found[place].append(x[k])
                 fresh.append((place, x[k]))
         return fresh

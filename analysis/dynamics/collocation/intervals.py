@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from analysis.dynamics.flow_maps.compiled import compiled
+from analysis.dynamics.scaling.flat import extents
 from dynsim._core.host import filled
 from dynsim._core.types import State
 from dynsim.programs import NumpyEvaluator, program_or_none
@@ -82,7 +83,7 @@ class CycleField:
     """Field of a flow and its derivatives by the state and a parameter, at many times and flattened states at once."""
 
     def __init__(self, flow: AbstractFlow, take: Callable[[Any], Any] | None, like: State):
-        """Record the scalar program of the field; a field without one is compiled.
+        """Store the field, which is evaluated by its scalar program, or compiled if it has none.
 
         Args:
             flow: the flow.
@@ -92,10 +93,7 @@ class CycleField:
         restored = ravel_pytree(jax.tree.map(jnp.asarray, like))[1]
         self.size = sum(int(np.size(part)) for part in jax.tree.leaves(like))
         self._given = (flow, take, jax.tree_util.Partial(restored))
-        both = lambda t, z: _with_derivatives(*self._given, t, z)
-        made = program_or_none(both, (), (self.size + 1,), drop_zeros=True, limit=LIMIT)
-        self._program = None if made is None else NumpyEvaluator(made)
-        self._directional: dict[int, NumpyEvaluator | None] = {}
+        self._programs: dict[int, NumpyEvaluator | None] = {}
 
     def at(
         self, t: np.ndarray, x: Float[np.ndarray, "*batch n"], parameter: np.ndarray
@@ -104,43 +102,46 @@ class CycleField:
 
         Times and parameters are numbers, or broadcast to the leading axes of the states.
         """
-        shape, n = x.shape[:-1], self.size
-        rows = np.empty((int(np.prod(shape)), n + 1))
-        rows[:, :n], rows[:, n] = x.reshape(-1, n), np.broadcast_to(parameter, shape).ravel()
-        times = np.broadcast_to(t, shape).ravel()
-        if self._program is not None:
-            f, J = self._program(times, rows)
-        else:
-            room = -(-len(rows) // ROWS) * ROWS
-            found = _compiled_derivatives(*self._given, filled(times.astype(float), room), filled(rows, room))
-            f, J = (np.asarray(part)[: len(rows)] for part in found)
-        return f.reshape(*shape, n), J.reshape(*shape, n, n + 1)
+        f, J = self._evaluated(t, x, parameter)
+        return f.reshape(x.shape), J.reshape(*x.shape, self.size + 1)
 
     def directional(
         self, t: np.ndarray, x: Float[np.ndarray, "*batch n"], parameter: np.ndarray, *vectors: np.ndarray
     ) -> Float[np.ndarray, "*batch n"]:
         """Apply the derivative of the field of order k by the state to k vectors at every state."""
-        shape, n, k = x.shape[:-1], self.size, len(vectors)
+        return np.asarray(self._evaluated(t, x, parameter, *vectors)).reshape(x.shape)
+
+    def _evaluated(self, t: np.ndarray, x: np.ndarray, parameter: np.ndarray, *vectors: np.ndarray) -> Any:
+        """Evaluate the field and its first derivatives, or a derivative of higher order along vectors, as rows."""
+        shape, k = x.shape[:-1], len(vectors)
         values = np.broadcast_to(parameter, shape)[..., None]
-        rows = np.concatenate([x, values, *vectors], axis=-1).reshape(-1, (k + 1) * n + 1)
+        rows = np.concatenate([x, values, *vectors], axis=-1).reshape(-1, (k + 1) * self.size + 1)
         times = np.broadcast_to(t, shape).ravel()
-        if k not in self._directional:
-            along = lambda t, z: _along_vectors(*self._given, k, t, z)
-            made = program_or_none(along, (), (rows.shape[1],), drop_zeros=True, limit=DIRECTIONAL)
-            self._directional[k] = None if made is None else NumpyEvaluator(made)
-        program = self._directional[k]
-        if program is not None:
-            return np.asarray(program(times, rows)).reshape(*shape, n)
+        if k not in self._programs:
+            one = lambda t, z: _of_field(*self._given, k, t, z)
+            made = program_or_none(one, (), (rows.shape[1],), drop_zeros=True, limit=DIRECTIONAL if k else LIMIT)
+            self._programs[k] = None if made is None else NumpyEvaluator(made)
+        if (program := self._programs[k]) is not None:
+            return program(times, rows)
         room = -(-len(rows) // ROWS) * ROWS
-        found = _compiled_along(*self._given, k, filled(times.astype(float), room), filled(rows, room))
-        return np.asarray(found)[: len(rows)].reshape(*shape, n)
+        found = _of_fields(*self._given, k, filled(times.astype(float), room), filled(rows, room))
+        return jax.tree.map(lambda part: np.asarray(part)[: len(rows)], found)
 
 
-def _along_vectors(flow: Any, take: Any, restored: Any, order: int, t: Any, z: Any) -> Any:
-    """Differentiate a field along vectors, which follow the state and the parameter in z."""
+def _of_field(flow: Any, take: Any, restored: Any, order: int, t: Any, z: Any) -> Any:
+    """Evaluate a field and its first derivatives, or for an order its derivative along as many vectors.
+
+    The vectors follow the state and the parameter in z.
+    """
     n = (len(z) - 1) // (order + 1)
-    moved = flow if take is None else with_parameter(take, flow, z[n])
-    along: Any = lambda x: ravel_pytree(moved.vector_field(t, restored(x)))[0]
+
+    def field(z: Any) -> Any:
+        moved = flow if take is None else with_parameter(take, flow, z[n])
+        return ravel_pytree(moved.vector_field(t, restored(z[:n])))[0]
+
+    if not order:
+        return field(z), jax.jacfwd(field)(z)
+    along: Any = lambda x: field(jnp.append(x, z[n]))
     for k in range(order):
         along = _derived(along, z[n + 1 + k * n : n + 1 + (k + 1) * n])
     return along(z[:n])
@@ -151,21 +152,8 @@ def _derived(f: Any, v: Any) -> Any:
 
 
 @compiled
-def _compiled_along(flow: Any, take: Any, restored: Any, order: int, t: Array, z: Array) -> Array:
-    return jax.vmap(lambda t, z: _along_vectors(flow, take, restored, order, t, z))(t, z)
-
-
-def _with_derivatives(flow: Any, take: Any, restored: Any, t: Any, z: Any) -> tuple[Any, Any]:
-    def field(z: Any) -> Any:
-        moved = flow if take is None else with_parameter(take, flow, z[-1])
-        return ravel_pytree(moved.vector_field(t, restored(z[:-1])))[0]
-
-    return field(z), jax.jacfwd(field)(z)
-
-
-@compiled
-def _compiled_derivatives(flow: Any, take: Any, restored: Any, t: Array, z: Array) -> tuple[Array, Array]:
-    return jax.vmap(lambda t, z: _with_derivatives(flow, take, restored, t, z))(t, z)
+def _of_fields(flow: Any, take: Any, restored: Any, order: int, t: Array, z: Array) -> Any:
+    return jax.vmap(lambda t, z: _of_field(flow, take, restored, order, t, z))(t, z)
 
 
 class Intervals(NamedTuple):
@@ -331,8 +319,7 @@ def adapted_mesh(
     """
     m, lengths = stages.shape[1], np.diff(mesh)
     known = np.concatenate([nodes[:, None], stages], axis=1)
-    ranges = np.ptp(known.reshape(-1, known.shape[2]), axis=0)
-    ranges = np.where(ranges > 0, ranges, 1.0)
+    ranges = extents(known.reshape(-1, known.shape[2]))
     places = np.append(0.0, rule(m).c)
     apart = places[:, None] - places
     np.fill_diagonal(apart, 1.0)
@@ -343,7 +330,7 @@ def adapted_mesh(
     changes = np.where(changes > noise + np.roll(noise, 1, axis=0), changes, 0.0)
     jumps = np.linalg.norm(changes, axis=1) / (lengths + np.roll(lengths, 1))  # at the beginnings, up to a factor
     if not periodic:
-        jumps[0] = jumps[1] if len(jumps) > 1 else 0.0
+        jumps[0] = jumps[1]
     density = (jumps + (np.roll(jumps, -1) if periodic else np.append(jumps[1:], jumps[-1]))) ** (1 / (m + 1))
     mean = float(np.sum(density * lengths))
     density = density + EVENLY * mean if mean > 0 else np.ones(len(nodes))

@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
 from analysis.dynamics.collocation.intervals import CycleField
-from analysis.dynamics.continuation.curve import CORRECTIONS, UNCERTAIN
-from analysis.dynamics.continuation.equilibrium_curve import LONGER, LONGEST, name_of_multiplier
+from analysis.dynamics.continuation.curve import CORRECTIONS, UNCERTAIN, name_of_multiplier
+from analysis.dynamics.continuation.equilibrium_curve import LONGER, LONGEST
 from analysis.dynamics.continuation.stepping import ANGLE, ASIDE, CLOSED, CONTRACTION, EASY, FAR, GROW, SHRINK, SURE
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.linearisation import NEAR_ZERO

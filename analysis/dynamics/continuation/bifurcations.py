@@ -30,7 +30,7 @@ class Bifurcation(NamedTuple):
     `direction` that of the branch there, in the ambient coordinates of the state and the parameter.
 
     `coefficient` is that of the normal form: at a fold c, near which the parameter is that of the fold and c s^2 at the
-    distance s; at a Hopf point the first Lyapunov coefficient; of maps also the coefficients of `normal_forms.maps`. Of
+    distance s; at a Hopf point the first Lyapunov coefficient; of maps also those of `normal_forms.cycles`. Of
     periodic orbits s is the root mean square of the distance over the period; at period doublings and Neimark-Sacker
     points the coefficient is that of u' = c u^3, where u is the same mean of the critical Floquet vector, as in
     MatCont: see `OrbitCurve.coefficient`. It is NaN elsewhere, and where further eigenvalues are critical.

@@ -128,7 +128,6 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the multipliers by decreasing modulus, without the trivial one."""
-        del orbit
         nodes, period = self.nodes(state), self.duration(state)
         blocks, stages = self._blocks(state, J), self.solution(nodes, period, parameter).stages
         velocities = None if self.forced else J[-1, :-1].reshape(nodes.shape)
@@ -146,11 +145,6 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
         k = np.arange(N) * n
         return J[k[:, None, None] + np.arange(n)[:, None], k[:, None, None] + np.arange(n)]
 
-    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
-        """Scale rows and columns to similar sizes; speeds differ from interval to interval of stiff orbits."""
-        rows = self.balanced(matrix)
-        return rows / np.maximum(np.linalg.norm(rows, axis=0), np.finfo(float).tiny)
-
     def neutral(self, point: CurvePoint) -> np.ndarray:
         """Estimate the errors of the multipliers, each relative to its own size, by that of the one along the orbit."""
         with np.errstate(over="ignore"):  # beside a homoclinic orbit nothing is known of them
@@ -162,7 +156,6 @@ class CollocationCurve(OrbitCurve, CurveOnMesh):
 
     def is_real(self, points: Any, value: complex) -> bool:
         """Test whether a multiplier is real up to its error, which is relative to its own size."""
-        del points
         return abs(value.imag) <= self.double * abs(value)
 
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:

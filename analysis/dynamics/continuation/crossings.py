@@ -90,16 +90,14 @@ def _meeting(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, length: f
     away = (end.flat - begin.flat) / size
     where, count = length + share * size, len(curve.crossing(point, away)[1]) if name == "branch point" else 1
     made = Bifurcation(name, point.state, point.parameter, point.values, 0.0, where, away, count)
-    if name == "branch point":
-        at = with_form(curve, point, made)
-    else:
-        c = curve.coefficient(name, point, 0.0)
-        at = made._replace(coefficient=c.value, natural_size=c.size, unknown=c.why)
-    return Meeting(at, point, count % 2 == 1)
+    return Meeting(with_form(curve, point, made), point, count % 2 == 1)
 
 
 def with_form(curve: AbstractCurve, point: CurvePoint, at: Bifurcation) -> Bifurcation:
-    """Add the normal form of a branch point, unless several eigenvalues vanish there."""
+    """Add the coefficient of a bifurcation, and the form of a branch point unless several eigenvalues vanish there."""
+    if at.kind != "branch point":
+        c = curve.coefficient(at.kind, point, at.frequency)
+        return at._replace(coefficient=c.value, natural_size=c.size, unknown=c.why)
     if at.multiplicity > 1:
         return at._replace(form="degenerate", unknown=f"{at.multiplicity} eigenvalues are 0")
     found = curve.branch_form(point)
@@ -251,7 +249,7 @@ def _crossings(
         named = (complex(v) for v in small if curve.name(_cleaned(curve, point, (begin, end), complex(v))))
         first = next(named, first)
     first = _cleaned(curve, point, (begin, end), first)
-    name, frequency = curve.name(first), _frequency(first, float(np.abs(first)), curve)
+    name, frequency = curve.name(first), abs(float(np.angle(first) if curve.meeting and first.imag else first.imag))
     if not name and known:
         return []
     where, away = length + share * size, (end.flat - begin.flat) / size
@@ -304,10 +302,3 @@ def _in_natural_size(
     here, beside = (curve.coefficient(name, point, frequency) for point in points)
     change = abs(beside.size - here.size) * (frequency if name == "Hopf point" else 1.0) / growth
     return here._replace(size=float(np.fmax(here.size, change)))
-
-
-def _frequency(critical: complex, modulus: float, curve: AbstractCurve) -> float:
-    """Compute the frequency of a Hopf point, or the angle of a pair of multipliers; 0 for real eigenvalues."""
-    if not critical.imag:
-        return 0.0
-    return abs(critical.imag) if curve.name(1j) == "Hopf point" else float(abs(np.angle(critical / modulus)))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution, with_row
+from analysis.dynamics.continuation.dense import null_space, null_vector, signed_least, solution
 from analysis.dynamics.continuation.once import Once
 from analysis.dynamics.continuation.steps import Limits
 from analysis.dynamics.continuation.typical_sizes import SizesAlong
@@ -163,13 +163,13 @@ class AbstractCurve(abc.ABC):
     def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the equations and their derivatives."""
 
-    @abc.abstractmethod
     def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Compute an orthonormal basis of directions in which symmetries move a state, (coordinates, symmetries)."""
+        return np.empty((basis.shape[1], 0))
 
-    @abc.abstractmethod
     def spectrum(self, state: State, parameter: float, J: Any, orbit: np.ndarray) -> np.ndarray:
-        """Compute the eigenvalues that decide about stability, without those due to symmetries."""
+        """Compute the eigenvalues that decide about stability, without those due to symmetries; none by default."""
+        return np.empty(0, complex)
 
     def spectra(self, at: Sequence[Solution]) -> list[np.ndarray]:
         """Compute the eigenvalues at several solutions."""
@@ -188,12 +188,11 @@ class AbstractCurve(abc.ABC):
 
     def rounding(self, values: np.ndarray, at: Equations, orbit: np.ndarray) -> np.ndarray:
         """Compute the errors of those eigenvalues that are judged by their own errors; zero for the others."""
-        del at, orbit
         return np.zeros(len(values))
 
-    @abc.abstractmethod
     def growth(self, values: np.ndarray) -> np.ndarray:
-        """Measure the growth of eigenvalues: negative if they decay, positive if they grow."""
+        """Measure the growth of eigenvalues: their real parts, or the moduli of multipliers minus one."""
+        return np.abs(values) - 1 if self.meeting else np.real(values)
 
     def smoothed(self, growth: np.ndarray) -> np.ndarray:
         """Transform growth to change less along a curve, keeping its sign: where it is large, to its logarithm.
@@ -218,28 +217,26 @@ class AbstractCurve(abc.ABC):
         at = lambda unit: lambda v: (v[..., 0] / size - unit / size) * (v[..., 1] / size - unit / size)
         return at(1), at(-1), lambda v: product(v) - (1 / size) ** 2
 
-    @abc.abstractmethod
     def name(self, critical: complex) -> str:
         """Name the bifurcation at which an eigenvalue has growth 0; "" if solutions meet there."""
+        if self.meeting:
+            return name_of_multiplier(critical)
+        return "Hopf point" if critical.imag else ""
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
         """Explain why a curve ends between two points, excluding the second; "" if it continues."""
-        del before, point
         return ""
 
     def end_between(self, before: CurvePoint, point: CurvePoint) -> CurvePoint | None:
         """Compute the last point of a curve that ends between two points; None if it is `before`."""
-        del before, point
         return None
 
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step from a point along its tangent, on a curve with a given first point."""
-        del point, first
         return within.largest
 
     def place(self, point: CurvePoint, near: CurvePoint) -> np.ndarray:
         """Compute coordinates that agree when a curve returns to its first point, in phase with another point."""
-        del near
         return point.flat
 
     def out_of_phase(self, point: CurvePoint) -> np.ndarray:
@@ -248,7 +245,6 @@ class AbstractCurve(abc.ABC):
 
     def unresolved(self, point: CurvePoint) -> str:
         """Explain why a point is not resolved to sufficient accuracy, which ends the curve; "" if it is."""
-        del point
         return ""
 
     def stuck_at(self, point: CurvePoint, *, kink: bool) -> str:
@@ -262,17 +258,14 @@ class AbstractCurve(abc.ABC):
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Test whether the equations may fail to be smooth; a corner of a smooth curve is an error of its points."""
-        del point
         return True
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Compute the normal form coefficient of a bifurcation at a point; NaN if there is none, with the reason."""
-        del name, point, frequency
         return UNKNOWN
 
     def branch_form(self, point: CurvePoint) -> BranchForm:
         """Compute the normal form of a simple branch point; its kind is "" if none is computed."""
-        del point
         return BranchForm("")
 
     def in_given_units(
@@ -305,7 +298,6 @@ class AbstractCurve(abc.ABC):
 
     def doubt(self, point: CurvePoint) -> str:
         """Say why the number of growing eigenvalues is uncertain; empty where all eigenvalues are computed."""
-        del point
         return ""
 
     def counts(self, values: np.ndarray, neutral: np.ndarray | float) -> tuple[int, int]:
@@ -506,7 +498,6 @@ class AbstractCurve(abc.ABC):
 
     def predicted(self, point: CurvePoint, state: State, parameter: float) -> State:
         """Improve a state that was predicted along the tangent at a point; by default it stays."""
-        del point, parameter
         return state
 
     def crossing(self, point: CurvePoint, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -547,14 +538,25 @@ class AbstractCurve(abc.ABC):
         return signed_least(self.equilibrated(matrix))
 
 
+def name_of_multiplier(critical: complex) -> str:
+    """Name the bifurcation of an orbit at which a multiplier reaches the unit circle; "" for the multiplier 1."""
+    if critical.imag:
+        return "Neimark-Sacker point"
+    return "period doubling" if critical.real < 0 else ""
+
+
 def newton_step(at: Equations, direction: np.ndarray) -> np.ndarray:
     """Compute the Newton step in the plane across a direction."""
-    if not isinstance(at.J, SparseMatrix):
-        (m, n), matrix = at.J.shape, np.empty((len(at.J) + 1, len(direction)))
-        matrix[:m, :n], matrix[:m, n], matrix[m] = at.J, at.slope, direction
-        return solution(matrix, joined(-at.values, 0.0))
-    derivatives = Extended(at.J, at.slope)
-    return solution(with_row(derivatives, direction), joined(-at.values, 0.0))
+    if isinstance(at.J, SparseMatrix):
+        return solution(Extended(at.J, at.slope).with_row(direction), joined(-at.values, 0.0))
+    (m, n), matrix = at.J.shape, np.empty((len(at.J) + 1, len(direction)))
+    matrix[:m, :n], matrix[:m, n], matrix[m] = at.J, at.slope, direction
+    return solution(matrix, joined(-at.values, 0.0))
+
+
+def with_short_rows(matrix: np.ndarray) -> np.ndarray:
+    """Scale the rows of a matrix that are longer than one to this length."""
+    return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
 
 
 def _transported(old: Any, new: Any) -> Any:

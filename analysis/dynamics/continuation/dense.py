@@ -84,8 +84,6 @@ class _Factors:
         Solutions of dense equations then have at least six digits. Least singular values of sparse matrices are small
         for other reasons, and are compared with rounding errors.
         """
-        if not len(self.diagonal):
-            return False
         size = float(abs(self.matrix).sum(axis=0).max())
         if self.sparse is None:
             return bool(_lapack("gecon")(self.lu, size)[0] > REGULAR)
@@ -120,11 +118,6 @@ class _Factors:
 def _has_few(matrix: np.ndarray) -> bool:
     """Test whether a matrix is so large, and has so few entries, that it is treated as a sparse one."""
     return len(matrix) >= SPARSE and bool(np.count_nonzero(matrix) <= FEW * matrix.size)
-
-
-def with_row(matrix: Float[np.ndarray, "m n"] | Extended, row: Float[np.ndarray, " n"]) -> Any:
-    """Add a row below a matrix."""
-    return matrix.with_row(row) if isinstance(matrix, Extended) else np.vstack([matrix, row])
 
 
 def solution(matrix: Float[np.ndarray, "n n"] | Bordered, left: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

@@ -12,6 +12,7 @@ from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.continuation.batched import CurveBatch, MemberPoints, in_order
 from analysis.dynamics.continuation.bifurcations import Bifurcation, moved_bifurcation
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.crossings import with_form
 from analysis.dynamics.continuation.equilibria import POINTS, check_autonomous, continue_equilibria
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
 from analysis.dynamics.continuation.parameter_flow import FlatSystem, inside
@@ -320,11 +321,5 @@ def _bifurcation(
     length = float(np.sum(steps[:k]) + steps[k] * apart[k] / (apart[k] + apart[k + 1]))
     away = (points.z[k + 1] - points.z[k]) / steps[k]
     made = Bifurcation(kind, point.state, point.parameter, point.values, frequency, length, away)
-    if kind == "branch point":
-        form = curve.branch_form(point)
-        c = form.coefficient
-        made = made._replace(form=form.kind, coefficient=c.value, natural_size=c.size, unknown=form.why)
-    else:
-        c = curve.coefficient(kind, point, frequency)
-        made = made._replace(coefficient=c.value, natural_size=c.size, unknown=c.why)
+    made = with_form(curve, point, made)
     return made if curve.units is None else moved_bifurcation(units, made, 1)

@@ -27,14 +27,8 @@ from analysis.dynamics.linearisation import (
 )
 from analysis.dynamics.normal_forms.branch_points import BranchForm, branch_form
 from analysis.dynamics.normal_forms.charts import Chart, FlowChart, MapChart
-from analysis.dynamics.normal_forms.flows import (
-    UNKNOWN,
-    Coefficient,
-    fold_coefficient,
-    hopf_coefficient,
-    unknown,
-)
-from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.normal_forms.cycles import Sections, cycle_flip, cycle_neimark_sacker
+from analysis.dynamics.normal_forms.flows import UNKNOWN, Coefficient, fold_coefficient, hopf_coefficient, unknown
 from analysis.dynamics.scaling.flat import flat_state
 from analysis.dynamics.scaling.units import Units
 from analysis.dynamics.sparse.matrices import Extended
@@ -120,7 +114,7 @@ class EquilibriumCurve(AbstractCurve):
 
     def orbit(self, state: State, basis: Any) -> np.ndarray:
         """Compute a basis of the directions in which the symmetries move a state."""
-        return orbit_basis(basis, state, self.symmetries)
+        return orbit_basis(basis, state, self.symmetries) if self.symmetries else super().orbit(state, basis)
 
     def row_sizes(self, at: Equations | CurvePoint, rows: np.ndarray | None = None) -> np.ndarray:
         """Compute the size of each equation, so that slow equations are solved as accurately as fast ones.
@@ -182,14 +176,6 @@ class EquilibriumCurve(AbstractCurve):
     def is_real(self, points: Sequence[CurvePoint], value: complex) -> bool:
         """Test whether the imaginary part of an eigenvalue of the first point is no larger than its error."""
         return bool(abs(value.imag) <= self._error(points[0], points[0].orbit, value))
-
-    def growth(self, values: np.ndarray) -> np.ndarray:
-        """Compute the real parts of the eigenvalues."""
-        return np.real(values)
-
-    def name(self, critical: complex) -> str:
-        """Name the bifurcation of an imaginary eigenvalue: `Hopf point`; "" for a real one."""
-        return "Hopf point" if abs(critical.imag) > 0 else ""
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Compute the normal form coefficient of a fold or a Hopf point, unless symmetries move the state."""
@@ -264,27 +250,22 @@ class FixedPointCurve(EquilibriumCurve):
 
     def monodromy(self, state: State, J: Any) -> np.ndarray:
         """Compute the derivative of the iterate."""
-        del state
         return J + np.eye(len(J))
-
-    def growth(self, values: np.ndarray) -> np.ndarray:
-        """Compute the moduli of the multipliers minus one."""
-        return np.abs(values) - 1
-
-    def name(self, critical: complex) -> str:
-        """Name the bifurcation: `period doubling` at the multiplier -1, `Neimark-Sacker point` at a complex pair."""
-        return name_of_multiplier(critical)
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Compute the normal form coefficient of a fold, period doubling or Neimark-Sacker point without symmetries."""
         if point.orbit.size:
             return unknown(SYMMETRIC)
         chart, A = self.chart(point)
-        if name == "period doubling":
-            return self._given(flip_coefficient(chart, A), point, -2.0)
-        if name == "Neimark-Sacker point":
-            return self._given(neimark_sacker_coefficient(chart, A, frequency), point, np.exp(1j * frequency) - 1)
-        return self._given(fold_coefficient(chart, point.J, point.slope), point) if name == "fold" else UNKNOWN
+        if name == "fold":
+            return self._given(fold_coefficient(chart, point.J, point.slope), point)
+        if name not in ("period doubling", "Neimark-Sacker point"):
+            return UNKNOWN
+        at, flips = Sections([chart], A[None]), name == "period doubling"
+        found = cycle_flip(at) if flips else cycle_neimark_sacker(at, frequency)
+        if found is None:
+            return unknown("another multiplier is critical, too, or this one is not simple")
+        return self._given(found.coefficient, point, (-1.0 if flips else np.exp(1j * frequency)) - 1)
 
     def chart(self, point: CurvePoint) -> tuple[MapChart, np.ndarray]:
         """Build the iterate in tangent coordinates at a point of the curve, and its derivative there."""
@@ -301,13 +282,6 @@ class FixedPointCurve(EquilibriumCurve):
     def of(self, system: AbstractMap) -> "FixedPointCurve":
         """Build the curve of another system in the same units."""
         return FixedPointCurve(self.parameter.of(system), self.iterate, self.symmetries, self.units)
-
-
-def name_of_multiplier(critical: complex) -> str:
-    """Name the bifurcation of an orbit at which a multiplier reaches the unit circle; "" for the multiplier 1."""
-    if abs(critical.imag) > 0:
-        return "Neimark-Sacker point"
-    return "period doubling" if critical.real < 0 else ""
 
 
 def _flow_derivatives(where: Any, flow: AbstractFlow, state: State, parameter: Array) -> tuple[Array, Array, Array]:

@@ -77,9 +77,10 @@ def _extend_branch(
     """
     last, at = jax.tree.map(lambda part: part[-1], known.states), float(known.parameters[-1])
     if isinstance(last, Cycle):
-        units, start = orbit_units(parameter.system, last, (parameter,), at=(at,)), _node(last.nodes)
+        units = orbit_units(parameter.system, last, (parameter,), at=(at,))
+        start, count = jax.tree.map(lambda part: jnp.asarray(part[0]), last.nodes), len(jax.tree.leaves(last.nodes)[0])
         given = forcing, max_period, (rtol, atol), mesh_of("auto", last)
-        curve = curve_of_orbits(units, start, _count(last.nodes), *given, changes=True)
+        curve = curve_of_orbits(units, start, count, *given, changes=True)
         check_forcing(parameter.at(at), last, forcing)
     else:
         curve = equilibrium_curve(parameter, last, iterate, symmetries, at=(at,))
@@ -127,15 +128,6 @@ def _is_short(curve: Any, known: Branch, side: int) -> bool:
     if not isinstance(known.states, Cycle) or known.ends[side] != "period":
         return False
     return float(curve.own(jax.tree.map(lambda part: part[-side], known.states)).period) < curve.longest
-
-
-def _node(nodes: State) -> State:
-    """Get the first node of an orbit."""
-    return jax.tree.map(lambda part: jnp.asarray(part[0]), nodes)
-
-
-def _count(nodes: State) -> int:
-    return len(jax.tree.leaves(nodes)[0])
 
 
 def _beside(found: CurvePoint, state: State, parameter: float) -> bool:

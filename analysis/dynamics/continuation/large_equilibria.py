@@ -75,16 +75,13 @@ class SparseCurve(AbstractCurve):
 
     def scaled(self, at: Equations, rows: np.ndarray | None = None) -> Equations:
         """Return equations as they are: factorisations do not need rows of similar sizes."""
-        del rows
         return at
 
     def _with_rows(self, at: Equations | CurvePoint, orbit: np.ndarray) -> Any:
-        del orbit
         return Extended(at.J, at.slope)
 
     def correction(self, at: Equations, beside: Sequence[CurvePoint], share: float) -> np.ndarray:
         """Compute the shortest Newton step, without a part along directions stretched by less than a share."""
-        del beside
         J: Any = at.J
         return Extended(J, at.slope).shortest(-at.values, share)
 
@@ -109,17 +106,10 @@ class LargeEquilibriumCurve(SparseCurve, EquilibriumCurve):
 
     def basis(self, state: State) -> Any:
         """The sparse identity."""
-        del state
         return self._identity
-
-    def orbit(self, state: State, basis: Any) -> np.ndarray:
-        """No directions: symmetries are left to the dense equations."""
-        del state, basis
-        return np.empty((self.pattern.size, 0))
 
     def equations(self, state: State, parameter: float, basis: Any) -> Equations:
         """Evaluate the vector field and its derivatives."""
-        del basis
         found = sparse_equations(self.pattern, self.parameter, state, parameter)
         return found._replace(typical=self.typical(state, parameter))
 

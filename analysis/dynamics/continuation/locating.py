@@ -32,8 +32,6 @@ STEEP = 0.1
 DIP = 0.25
 # Relative distance to which the extreme value of a test function is located between two points.
 NARROW = 1e-3
-# Smallest sine of the angle between two branches that can be told apart.
-NARROWEST = 1e-3
 # Relative distance of two zeros between two points, found from polynomials, below which they are one.
 SAME = 1e-4
 # Slope below which the parameter runs back; at a cusp the slope vanishes up to rounding.
@@ -287,17 +285,6 @@ def _dips(points: list[CurvePoint], values: list[float], k: int, sign: float, le
     bend, slope, middle = sign * np.linalg.solve(np.vander(places), values)
     at = -slope / (2 * bend) if bend > 0 else math.inf
     return bool(places[k] < at < places[k + 1] and middle + slope * at / 2 < least)
-
-
-def _is_beside(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, near: CurvePoint) -> bool:
-    """Test whether a point lies off the curve with the given tangent, even if it is nearly parallel to it.
-
-    The point of the curve in the same plane across the tangent must then be further away than errors explain.
-    """
-    away = here.basis.T @ (near.flat - here.flat)[:-1]
-    reach = float(np.append(away, near.parameter - here.parameter) @ along)
-    same = curve.stepped(here, np.sign(reach) * along, abs(reach)) if reach else None
-    return same is not None and float(np.linalg.norm(same.flat - near.flat)) > NARROWEST * abs(reach)
 
 
 def has_kink(curve: AbstractCurve, before: CurvePoint, begin: CurvePoint, end: CurvePoint) -> bool:

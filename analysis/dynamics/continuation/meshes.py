@@ -1,5 +1,6 @@
 """Continue periodic orbits by collocation, on meshes that are replaced where the error of an orbit grows."""
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,7 +13,7 @@ from analysis.dynamics.continuation.branches import Branch, branch, is_vertical,
 from analysis.dynamics.continuation.collocation_curve import CollocationCurve
 from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint
 from analysis.dynamics.continuation.marks import Watched
-from analysis.dynamics.continuation.method_change import CHANGES, on_intervals_of, without_change
+from analysis.dynamics.continuation.method_change import CHANGES, on_intervals_of
 from analysis.dynamics.continuation.on_mesh import CurveOnMesh
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.stepping import begun_inside, follow
@@ -119,8 +120,10 @@ def on_resolved_mesh(curve: OrbitCurve, point: CurvePoint) -> tuple[CollocationC
 def _changed(curve: OrbitCurve, last: CurvePoint, home: CurvePoint) -> tuple[OrbitCurve, CurvePoint, CurvePoint]:
     """Find the last orbit by shooting again by collocation, or leave the method; `home` is where the curve began."""
     found = on_resolved_mesh(curve, last)
-    if found is None:
-        return without_change(curve), last, home
+    if found is None:  # the curve goes on by shooting alone
+        alone = copy.copy(curve)
+        alone.changes = False
+        return alone, last, home
     other, here = found
     cycle = other.cycle(curve.states_at(home.state, home.parameter, other.mesh[:-1]), float(home.state.period))
     if not np.all(np.isfinite(other.equations(cycle, home.parameter, other.basis(cycle)).values)):

@@ -1,7 +1,5 @@
 """Change from multiple shooting to collocation along a branch of periodic orbits, where shooting ends."""
 
-import copy
-
 import numpy as np
 from jaxtyping import Float
 
@@ -46,13 +44,6 @@ def on_intervals_of(curve: OrbitCurve, point: CurvePoint) -> tuple[CollocationCu
         return None
     sign = 1.0 if tangent @ found.tangent >= 0 else -1.0
     return other, found._replace(tangent=sign * found.tangent)
-
-
-def without_change(curve: OrbitCurve) -> OrbitCurve:
-    """Copy a curve by shooting so that it goes on by shooting alone."""
-    other = copy.copy(curve)
-    other.changes = False
-    return other
 
 
 def _samples(curve: OrbitCurve, point: CurvePoint) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k n"]]:

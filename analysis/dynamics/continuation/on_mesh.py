@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from analysis.dynamics.collocation.intervals import CycleField, Intervals, adapted_mesh, solved
 from analysis.dynamics.collocation.solver import gauss_points
-from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint
+from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, with_short_rows
 from analysis.dynamics.continuation.dense import solution
 from analysis.dynamics.continuation.orbit_curve import AGREED
 
@@ -73,6 +73,15 @@ class CurveOnMesh(AbstractCurve):
     @abc.abstractmethod
     def unconfirmed(self, nodes: np.ndarray, parameter: float, point: CurvePoint | None = None) -> str:
         """Explain why a solution is not resolved by the finest mesh."""
+
+    def balanced(self, matrix: np.ndarray) -> np.ndarray:
+        """Scale rows to a length of at most one."""
+        return with_short_rows(matrix)
+
+    def equilibrated(self, matrix: np.ndarray) -> np.ndarray:
+        """Scale rows and columns to similar sizes; speeds differ from interval to interval of stiff solutions."""
+        rows = self.balanced(matrix)
+        return rows / np.maximum(np.linalg.norm(rows, axis=0), np.finfo(float).tiny)
 
     def on(self, mesh: Float[np.ndarray, " edges"]) -> Any:
         """Build the same curve on another mesh."""
@@ -174,12 +183,9 @@ class CurveOnMesh(AbstractCurve):
         matrix = np.vstack([np.column_stack([at.J, at.slope]), point.tangent])
         if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(at.values))):
             return np.inf
-        try:
-            before = self._equations(rough, point.basis)
-            gaps = at.values - before.values  # not the rest of Newton's method
-            change = np.abs(solution(matrix, -np.append(gaps, 0.0)))
-        except np.linalg.LinAlgError:
-            return np.inf
+        before = self._equations(rough, point.basis)
+        gaps = at.values - before.values  # not the rest of Newton's method
+        change = np.abs(solution(matrix, -np.append(gaps, 0.0)))
         nodes = self.nodes(point.state)
         found = np.max(change[: nodes.size].reshape(nodes.shape) / self.component_sizes(nodes))
         others = np.append(self.duration(point.state), 1 + abs(point.parameter))[nodes.size - len(change) :]

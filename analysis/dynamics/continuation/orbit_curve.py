@@ -14,10 +14,17 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 
-from analysis.dynamics.continuation.curve import UNDEFINED, AbstractCurve, CurvePoint, Equations, newton_step, turned
+from analysis.dynamics.continuation.curve import (
+    UNDEFINED,
+    AbstractCurve,
+    CurvePoint,
+    Equations,
+    newton_step,
+    turned,
+    with_short_rows,
+)
 from analysis.dynamics.continuation.cycle_equations import OrbitSegments, cycle_equations, is_confirmed, may_have_loops
 from analysis.dynamics.continuation.dense import identity
-from analysis.dynamics.continuation.equilibrium_curve import name_of_multiplier
 from analysis.dynamics.continuation.locating import met
 from analysis.dynamics.continuation.parameter_flow import ParameterFlow, WithParameter
 from analysis.dynamics.continuation.phases import Rows, beside
@@ -261,7 +268,7 @@ class OrbitCurve(AbstractCurve):
 
     def balanced(self, matrix: np.ndarray) -> np.ndarray:
         """Scale rows to a length of at most one, since segments of unstable orbits stretch vectors strongly."""
-        return matrix / np.maximum(1.0, np.linalg.norm(matrix, axis=1, keepdims=True))
+        return with_short_rows(matrix)
 
     def slope(self, point: CurvePoint) -> float:
         """Compute the slope of the parameter along the tangent; 0 if it does not exceed its error.
@@ -289,17 +296,10 @@ class OrbitCurve(AbstractCurve):
 
     def may_have_corners(self, point: CurvePoint) -> bool:
         """Test whether the field may fail to be smooth."""
-        del point
         return may_have_corners(self.flow, self._like)
-
-    def orbit(self, state: State, basis: Any) -> np.ndarray:
-        """Give an empty basis, since the phase condition fixes the phase."""
-        del state
-        return np.empty((basis.shape[1], 0))
 
     def spectrum(self, state: State, parameter: float, J: np.ndarray, orbit: np.ndarray) -> np.ndarray:
         """Compute the multipliers by decreasing modulus, without the trivial one of an autonomous flow."""
-        del parameter, orbit
         return product_eigenvalues(self.factors(state, J))
 
     def factors(self, state: State, J: np.ndarray) -> np.ndarray:
@@ -318,10 +318,6 @@ class OrbitCurve(AbstractCurve):
         """Compute the derivative of the return map at the first node, across the velocity for an autonomous flow."""
         return functools.reduce(lambda before, factor: factor @ before, self.factors(state, J))
 
-    def growth(self, values: np.ndarray) -> np.ndarray:
-        """Compute the moduli of the multipliers minus one."""
-        return np.abs(values) - 1
-
     def neutral(self, point: CurvePoint) -> np.ndarray:
         """Estimate the error that the solver leaves in the multipliers."""
         return self.vanishing(point.values)
@@ -329,10 +325,6 @@ class OrbitCurve(AbstractCurve):
     def vanishing(self, values: np.ndarray) -> np.ndarray:
         """Estimate the error that the solver leaves in the multipliers, which is larger than that of a location."""
         return np.full(len(values), LEAST_ERROR * max(1.0, float(np.max(np.abs(values), initial=0.0))))
-
-    def name(self, critical: complex) -> str:
-        """Name the bifurcation: `period doubling` at the multiplier -1, `Neimark-Sacker point` at a complex pair."""
-        return name_of_multiplier(critical)
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         r"""Compute the normal form coefficient of a fold, cusp, period doubling or Neimark-Sacker point.
@@ -417,7 +409,6 @@ class OrbitCurve(AbstractCurve):
         Towards a homoclinic orbit the period alone changes. If the limit is a default, nodes of large orbits move by a
         share of the distances from their mean.
         """
-        del first
         moves, own = point.basis @ point.tangent[:-1], abs(float(point.tangent[-1]))
         cycle: Any = point.state
         nodes, period = self.nodes(cycle), float(cycle.period)

@@ -30,8 +30,8 @@ from analysis.dynamics.continuation.switching import rays
 from analysis.dynamics.flow_maps.autonomy import check_period, depends_on_time
 from analysis.dynamics.flow_maps.compiled import compiled
 from analysis.dynamics.flow_maps.rolled_solver import extremes
-from analysis.dynamics.linearisation import tangent_basis, tangent_jacobian
-from analysis.dynamics.periodic_orbits.shooting import UNIT, PeriodicOrbit, orbit_stability, periodic_orbit
+from analysis.dynamics.linearisation import kind, tangent_basis, tangent_jacobian
+from analysis.dynamics.periodic_orbits.shooting import UNIT, PeriodicOrbit, periodic_orbit
 from analysis.dynamics.scaling.flat import flat_states
 from analysis.dynamics.scaling.units import Units
 from dynsim._core.checked import checked
@@ -56,8 +56,8 @@ RTOL = 1e-10
 Tolerances = tuple[float, float | None]
 # Number of orbit segments solved in one program; the last one is repeated to fill the group.
 TOGETHER = 64
-# Relative tolerance of the solver whose dense output has the extremes of an orbit.
-RANGES = 1e-8
+# Relative tolerance of the solver whose dense output has the extremes of an orbit, and places in each of its steps.
+RANGES, SAMPLES = 1e-8, 16
 # Default of the largest number of points of a branch in each direction.
 POINTS = 1000
 # Default of the number of nodes of orbits from a Hopf point; with 4, Hodgkin-Huxley's cycles need ten times the steps.
@@ -435,17 +435,15 @@ def orbit_of(parameter: Parameter, cycles: Branch, point: int) -> PeriodicOrbit:
     return periodic_orbit(moved, start, float(states.period[point]), segments=jax.tree.leaves(states.nodes)[0].shape[1])
 
 
-def orbit_ranges(
-    parameter: Parameter, cycles: Branch, component: int, *, samples: int = 16
-) -> Float[np.ndarray, "points 2"]:
+def orbit_ranges(parameter: Parameter, cycles: Branch, component: int) -> Float[np.ndarray, "points 2"]:
     """Find the least and the largest value of a component on each periodic orbit of a branch.
 
     Each orbit is solved anew from all of its nodes. The extremes are those of the dense output of the solver: in each
-    of its steps the component is evaluated at `samples` places, and the best one is refined by Newton's method.
+    of its steps the component is evaluated at several places, and the best one is refined by Newton's method.
     """
-    count, states = integer("samples", samples, least=2), cycles.states
+    states: Any = cycles.states
     if states.times is not None:
-        return _ranges_on_meshes(parameter, cycles, component, count)
+        return _ranges_on_meshes(parameter, cycles, component)
     rows = jax.tree.map(lambda a: np.asarray(a).reshape(-1, *a.shape[2:]), states.nodes)
     units = orbit_units(parameter.system, Cycle(rows, np.median(np.asarray(states.period))), (parameter,))
     states, take = moved_states(units, states, -1), units.varied[0].take
@@ -461,7 +459,7 @@ def orbit_ranges(
         part = [rows[begin : begin + TOGETHER] for rows in (nodes, numbers)]
         left = len(part[0])
         arrays = (filled(part[0], TOGETHER), filled(part[1], TOGETHER), np.asarray(left), np.asarray(component))
-        found.append(np.asarray(_ranges(units.system, take, restored, count, *arrays))[:left])
+        found.append(np.asarray(_ranges(units.system, take, restored, *arrays))[:left])
     ends = np.concatenate(found).reshape(points, m, 2)
     return size * np.stack([np.min(ends[..., 0], axis=1), np.max(ends[..., 1], axis=1)], axis=1)
 
@@ -502,15 +500,13 @@ def collocated_again(parameter: Parameter, cycle: Cycle, value: float) -> Period
     )
     gap = float(np.max(np.abs(curve.equations(point.state, point.parameter, point.basis).values)))
     first = jax.tree.map(lambda a: a[0], state.nodes)
-    stability = orbit_stability(point.values, max(UNIT, 10 * error))
+    stability = kind(np.abs(point.values) - 1, max(UNIT, 10 * error))
     return PeriodicOrbit(
         first, float(state.period), state.nodes, point.values, error, gap, stability, np.asarray(cycle.times)
     )
 
 
-def _ranges_on_meshes(
-    parameter: Parameter, cycles: Branch, component: int, samples: int
-) -> Float[np.ndarray, "points 2"]:
+def _ranges_on_meshes(parameter: Parameter, cycles: Branch, component: int) -> Float[np.ndarray, "points 2"]:
     """Find the extremes of a component on orbits by collocation, from the polynomials of the intervals.
 
     The best of the samples in each interval is refined by the parabola through it and its neighbours.
@@ -521,7 +517,7 @@ def _ranges_on_meshes(
         cycle = jax.tree.map(lambda a, k=k: a[k], states)
         mesh: Any = mesh_of("collocation", cycle)
         curve = _curve_through(parameter, cycle, float(value)) if curve is None else curve.on(mesh)
-        shares = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * np.arange(samples) / samples).ravel(), 1.0)
+        shares = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * np.arange(SAMPLES) / SAMPLES).ravel(), 1.0)
         rows = curve.states_at(curve.own(cycle), float(value) / curve.unit, shares[:-1])[:, component]
         size = (
             1.0
@@ -545,9 +541,8 @@ def _extreme(shares: np.ndarray, rows: np.ndarray, sign: int) -> float:
 
 @compiled
 def _ranges(
-    flow: AbstractFlow, where: Any, restored: Any, samples: int, nodes: Array, numbers: Array, count: Array,
-    component: Array,
-) -> Array:  # fmt: skip
+    flow: AbstractFlow, where: Any, restored: Any, nodes: Array, numbers: Array, count: Array, component: Array
+) -> Array:
     """Compute the extremes of a component on the first segments, (segments, 2).
 
     The columns of `numbers` are the duration of each segment, the parameter, and the number of segments before it.
@@ -558,7 +553,7 @@ def _ranges(
         moved, begin = with_parameter(where, flow, parameter), duration * before
         field = lambda t, y: ravel_pytree(moved.vector_field(t, restored(y)))[0]
         ends = extremes(
-            field, begin, begin + duration, nodes[k], duration / 100, RANGES, RANGES / 100, component, samples
+            field, begin, begin + duration, nodes[k], duration / 100, RANGES, RANGES / 100, component, SAMPLES
         )
         return found.at[k].set(ends)
 

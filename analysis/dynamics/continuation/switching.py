@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.dynamics.continuation.curve import AbstractCurve, CurvePoint, direction_to
-from analysis.dynamics.continuation.locating import NARROWEST, _is_beside
 
 # Largest angle in radians between directions that count as the same.
 SAME = 0.05
@@ -20,6 +19,8 @@ MOST = 400
 STEPS = 40
 # Largest Newton step, relative to the distance.
 BOUND = 0.3
+# Smallest sine of the angle between two branches that can be told apart.
+NARROWEST = 1e-3
 # Newton step, relative to the distance, below which the iteration has converged.
 SETTLED = 1e-6
 
@@ -140,6 +141,17 @@ def departures(
         clearly = departs(along, towards) and share >= 0.1
         if clearly or (share >= NARROWEST and _is_beside(curve, here, along, near)):
             yield towards
+
+
+def _is_beside(curve: AbstractCurve, here: CurvePoint, along: np.ndarray, near: CurvePoint) -> bool:
+    """Test whether a point lies off the curve with the given tangent, even if it is nearly parallel to it.
+
+    The point of the curve in the same plane across the tangent must then be further away than errors explain.
+    """
+    away = here.basis.T @ (near.flat - here.flat)[:-1]
+    reach = float(np.append(away, near.parameter - here.parameter) @ along)
+    same = curve.stepped(here, np.sign(reach) * along, abs(reach)) if reach else None
+    return same is not None and float(np.linalg.norm(same.flat - near.flat)) > NARROWEST * abs(reach)
 
 
 def departs(along: np.ndarray, towards: np.ndarray) -> bool:

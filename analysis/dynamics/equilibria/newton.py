@@ -53,6 +53,8 @@ AGAIN = 128
 ROOT, LEAST = 1e-7, 1e-12
 # Equilibria closer than this, in units of the starts, with no speed between them count as one degenerate equilibrium.
 CLOSE = 1e-2
+# Largest number of Newton steps from a single state.
+CORRECTIONS = 20
 # Largest number of Newton steps; at degenerate equilibria each step only gains a fixed factor.
 STEPS = 60
 # Largest distance, in units of the starts, at which two equilibria count as one, unless both are known far better.
@@ -415,15 +417,15 @@ def random_starts(flow: AbstractFlow, key: Key, shape: tuple[int, ...], num_star
     return jax.vmap(lambda k: flow.space.sample(k, shape))(jax.random.split(key, num_starts))
 
 
-def newton(flow: AbstractFlow, x: State, t: Time = 0.0, *, max_steps: int = 20) -> tuple[State, float]:
+def newton(flow: AbstractFlow, x: State, t: Time = 0.0) -> tuple[State, float]:
     """Find an equilibrium near `x` by minimum-norm Newton steps in the tangent space; give it and its speed.
 
     A minimum-norm step does not move along the orbit of a symmetry, where the Jacobian is singular. Iteration stops
-    when a step does not reduce the speed, or after `max_steps`. NumPy: not for `jit`.
+    when a step does not reduce the speed, or after 20 steps. NumPy: not for `jit`.
     """
     x, when = double_state("x", x), np.asarray(t, float)
     field = np.asarray(field_at(flow, x, when))
-    for _ in range(max_steps):
+    for _ in range(CORRECTIONS):
         basis, J = tangent_basis(flow.space, x), tangent_jacobian(flow, x, t)
         step = basis @ np.linalg.lstsq(J, -basis.T @ field, rcond=1e-9)[0]
         moved = displaced(flow.space, x, step)

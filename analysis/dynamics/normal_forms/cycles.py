@@ -17,6 +17,7 @@ from jaxtyping import Float, Inexact
 
 from analysis.dynamics.normal_forms.charts import Chart, Form, second_derivative, third_derivative
 from analysis.dynamics.normal_forms.flows import SINGULAR, Coefficient, weighed
+from analysis.dynamics.sparse.matrices import conditioning, pseudo_inverse
 from dynsim._core.printing import one_line
 
 
@@ -54,11 +55,15 @@ def closed(factors: Float[np.ndarray, "m d d"], multiplier: complex) -> Inexact[
 def cycle_flip(at: Sections) -> CriticalForm | None:
     r"""Compute c of a period doubling, where the return map on its centre manifold is $u \mapsto -u + c u^3$.
 
-    The result is None if the multiplier -1 is not simple, or another multiplier is 1.
+    If c is positive, the bifurcation is supercritical: the doubled orbits are stable on the centre manifold. The result
+    is None if the multiplier -1 is not simple, or another multiplier is 1. For one node, with derivatives A, B and C,
+    |q| = 1 and <p, q> = 1,
+
+    $$ c = \frac16 \langle p, C(q, q, q) \rangle - \frac12 \langle p, B(q, (A - I)^{-1} B(q, q)) \rangle. $$
     """
     v, p = _critical(at, -1.0)
     steady = closed(at.factors, 1.0)
-    if p is None or _singular(steady):
+    if p is None or conditioning(steady) <= SINGULAR:
         return None
     h = np.linalg.solve(steady, -np.real(_second(at, v, v).value))
     return _form(at, v, weighed(p, (1 / 6, _third(at, v, v, v)), (1 / 2, _second(at, v, h))), 1.0)
@@ -67,12 +72,20 @@ def cycle_flip(at: Sections) -> CriticalForm | None:
 def cycle_neimark_sacker(at: Sections, angle: float) -> CriticalForm | None:
     r"""Compute a of a Neimark-Sacker point, where |u| is multiplied by $1 + a |u|^2$ on the centre manifold.
 
-    The result is None if another multiplier is 1, at the strong resonance 1:3, or if the pair is not simple.
+    If a is negative, the bifurcation is supercritical: the invariant curve is stable on the centre manifold. At strong
+    resonances its sign decides nothing. The result is None if another multiplier is 1, at the strong resonance 1:3, or
+    if the pair is not simple. For one node
+
+    $$
+        a = \frac12 \mathrm{Re} \left\{ e^{-i \theta} \left[ \langle p, C(q, q, \bar q) \rangle
+            + 2 \langle p, B(q, (I - A)^{-1} B(q, \bar q)) \rangle
+            + \langle p, B(\bar q, (e^{2 i \theta} I - A)^{-1} B(q, q)) \rangle \right] \right\}.
+    $$
     """
     turn = np.exp(1j * angle)
     v, p = _critical(at, turn)
     steady, double = closed(at.factors, 1.0), closed(at.factors, turn**2)
-    if p is None or _singular(steady) or _singular(double):
+    if p is None or min(conditioning(steady), conditioning(double)) <= SINGULAR:
         return None
     h11 = np.linalg.solve(steady, -_second(at, v, v.conj()).value)
     h20 = np.linalg.solve(double, -_second(at, v, v).value)
@@ -98,12 +111,21 @@ def cycle_fold(at: Sections, slopes: Float[np.ndarray, "m d"]) -> CriticalForm |
 
 
 def cycle_cusp(at: Sections) -> CriticalForm | None:
-    r"""Compute c of a cusp, where the return map on its centre manifold is $u \mapsto u + c u^3$."""
+    r"""Compute c of a cusp, where the return map on its centre manifold is $u \mapsto u + c u^3$.
+
+    The result is None if the multiplier 1 is not simple. A flow has the coefficient of the map $x \mapsto x + f(x)$,
+    with $\dot u = c u^3$ on the centre manifold: for one node, with derivatives A - I, B and C, |q| = 1 and <p, q> = 1,
+
+    $$ c = \frac16 \langle p, C(q, q, q) + 3 B(q, h) \rangle, \qquad (A - I) h = -B(q, q). $$
+
+    If c is negative, the single solution outside the cusp wedge is stable on the centre manifold.
+
+    Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
+    """
     v, p = _critical(at, 1.0)
     if p is None:
         return None
-    left, sizes, right = np.linalg.svd(closed(at.factors, 1.0))
-    h = -right[:-1].T @ ((left[:, :-1].T @ np.real(_second(at, v, v).value)) / sizes[:-1])
+    h = -pseudo_inverse(closed(at.factors, 1.0), v, p)(np.real(_second(at, v, v).value))
     return _form(at, v, weighed(p, (1 / 6, _third(at, v, v, v)), (1 / 2, _second(at, v, h))), 1.0)
 
 
@@ -140,8 +162,3 @@ def _at_all_nodes(derivative: Callable[..., Form], at: Sections, *vectors: np.nd
     parts = zip(*(v.reshape(len(at.maps), -1) for v in vectors), strict=True)
     found = [derivative(chart, *part) for chart, part in zip(at.maps, parts, strict=True)]
     return Form(*(np.concatenate(rows) for rows in zip(*found, strict=True)))
-
-
-def _singular(matrix: np.ndarray) -> bool:
-    sizes = np.linalg.svd(matrix, compute_uv=False)
-    return bool(sizes[-1] <= SINGULAR * sizes[0])

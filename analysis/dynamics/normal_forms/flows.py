@@ -1,8 +1,8 @@
 """Compute normal form coefficients of equilibria at folds and at Hopf, cusp, Bogdanov-Takens and other points.
 
 The functions cover the codimension-one points (fold, Hopf) and the codimension-two points (cusp, Bogdanov-Takens,
-Bautin, fold-Hopf, double Hopf). Some functions also serve maps and return maps: `fold_coefficient`, `cubic_coefficient`
-and `double_coefficients` take any chart.
+Bautin, fold-Hopf, double Hopf). Some functions also serve maps and return maps: `fold_coefficient` and
+`double_coefficients` take any chart. The coefficient of a cusp is that of `cycles`.
 """
 
 import math
@@ -13,7 +13,7 @@ from jaxtyping import Float, Inexact
 
 from analysis.dynamics.linearisation import eigenvectors_near, null_vectors, tangent_basis, tangent_jacobian
 from analysis.dynamics.normal_forms.charts import Chart, FlowChart, Form, second_derivative, series, third_derivative
-from analysis.dynamics.sparse.matrices import SparseMatrix, conditioning, solved_beside
+from analysis.dynamics.sparse.matrices import SparseMatrix, conditioning, pseudo_inverse, solved_beside
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.systems.base import AbstractFlow
@@ -80,7 +80,7 @@ def lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: float) -> 
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
     """
-    return hopf_coefficient(*_chart(flow, state), frequency)
+    return hopf_coefficient(*flow_chart(flow, state), frequency)
 
 
 def hopf_coefficient(chart: Chart, A: Float[np.ndarray, "d d"] | SparseMatrix, frequency: float) -> Coefficient:
@@ -123,30 +123,6 @@ def fold_coefficient(
 REAL = 1e-6
 
 
-def cusp_coefficient(flow: AbstractFlow, state: State) -> tuple[float]:
-    r"""Compute c of a cusp, where the flow on the centre manifold is $\dot w = c w^3$ at the critical parameters.
-
-    $$ c = \frac16 \langle p, C(q, q, q) + 3 B(q, h) \rangle, \qquad A h = -B(q, q) $$
-
-    Here A q = 0, |q| = 1, A^T p = 0 and <p, q> = 1. If c is negative, the single equilibrium outside the cusp wedge is
-    stable on the centre manifold.
-
-    Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
-    """
-    return (cubic_coefficient(*_chart(flow, state)),)
-
-
-def cubic_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> float:
-    """Compute the cubic coefficient c of a cusp from a vector field with Jacobian A, or from a map with Jacobian A + I.
-
-    On its centre manifold the map is w to w + c w^3. It may be an iterate or the return map of a flow.
-    """
-    q, p = null_vectors(A)
-    p, inverse = p / (p @ q), _inverse(A)
-    h = -inverse @ _real(chart, q, q)
-    return float(p @ (np.real(third_derivative(chart, q, q, q).value) + 3 * _real(chart, q, h))) / 6
-
-
 def bogdanov_takens_coefficients(flow: AbstractFlow, state: State) -> tuple[float, float]:
     r"""Compute the coefficients a >= 0 and b of a Bogdanov-Takens point of a flow.
 
@@ -160,7 +136,7 @@ def bogdanov_takens_coefficients(flow: AbstractFlow, state: State) -> tuple[floa
 
     Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 8.7.
     """
-    return double_coefficients(*_chart(flow, state))
+    return double_coefficients(*flow_chart(flow, state))
 
 
 def double_coefficients(chart: Chart, A: Float[np.ndarray, "d d"]) -> tuple[float, float]:
@@ -169,10 +145,10 @@ def double_coefficients(chart: Chart, A: Float[np.ndarray, "d d"]) -> tuple[floa
     A is the Jacobian of the vector field, or the Jacobian of the map minus the identity. To second order, up to a term
     in $w_1^2$, the map on its centre manifold is $w_0 \mapsto w_0 + w_1$, $w_1 \mapsto w_1 + a w_0^2 + b w_0 w_1$.
     """
-    (q0, p1), inverse = null_vectors(A), _inverse(A)
-    q1 = inverse @ q0
+    q0, p1 = null_vectors(A)
+    q1 = pseudo_inverse(A, q0, p1)(q0)
     p1 = p1 / (p1 @ q1)
-    p0 = inverse.T @ p1
+    p0 = pseudo_inverse(A.T, p1, q0)(p1)
     p0 = p0 - (p0 @ q1) * p1
     square = _real(chart, q0, q0)
     a, b = float(p1 @ square) / 2, float(p0 @ square + p1 @ _real(chart, q0, q1))
@@ -198,7 +174,7 @@ def fold_hopf_coefficients(flow: AbstractFlow, state: State, frequency: float) -
         state: the equilibrium.
         frequency: omega, in radians per unit of time.
     """
-    chart, A = _chart(flow, state)
+    chart, A = flow_chart(flow, state)
     q0, p0 = null_vectors(A)
     q1, p1, _ = eigenvectors_near(A, 1j * frequency)
     p0, p1 = p0 / (p0 @ q0), p1 / np.conj(np.vdot(p1, q1))
@@ -238,18 +214,13 @@ def without(values: Inexact[np.ndarray, " d"], *critical: complex) -> Inexact[np
     return values
 
 
-def _chart(flow: AbstractFlow, state: State) -> tuple[FlowChart, np.ndarray]:
+def flow_chart(flow: AbstractFlow, state: State) -> tuple[FlowChart, np.ndarray]:
+    """Write a flow in tangent coordinates at a state, with its Jacobian there."""
     return FlowChart(flow, state, tangent_basis(flow.space, state)), tangent_jacobian(flow, state)
 
 
 def _real(chart: Chart, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.real(second_derivative(chart, u, v).value)
-
-
-def _inverse(A: Float[np.ndarray, "d d"]) -> np.ndarray:
-    """Compute the pseudo-inverse of a matrix whose smallest singular value is treated as zero."""
-    left, sizes, right = np.linalg.svd(A)
-    return right[:-1].T @ np.diag(1 / sizes[:-1]) @ left[:, :-1].T
 
 
 # Order of the Taylor expansion; the second Lyapunov coefficient needs the terms of order five.
@@ -287,8 +258,7 @@ def second_lyapunov_coefficient(flow: AbstractFlow, state: State, frequency: flo
     """
     A = tangent_jacobian(flow, state)
     q, p, w = _critical(A, frequency)
-    sizes = np.linalg.svd(A, compute_uv=False)
-    if w <= 0 or sizes[-1] <= SINGULAR * sizes[0]:
+    if w <= 0 or conditioning(A) <= SINGULAR:
         return math.nan
     h, c = {(0, 0): 0 * q, (1, 0): q, (0, 1): q.conj()}, 0j
     for order in range(2, ORDER):
@@ -326,14 +296,9 @@ def double_hopf_coefficients(flow: AbstractFlow, state: State, frequencies: tupl
     if slow <= 0 or min(abs(fast - ratio * slow) for ratio in STRONG) <= RESONANT * fast:
         return (math.nan,) * 6
     p11, p22 = (w * lyapunov_coefficient(flow, state, w).value for w in (fast, slow))
-    chart, A = FlowChart(flow, state, tangent_basis(flow.space, state)), tangent_jacobian(flow, state)
+    chart, A = flow_chart(flow, state)
     p12, p21 = _coupling(chart, A, fast, slow), _coupling(chart, A, slow, fast)
     return p11, p12, p21, p22, p12 / p22, p21 / p11
-
-
-def critical_length(A: Float[np.ndarray, "d d"], frequency: float, sizes: Float[np.ndarray, "n d"]) -> float:
-    """Compute the norm of the unit critical eigenvector after conversion to other units by the matrix `sizes`."""
-    return float(np.linalg.norm(sizes @ _critical(A, frequency)[0]))
 
 
 def _coupling(chart: FlowChart, A: np.ndarray, frequency: float, other: float) -> float:

@@ -1,7 +1,7 @@
-"""Compute normal form coefficients of maps at period doublings, Neimark-Sacker points and strong resonances.
+"""Compute normal form coefficients of maps at points of codimension two.
 
-The codimension-two points are generalised period doublings, Chenciner points and 1:3 and 1:4 resonances. Charts of
-iterates and return maps are both accepted where the signature says `Chart`.
+These are generalised period doublings, Chenciner points and 1:3 and 1:4 resonances. For period doublings and
+Neimark-Sacker points themselves see `cycles`, of which a fixed point is one with a single node.
 """
 
 import math
@@ -11,75 +11,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from analysis.dynamics.linearisation import eigenvectors_near
-from analysis.dynamics.normal_forms.charts import Chart, MapChart, chart_series, second_derivative, third_derivative
-from analysis.dynamics.normal_forms.flows import SINGULAR, Coefficient, unknown, weighed
-
-
-def flip_coefficient(chart: Chart, A: Float[np.ndarray, "d d"]) -> Coefficient:
-    r"""Compute c of a period doubling, where the map on the centre manifold is $u \mapsto -u + c u^3$.
-
-    $$
-        c = \frac16 \langle p, C(q, q, q) \rangle - \frac12 \langle p, B(q, (A - I)^{-1} B(q, q)) \rangle
-    $$
-
-    Here A q = -q, |q| = 1, A^T p = -p and <p, q> = 1. If c is positive, the bifurcation is supercritical: the doubled
-    orbits are stable on the centre manifold. If negative, they are unstable. The result is NaN if another multiplier is
-    1.
-
-    Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
-
-    Args:
-        chart: an iterate or a return map, in tangent coordinates at its fixed point.
-        A: Jacobian of the map there, with a multiplier -1.
-    """
-    q, p = (np.real(v) for v in eigenvectors_near(A, -1.0)[:2])
-    if _singular(A - np.eye(len(A))) or abs(np.vdot(p, q)) <= SINGULAR:
-        return unknown("another multiplier is 1, or the critical one is not simple")
-    p = p / np.vdot(p, q)
-    cubic, square = third_derivative(chart, q, q, q), second_derivative(chart, q, q)
-    fixed = np.linalg.solve(A - np.eye(len(A)), np.real(square.value))
-    value, size = weighed(p, (1 / 6, cubic), (-1 / 2, second_derivative(chart, q, fixed)))
-    return Coefficient(value.real, size)
-
-
-def neimark_sacker_coefficient(chart: Chart, A: Float[np.ndarray, "d d"], angle: float) -> Coefficient:
-    r"""Compute the first Lyapunov coefficient of a fixed point with the multipliers $e^{\pm i \theta}$.
-
-    $$
-        a = \frac12 \mathrm{Re} \left\{ e^{-i \theta} \left[ \langle p, C(q, q, \bar q) \rangle
-            + 2 \langle p, B(q, (I - A)^{-1} B(q, \bar q)) \rangle
-            + \langle p, B(\bar q, (e^{2 i \theta} I - A)^{-1} B(q, q)) \rangle \right] \right\}
-    $$
-
-    Here $A q = e^{i \theta} q$, |q| = 1, $A^T p = e^{-i \theta} p$ and <p, q> = 1. If the coefficient is negative, the
-    bifurcation is supercritical: the invariant curve is stable on the centre manifold. If positive, it is unstable. At
-    a strong resonance, $e^{i k \theta} = 1$ with k at most 4, its sign decides nothing. The result is NaN at k = 3 and
-    if another multiplier is 1.
-
-    Source: Y. A. Kuznetsov, Elements of Applied Bifurcation Theory, section 5.4.
-
-    Args:
-        chart: an iterate or a return map, in tangent coordinates at its fixed point.
-        A: Jacobian of the map there.
-        angle: theta, in radians, between 0 and pi.
-    """
-    turn, one = np.exp(1j * angle), np.eye(len(A))
-    q, p, _ = eigenvectors_near(A, turn)
-    if _singular(one - A) or _singular(turn**2 * one - A) or abs(np.vdot(p, q)) <= SINGULAR:
-        return unknown("another multiplier is critical, too, or these are not simple")
-    p = p / np.conj(np.vdot(p, q))
-    B = lambda u, v: second_derivative(chart, u, v)
-    steady = np.linalg.solve(one - A, B(q, q.conj()).value)
-    double = np.linalg.solve(turn**2 * one - A, B(q, q).value)
-    cubic = third_derivative(chart, q, q, q.conj())
-    value, size = weighed(p, (1, cubic), (2, B(q, steady)), (1, B(q.conj(), double)))
-    return Coefficient((value / turn).real / 2, size / 2)
-
-
-def _singular(matrix: np.ndarray) -> bool:
-    sizes = np.linalg.svd(matrix, compute_uv=False)
-    return bool(sizes[-1] <= SINGULAR * sizes[0])
-
+from analysis.dynamics.normal_forms.charts import MapChart, chart_series
 
 # Order of the normal form; fifth-order terms decide at generalised period doublings and at Chenciner points.
 ORDER = 5

@@ -10,7 +10,7 @@ import numpy as np
 from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.periodic_orbits.collocated_orbit import known_sizes, sampled_guess
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_on_mesh
-from analysis.dynamics.scaling.flat import flat_state, flat_states, states_like
+from analysis.dynamics.scaling.flat import extents, flat_state, flat_states, states_like
 from dynsim._core.printing import one_line, report
 from dynsim._core.types import State
 from dynsim.errors import ArgumentError
@@ -78,11 +78,10 @@ def approach(flow: AbstractFlow, start: State, steps: int) -> Approach:
             break
         rows = path(path.ts).T
         x, time, left, size = rows[-1], time + float(path.t_max), left - len(path.interpolants), 2 * size
-        extent = np.ptp(rows, axis=0)
-        ranges, here = np.maximum(ranges, extent), _first(states_like(start, x[None]))
+        ranges, here = np.maximum(ranges, np.ptp(rows, axis=0)), _first(states_like(start, x[None]))
         if np.all(np.ptp(rows[-len(rows) // 4 :], axis=0) <= REST * ranges):
             return Approach(None, here, time, rests=True)
-        sizes = np.minimum(np.where(extent > 0, extent, 1.0), angles)  # angles may have turned many times
+        sizes = np.minimum(extents(rows), angles)  # angles may have turned many times
         for began in _returns(path, x, sizes, angles)[:TRIES]:
             guess = sampled_guess(path, np.append(began, path.ts[path.ts > began]))
             with contextlib.suppress(ArgumentError, np.linalg.LinAlgError):
@@ -155,8 +154,7 @@ def _of_one_turn(flow: AbstractFlow, here: State, path: Any, orbit: PeriodicOrbi
     A trajectory that spirals towards an orbit may come back to its last state after several turns only.
     """
     rows, times = flat_states(orbit.nodes), np.append(np.asarray(orbit.times), 1.0)
-    sizes = np.ptp(rows, axis=0)
-    sizes = np.where(sizes > 0, sizes, 1.0)
+    sizes = extents(rows)
     whole = np.vstack([rows, rows[-1] + nearest(rows[0] - rows[-1], angles)])
     for turns in range(TURNS, 1, -1):
         then = np.array([np.interp(1 / turns, times, one) for one in whole.T])
@@ -173,8 +171,7 @@ def _of_one_turn(flow: AbstractFlow, here: State, path: Any, orbit: PeriodicOrbi
 def _is_on(orbit: PeriodicOrbit, x: np.ndarray, angles: np.ndarray) -> bool:
     """Test whether a state lies on an orbit, on the chords between its nodes."""
     rows = flat_states(orbit.nodes)
-    sizes = np.ptp(rows, axis=0)
-    sizes = np.where(sizes > 0, sizes, 1.0)
+    sizes = extents(rows)
     chords = nearest(np.roll(rows, -1, axis=0) - rows, angles) / sizes
     away = nearest(x - rows, angles) / sizes
     along = np.clip(np.sum(away * chords, axis=1) / np.maximum(np.sum(chords**2, axis=1), 1e-300), 0.0, 1.0)

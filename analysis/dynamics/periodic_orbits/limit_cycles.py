@@ -16,6 +16,7 @@ from analysis.dynamics.flow_maps.unit_speed import TIMES, Paced, followed, typic
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits.approach import approach
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, orbit_in_given, periodic_orbit
+from analysis.dynamics.scaling.flat import extents
 from analysis.dynamics.scaling.units import Units, made_units
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
@@ -131,8 +132,7 @@ def _units(flow: AbstractFlow, starts: Array | np.ndarray) -> tuple[Units, np.nd
     """
     if not isinstance(flow.space, Flat):
         return made_units(flow), np.ones(starts.shape[-1])
-    spread = np.ptp(np.asarray(starts), axis=0)
-    size = np.where(spread > 0, spread, 1.0)
+    size = extents(np.asarray(starts))
     unit = 2.0 ** -round(math.log2(typical_speed(flow, starts, size=size)))
     return made_units(flow, scale=size, time=unit), size
 

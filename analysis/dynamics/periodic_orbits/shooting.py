@@ -19,7 +19,7 @@ from analysis.dynamics.flow_maps.component_sizes import orbit_scale, turn_unit
 from analysis.dynamics.flow_maps.python_solver import StuckError, advanced
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself, states_of
 from analysis.dynamics.flow_maps.variational import Linearised
-from analysis.dynamics.linearisation import tangent_basis
+from analysis.dynamics.linearisation import kind, tangent_basis
 from analysis.dynamics.periodic_orbits.collocated_orbit import OrbitGuess, collocated_orbit, guessed_orbit
 from analysis.dynamics.periodic_orbits.fast_multipliers import resolved_multipliers
 from analysis.dynamics.periodic_orbits.maps import periodic_points
@@ -291,7 +291,7 @@ def orbit_on_mesh(
     found = _found(pair, made.nodes, made.period, made.gap, size, bases, made.intervals.maps, begun)
     begins, durations = made.period * made.mesh[:-1], made.period * np.diff(made.mesh)
     values = resolved_multipliers(field, begins, durations, 0.0, made.intervals.stages, made.intervals.maps, begun)
-    found = found._replace(multipliers=values, stability=orbit_stability(values, max(UNIT, 10 * found.trivial_error)))
+    found = found._replace(multipliers=values, stability=kind(np.abs(values) - 1, max(UNIT, 10 * found.trivial_error)))
     period = made.period * units.time
     if not 1 / FURTHEST <= period / time <= FURTHEST:  # the guess may be that of several turns
         raise ArgumentError("period", "be near that of the orbit", f"is {time:g}, and leads to {period:g}")
@@ -333,7 +333,7 @@ def _of_map(system: AbstractMap, guess: State, period: float, given: dict[str, A
     ordered = values[np.argsort(-np.abs(values), kind="stable")]
     nodes = states_of(time_map, points[:-1])
     first = jax.tree.map(lambda part: part[0], nodes)
-    return PeriodicOrbit(first, float(steps), nodes, ordered, 0.0, gap, orbit_stability(ordered, UNIT))
+    return PeriodicOrbit(first, float(steps), nodes, ordered, 0.0, gap, kind(np.abs(ordered) - 1, UNIT))
 
 
 def _units(pair: Linearised, flat: Array, time: float, rtol: Array) -> Units:
@@ -383,7 +383,7 @@ def _found(
         values = product_eigenvalues(return_factors(factors, along))
     states = states_like(jax.eval_shape(pair.restored, jax.ShapeDtypeStruct(nodes.shape[1:], nodes.dtype)), nodes)
     first = jax.device_put(jax.tree.map(lambda part: part[0], states))  # which compiles nothing
-    return PeriodicOrbit(first, time, states, values, error, gap, orbit_stability(values, max(UNIT, 10 * error)))
+    return PeriodicOrbit(first, time, states, values, error, gap, kind(np.abs(values) - 1, max(UNIT, 10 * error)))
 
 
 def _turn(flow: AbstractFlow, start: State, shift: State) -> np.ndarray:
@@ -397,16 +397,6 @@ def _turn(flow: AbstractFlow, start: State, shift: State) -> np.ndarray:
     if not np.max(np.abs(there - here)) <= 1e-9 * (1 + np.max(np.abs(here))):
         raise ArgumentError("shift", "hold whole periods of angles, after which the field is the same", "does not")
     return turn
-
-
-def orbit_stability(values: np.ndarray, tolerance: float) -> str:
-    """Classify the stability of an orbit by its multipliers: `stable`, `saddle`, `unstable` or `undecided`."""
-    sizes = np.abs(values)
-    if np.all(sizes < 1 - tolerance):
-        return "stable"
-    if np.any(sizes > 1 + tolerance):
-        return "unstable" if np.all(sizes > 1 + tolerance) else "saddle"
-    return "undecided"
 
 
 def _newton_system(

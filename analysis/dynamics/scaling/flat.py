@@ -37,6 +37,12 @@ def states_like(state: Any, rows: Float[np.ndarray, "states n"]) -> State:
     return tree.unflatten([part.reshape(len(rows), *np.shape(leaf)) for part, leaf in zip(parts, leaves, strict=True)])
 
 
+def extents(rows: Float[np.ndarray, "k n"]) -> Float[np.ndarray, " n"]:
+    """Compute the ranges of the components of states, or one for those that are constant."""
+    found = np.ptp(rows, axis=0)
+    return np.where(found > 0, found, 1.0)
+
+
 def count_of(name: str, states: State) -> int:
     """Count the states on the common first axis of all arrays.
 

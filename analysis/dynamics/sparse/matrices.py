@@ -304,7 +304,7 @@ def sign_of_permutation(order: np.ndarray) -> float:
     return (-1.0) ** (n - cycles)
 
 
-def conditioning(A: Float[np.ndarray, "n n"] | SparseMatrix) -> float:
+def conditioning(A: Inexact[np.ndarray, "n n"] | SparseMatrix) -> float:
     """Compute the least singular value of a matrix; of a dense one relative to the largest."""
     if isinstance(A, SparseMatrix):
         least = float(_least(A, 1)[2][0])

@@ -6,7 +6,7 @@ import pytest
 import scipy.integrate
 
 from analysis.dynamics.boundary_values import connecting
-from analysis.dynamics.boundary_values.connecting import connecting_orbit, homoclinic_orbit
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit, connecting_orbit, homoclinic_orbit
 from analysis.dynamics.boundary_values.connection_curve import continue_connection
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
@@ -127,3 +127,10 @@ def test_an_orbit_goes_on_beside_its_equilibria_within_their_subspaces():
     begin = np.column_stack([3 + 0.01 * 10**shares, np.full(8, 4.0)])
     end = np.column_stack([np.full(8, 5.0), 6 + 0.2 * 0.01 ** (shares + 1 / 8)])
     np.testing.assert_allclose(found, [*begin, *states, *end], atol=1e-12)
+
+
+def test_the_saddle_quantity_adds_the_leading_rates_at_the_end():
+    values = np.array([[-1.0, 2.0, 3.0, 4.0], [-3.0, -1.0 + 2j, 0.25, 2.0]])
+    found = ConnectingOrbit("homoclinic", 0.5, np.array([0.0, 12.0]), np.zeros((2, 4)), *np.zeros((2, 4)), values, 0.0)
+    assert found.saddle_quantity == -0.75
+    assert str(found) == "homoclinic orbit at 0.5, over a time of 12"

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.codim2.coefficients import cusp_coefficient
 from analysis.dynamics.codim2.curves import CriticalCurve, critical_curve, plane_of
 from analysis.dynamics.codim2.planes import _covers, _passes, critical_curves, stability_map
 from analysis.dynamics.continuation.bifurcations import Bifurcation
@@ -11,7 +12,7 @@ from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram, with_curves
-from analysis.dynamics.normal_forms.flows import crossing_pair, cusp_coefficient, fold_hopf_coefficients, turns
+from analysis.dynamics.normal_forms.flows import crossing_pair, flow_chart, fold_hopf_coefficients, turns
 from analysis.dynamics.stored_diagrams import load_diagram, save_diagram
 from analysis.tables import table
 from dynsim.equations.system import system
@@ -73,6 +74,15 @@ def test_the_folds_of_the_double_well_meet_in_a_cusp(fold):
     assert (found.second[0], found.second[-1]) == (pytest.approx(1.5), pytest.approx(1.5))
     assert found.first[0] * found.first[-1] < 0
     assert "curve of folds, " in str(found)
+
+
+def test_a_curve_ends_exactly_at_a_bound_of_the_first_parameter(fold):
+    """At h = 0.5 on both sides, where a = 3 (h / 2)^(2/3), before the second parameter reaches its own bound."""
+    h, a = Parameter(DoubleWell(), WELL[0], -0.5, 0.5), Parameter(DoubleWell(), WELL[1], -1.0, 1.5)
+    found = critical_curve((h, a), fold, steps=Steps(first=0.1))
+    assert (found.ends, [d.kind for d in found.degeneracies]) == (("outside", "outside"), ["cusp"])
+    assert sorted(found.first[[0, -1]].tolist()) == [-0.5, 0.5]
+    assert found.second[[0, -1]] == pytest.approx([3 * 0.25 ** (2 / 3)] * 2)
 
 
 @pytest.mark.slow
@@ -234,7 +244,7 @@ def test_a_fold_hopf_point_has_the_coefficients_of_its_normal_form():
 def test_a_cusp_has_the_coefficient_of_its_centre_manifold():
     """On y = x^2 the flow is x' = (1 - 0.3) x^3."""
     flow = FunctionFlow(lambda t, x: jnp.stack([x[0] * x[1] - 0.3 * x[0] ** 3, x[0] ** 2 - x[1]]))
-    assert cusp_coefficient(flow, jnp.zeros(2)) == pytest.approx((0.7,), abs=1e-12)
+    assert cusp_coefficient(*flow_chart(flow, jnp.zeros(2))) == pytest.approx(0.7, abs=1e-12)
 
 
 class Arch(AbstractFlow):

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.codim2 import curves as two_parameters
+from analysis.dynamics.codim2.coefficients import cusp_coefficient
 from analysis.dynamics.codim2.curves import critical_curve
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.normal_forms.charts import MapChart
-from analysis.dynamics.normal_forms.flows import Coefficient, cubic_coefficient, double_coefficients
-from analysis.dynamics.normal_forms.maps import (
-    chenciner_coefficient,
-)
+from analysis.dynamics.normal_forms.flows import Coefficient, double_coefficients
+from analysis.dynamics.normal_forms.maps import chenciner_coefficient
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
 from dynsim.spaces import Sphere
 from dynsim.systems.base import AbstractMap, FunctionFlow, FunctionMap
@@ -197,7 +196,7 @@ def test_a_cusp_has_the_coefficient_of_its_normal_form():
         return jnp.stack([(u - 0.3 * v**2) / 2, v])
 
     chart, A = real_chart(step)
-    assert cubic_coefficient(chart, A - np.eye(2)) == pytest.approx((c + 2 * a) * 2**2, rel=1e-9)
+    assert cusp_coefficient(chart, A - np.eye(2)) == pytest.approx((c + 2 * a) * 2**2, rel=1e-9)
 
 
 class Turning(AbstractMap):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.codim2 import curves
+from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.curves import Returning, critical_curve, equations_of
 from analysis.dynamics.codim2.derivatives import Images
 from analysis.dynamics.codim2.equilibria import Critical
@@ -16,6 +17,7 @@ from analysis.dynamics.codim2.planes import critical_curves
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import continue_orbits
@@ -205,6 +207,33 @@ def test_points_are_inserted_in_the_middle_until_chords_do_not_deviate(monkeypat
     assert len(found(1e-6)) == 1 + 2 * 2**curves.HALVINGS
     monkeypatch.setattr(curves, "between", lambda *_: None)
     assert found(2.0) == [0.0, 0.4, 0.41]
+
+
+def test_the_length_of_a_critical_vector_is_that_in_the_given_units():
+    """The eigenvector (3, 4) / 5 of the multiplier -1, in units of 2 and 8."""
+    p = Parameter(FunctionMap(lambda k, x, p: p * x, parameters={"p": 1.0}), "p", 0.0, 2.0)
+    units = made_units(p.system, (p,), np.array([2.0, 8.0]), 1.0, (4.0,))
+    curve = FixedPointCurve(units.varied[0], 1, (), units)
+    change, none = np.array([[3.0, 1.0], [4.0, 1.0]]), np.empty(0)
+    J = change @ np.diag([-2.0, 0.5]) @ np.linalg.inv(change)
+    point = CurvePoint(np.zeros(2), 0.0, np.eye(2), J, none, none, lambda: none, none)
+    assert curve.critical_length(point, -1.0) == pytest.approx(np.hypot(0.6 * 2, 0.8 * 8))
+    assert FixedPointCurve(p, 1).critical_length(point, -1.0) == 1.0
+
+
+def test_a_curve_ends_at_the_resonances_of_no_and_of_half_a_turn(monkeypatch):
+    p, q = (Parameter(FunctionMap(lambda k, x, p, q: x, parameters={"p": 0.5, "q": 0.5}), name, 0, 1) for name in "pq")
+    curve, none = CriticalReturns((p, q), "Neimark-Sacker point", FixedPointCurve(p, 1), 1e-9), np.empty(0)
+    monkeypatch.setattr(critical_returns, "crossed", lambda curve, before, point, test: (test(point), 0.5))
+
+    def end(angle, value=0.5):
+        at = Critical(np.zeros(2), np.zeros(2), np.zeros(2), np.asarray(angle), np.asarray(value))
+        point = CurvePoint(at, 0.5, *[none] * 4, lambda: none, none)
+        return curve.ends_at(point, point)
+
+    assert [end(angle) for angle in (1.0, -0.01, np.pi + 0.02)] == ["", "1:1 resonance", "1:2 resonance"]
+    assert curve.ended == [("1:1 resonance", pytest.approx(-0.01)), ("1:2 resonance", pytest.approx(0.02))]
+    assert (end(1.0, 1.1), end(1.0, 1 + 1e-12)) == ("outside", "")
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.codim2.coefficients import cusp_coefficient
 from analysis.dynamics.codim2.curves import _degeneracy, critical_curve
 from analysis.dynamics.codim2.equilibria import FoldCurve
 from analysis.dynamics.codim2.planes import critical_curves, stability_map
@@ -15,7 +16,7 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.scaling import curve_units
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import bifurcation_diagram
-from analysis.dynamics.normal_forms.flows import bogdanov_takens_coefficients, cusp_coefficient
+from analysis.dynamics.normal_forms.flows import bogdanov_takens_coefficients, flow_chart
 from analysis.dynamics.scaling.units import made_units, unit_of
 from dynsim import FunctionFlow, FunctionMap, NoisyFlow, RescaledFlow, Sphere
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -244,7 +245,8 @@ def test_coefficients_of_degenerate_points_are_those_of_the_given_flow(kind):
         "cusp": lambda t, x, p, q: jnp.stack([p + q * x[0] + x[0] * x[1] - 0.3 * x[0] ** 3, x[0] ** 2 - x[1]]),
         "Bogdanov-Takens point": lambda t, x, p, q: jnp.stack([x[1], p + q * x[1] + 2 * x[0] ** 2 + 3 * x[0] * x[1]]),
     }
-    known = {"cusp": cusp_coefficient, "Bogdanov-Takens point": bogdanov_takens_coefficients}
+    cusp = lambda *at: (cusp_coefficient(*flow_chart(*at)),)
+    known = {"cusp": cusp, "Bogdanov-Takens point": bogdanov_takens_coefficients}
     flow = in_units(FunctionFlow(fields[kind], parameters={"p": 0.0, "q": 0.0}), [3.0, 1.0], rate=5.0)
     both = [Parameter(flow, name, -1.0, 1.0) for name in ("p", "q")]
     units = made_units(flow, both, np.array([4.0, 1 / 8]), 1 / 16, (1.0, 1.0))

@@ -7,7 +7,7 @@ import pytest
 
 import dynsim as ds
 from analysis.dynamics import bifurcation_point, continue_equilibria, orbit_period, periodic_orbit, switch
-from analysis.dynamics.continuation.differentiable import _guess
+from analysis.dynamics.continuation.differentiable import _chart, _guess
 
 BRUSSELATOR = ds.catalogue.Brusselator(a=1.0, b=1.5)
 
@@ -96,6 +96,15 @@ def test_points_move_with_another_parameter(system, varied, start, other, at, ex
         assert (sign * float(found), sign * float(change)) == (
             pytest.approx(abs(expected)), pytest.approx(abs(slope) if system is CUSP else slope, abs=1e-9),
         )  # fmt: skip
+
+
+def test_iterates_are_displacements_and_a_flow_has_its_rates_in_coordinates_of_the_space():
+    """The second iterate of x -> 3 x (1 - x); on the circle the angle of the point with the coordinate u is atan u."""
+    square = _chart(ds.system("x[n+1] = 3*x*(1 - x)"), jnp.array([0.5]), jnp.eye(1), 2)
+    assert float(square(jnp.array([0.1]))[0]) == pytest.approx(3 * 0.72 * 0.28 - 0.6)
+    turning = _chart(CIRCLE, jnp.array([1.0, 0.0]), jnp.array([[0.0], [1.0]]), 1)
+    rate = 1 - 2 * np.sin(np.arctan(0.75)) - 0.3 * np.cos(np.arctan(0.75))
+    assert float(turning(jnp.array([0.75]))[0]) == pytest.approx(rate * (1 + 0.75**2))
 
 
 @pytest.mark.slow

@@ -10,10 +10,11 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.continuation.orbits import continue_orbits, orbits_from_hopf
+from analysis.dynamics.continuation.orbits import continue_orbits, forcing_in, orbits_from_hopf
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import Diagram
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from analysis.dynamics.scaling.units import made_units
 from dynsim._core.printing import printed, size_of
 from dynsim.cli.continuation.ends import say_ends
 from dynsim.spaces import Euclidean
@@ -223,6 +224,17 @@ def test_relaxation_oscillations_are_not_taken_for_homoclinic():
         Parameter(VanDerPol(), "mu", 1.0, 200.0), jnp.zeros(2), 4, lambda flow: 6.0 + flow.mu, 1e3, 1e-9
     )
     assert forced.unconfirmed(0.0 * nodes, mu) == "accuracy"
+
+
+def test_orbits_of_a_forced_flow_have_the_periods_of_the_forcing():
+    """In units of 4 for the parameter and of 8 for time, in which the orbits' own periods are stale."""
+    mu = Parameter(VanDerPol(mu=1.0), "mu", 0.0, 8.0)
+    units = made_units(mu.system, (mu,), 1.0, 8.0, (4.0,))
+    forcing = forcing_in(units, lambda flow: 3.0 + flow.mu)
+    curve = OrbitCurve(units.varied[0], jnp.zeros(2), 4, forcing, 1e3, 1e-9, units)
+    found = curve.with_periods(Cycle(np.zeros((2, 4, 2)), np.ones(2)), np.array([1.0, 6.0]))
+    assert found.period == pytest.approx([4.0, 9.0])
+    assert curve.with_periods(Cycle(np.zeros((4, 2)), 1.0), 2.0).period == pytest.approx(5.0)
 
 
 @pytest.mark.slow

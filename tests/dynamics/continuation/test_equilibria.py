@@ -280,6 +280,9 @@ def test_branches_that_cross_where_an_eigenvalue_touches_zero_are_found():
         (point,) = found.bifurcations
         assert (point.kind, point.multiplicity) == ("branch point", 0)
         assert (point.parameter, float(point.state[0])) == pytest.approx((-0.1, 0.0), abs=1e-7)
+        way = np.array([1.0 if start else 0.0, 1.0])
+        assert point.arclength == pytest.approx(0.9 * np.linalg.norm(way))
+        assert point.direction == pytest.approx(way / np.linalg.norm(way), abs=1e-6)
     first = continue_equilibria(Parameter(flow, lambda f: f.p, -1.0, 1.0), [0.0])
     others = switch(Parameter(flow, lambda f: f.p, -1.0, 1.0), first.bifurcations[0])
     ends = sorted((round(float(o.parameters[-1]), 9), round(float(o.states[-1, 0]), 9)) for o in others)

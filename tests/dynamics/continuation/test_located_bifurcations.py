@@ -20,6 +20,7 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.continuation.orbits import orbits_from_hopf, switch_orbits
 from analysis.dynamics.continuation.steps import Steps
+from dynsim.programs import without_compiling
 from dynsim.spaces import Euclidean
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
@@ -122,6 +123,7 @@ def test_two_bifurcations_in_one_step_are_both_found():
     assert np.min(np.abs(found.parameters - CRITICAL)) > 0.01
     assert [b.kind for b in found.bifurcations] == ["branch point"] * 2
     assert [b.parameter for b in found.bifurcations] == pytest.approx([CRITICAL - 0.01, CRITICAL + 0.01], abs=1e-7)
+    assert [b.arclength - b.parameter for b in found.bifurcations] == pytest.approx([2.0, 2.0])
 
 
 @pytest.mark.slow
@@ -392,3 +394,21 @@ def test_a_multiplier_that_leaves_one_and_passes_minus_one_in_the_same_step_is_f
         at = {b.kind: b.parameter for b in found}
         assert at == {"fold": pytest.approx(0.0, abs=1e-7), "period doubling": pytest.approx(1.0)}
         assert len(found) == 2
+
+
+def test_bifurcations_know_their_places_along_the_branch_and_the_direction_there():
+    """On the line (p, -2 p) a pair crosses three times in one step, as far along as p has moved times the slope."""
+    zeros, line = np.array([-0.5, 0.25, 0.6]), jnp.array([1.0, -2.0])
+    turn = lambda x: 3 * jnp.stack([-x[1], x[0]])
+    flow = FunctionFlow(
+        lambda t, x, p: jnp.prod(p - zeros) * (x - p * line) + turn(x - p * line), parameters={"p": -1.0}
+    )
+    with without_compiling():
+        found = continue_equilibria(Parameter(flow, "p", -1.0, 1.0), [-1.0, 2.0], steps=Steps(first=4.0))
+    assert len(found.parameters) <= 3
+    assert [b.parameter for b in found.bifurcations] == pytest.approx(zeros)
+    assert [b.arclength for b in found.bifurcations] == pytest.approx((zeros + 1) * 6**0.5)
+    assert found.arclengths[-1] == pytest.approx(2 * 6**0.5)
+    for hopf in found.bifurcations:
+        assert (hopf.kind, hopf.frequency, hopf.multiplicity) == ("Hopf point", pytest.approx(3.0), 2)
+        assert hopf.direction == pytest.approx(np.array([1.0, -2.0, 1.0]) / 6**0.5)

@@ -82,7 +82,7 @@ def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
 
 @pytest.mark.slow
 def test_orbits_of_a_branch_have_the_range_of_a_turning_point(bautin):
-    ranges = orbit_ranges(Parameter(Bautin(), P, -1.5, 0.5), bautin[1], 1, samples=4)
+    ranges = orbit_ranges(Parameter(Bautin(), P, -1.5, 0.5), bautin[1], 1)
     first = bautin[1].states.nodes[:, 0]
     radii = np.linalg.norm(first, axis=1)  # of circles, on which cubics between nine points are 6e-4 off
     assert np.allclose(ranges, np.stack([-radii, radii], axis=1), rtol=2e-3)
@@ -103,7 +103,7 @@ def test_segments_of_a_forced_orbit_have_their_own_times(bautin):
     nodes = 0.5 * np.sin(2 * np.pi * np.arange(3) / 3)[None, :, None]
     states = Cycle(nodes, np.array([2 * np.pi]))
     driven = bautin[1]._replace(states=states, parameters=np.array([0.5]))
-    (found,) = orbit_ranges(Parameter(Driven(), P, 0.0, 1.0), driven, 0, samples=4)
+    (found,) = orbit_ranges(Parameter(Driven(), P, 0.0, 1.0), driven, 0)
     assert np.allclose(found, [-0.5, 0.5], rtol=2e-3)  # cubics between nine points are 6e-4 off
 
 
@@ -343,3 +343,23 @@ def test_the_phase_condition_of_an_orbit_that_runs_away_does_not_overflow():
     shot = OrbitSegments(1.0, np.ones((2, 2)), np.ones((2, 2)), np.stack([np.eye(2)] * 2), none + 1e200, none, none)
     found = cycle_equations(shot, none, 5, None, slowest=1e-9, forced=False)
     np.testing.assert_allclose(found.J[-1], [0.5, 0.5, 0.5, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_equations_in_bases_at_the_nodes_are_those_in_the_plane_turned(forced):
+    """Gaps and velocities are expressed at the next node, derivatives between both."""
+    random, free = np.random.default_rng(2), not forced
+    rows = lambda *shape: random.normal(size=(3, 2, *shape))
+    shot = OrbitSegments(2.0, rows(), rows(), rows(2), rows(), rows(), rows())
+    Q = [np.linalg.qr(random.normal(size=(2, 2)))[0] for _ in range(3)]
+    turned = lambda blocks: scipy.linalg.block_diag(*blocks, *([[1.0]] if free else []))
+    basis = scipy.linalg.block_diag(*Q, np.ones((1, int(free))))
+    here, there = turned(Q), turned([*Q[1:], Q[0]])
+    options = {"slowest": 1e-12, "forced": forced}
+    gaps, width = rows(), basis.shape[1]
+    plain = cycle_equations(shot, gaps, width, None, **options)
+    found = cycle_equations(shot, gaps, width, basis, **options)
+    np.testing.assert_allclose(found.values, there.T @ plain.values)
+    np.testing.assert_allclose(found.slope, there.T @ plain.slope)
+    np.testing.assert_allclose(found.J, there.T @ plain.J @ here, atol=1e-14)
+    assert found.size == plain.size == np.max(np.abs(gaps)) / (1 + np.max(np.abs(shot.nodes)))

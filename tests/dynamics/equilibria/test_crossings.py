@@ -142,6 +142,10 @@ def test_a_missed_pair_is_not_excluded_in_words():
         (lambda t, x: 1e-5 * jnp.stack([x[1] - x[0] ** 3, -x[0]]), "stable weak focus"),
         (lambda t, x: jnp.stack([x[1] + x[0] ** 3, -x[0]]), "unstable weak focus"),
         (lambda t, x: jnp.stack([x[1] - x[1] ** 3 / 4, -x[0] - x[1] ** 2]), "centre (the field is reversible)"),
+        (
+            lambda t, x: jnp.stack([x[1] - x[1] ** 3 / 4 - jnp.maximum(x[0], 0.0) ** 5, -x[0] - x[1] ** 2]),
+            "centre of the linearisation",  # reversed in one half of the plane only
+        ),
         (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0]) - 1e-3 * x[1]]), "stable focus"),
         (lambda t, x: jnp.stack([x[1], -(x[0] ** 3)]), "not hyperbolic (2 zero eigenvalues)"),
     ],
@@ -237,3 +241,13 @@ def test_starts_lie_where_both_nullclines_are():
     starts, resolved = crossings(field, np.zeros(2), np.array([1.0, 5.0]))
     assert resolved
     assert np.max(np.min(np.abs(starts[-9:] - [0.123, 1.23]), axis=0)) < 1e-3
+
+
+def test_equilibria_are_found_from_a_slice_and_need_not_lie_in_it():
+    """Those of a double well, whose third component follows the first one; the slice is at 0.3."""
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[0] - x[0] ** 3, 0.5 - x[1], x[0] - x[2]]))
+    lifted = lambda points: np.column_stack([points, np.full(len(points), 0.3)])
+    found, sure = equilibria_in_box(flow, np.array([-2.0, -1.0]), np.array([2.5, 1.5]), lifted=lifted)
+    states = np.round([one.state for one in found], 6) + 0.0
+    assert sorted(states.tolist()) == [[-1.0, 0.5, -1.0], [0.0, 0.5, 0.0], [1.0, 0.5, 1.0]]
+    assert (sure.degree, sure.resolved) == (None, True)

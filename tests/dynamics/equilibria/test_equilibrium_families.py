@@ -16,6 +16,7 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.portraits.plane import phase_plane
 from dynsim import FunctionFlow, Sphere, random_key
+from dynsim.programs import without_compiling
 from tests.support.searches import accurate
 
 
@@ -50,19 +51,6 @@ def test_disease_free_equilibria_are_stable_below_the_threshold(unit):
 def test_which_equilibrium_was_found_does_not_matter():
     ends = [found_from(FunctionFlow(epidemic), [[s, 0.0]], [1, 1])[1][0].points[[0, -1]] for s in (-0.85, 0.15, 0.85)]
     np.testing.assert_allclose(ends, np.broadcast_to([[-1, 0], [1, 0]], (3, 2, 2)), atol=1e-6)
-
-
-@pytest.mark.slow
-def test_a_circle_of_equilibria_is_one_closed_curve_beside_an_isolated_one():
-    flow = FunctionFlow(lambda t, x: x * (1 - x @ x))
-    isolated, (family,) = found_from(flow, [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]], [2, 2])
-    assert (family.end, set(family.kinds), [e.kind for e in isolated]) == ("closed", {"stable"}, ["unstable"])
-    np.testing.assert_allclose(np.linalg.norm(family.points, axis=1), 1.0, atol=1e-9)
-    ways = np.diff(np.append(family.points, family.points[:1], axis=0), axis=0)
-    lengths = np.linalg.norm(ways, axis=1)
-    assert abs(np.sum(lengths) - 2 * np.pi) < 0.01  # once around, neither less nor more
-    assert np.max(lengths) < 1.8 * 2 * np.sqrt(2) / 150
-    assert str(family).startswith("curve of equilibria closed, through (")
 
 
 @pytest.mark.slow
@@ -207,3 +195,29 @@ def test_each_attracting_surface_of_equilibria_is_one_attractor():
     ends = np.array([float(a.state[2] - a.state[0] ** 2) > 0 for a in grid.attractors])
     x, z = np.meshgrid(*grid.axes, indexing="ij")
     assert np.array_equal(ends[grid.labels], z > x**2)
+
+
+def test_a_line_of_equilibria_changes_its_type_where_the_rate_across_vanishes():
+    """On x + y = 1 the rate across is x - 0.3 in its own coordinates; a circle is closed."""
+    line = FunctionFlow(lambda t, x: (x[0] - 0.3) * (x[0] + x[1] - 1) * jnp.ones(2))
+    ring = FunctionFlow(lambda t, x: x * (1.0 - jnp.sum(x**2)))
+
+    def families(flow, rests):
+        given = [Equilibrium(np.array(x), 0.0, spectrum(flow, np.array(x)), 1) for x in rests]
+        inside = lambda x: bool(np.max(np.abs(x)) < 2)
+        return equilibrium_families(flow, given, np.array(rests), np.array([20.0, 20.0]), inside=inside)
+
+    with without_compiling():
+        (family,) = families(line, [[0.9, 0.1], [-0.5, 1.5]])[1]
+        (alone,), (circle,) = families(ring, [[0.6, 0.8], [0.0, 0.0]])
+    (first, _, last), (second, start, _) = family.runs
+    assert (family.end, first, second, last) == ("open", "stable", "unstable", start)
+    assert family.points[start] == pytest.approx([0.3, 0.7], abs=1e-4)
+    assert np.sum(family.points, axis=1) == pytest.approx(np.ones(len(family.points)))
+    assert family.points[[0, -1], [0, 1]] == pytest.approx([-1.0, -1.0], abs=1e-3)
+    assert (alone.kind, circle.end, {*circle.kinds}) == ("unstable", "closed", {"stable"})
+    assert np.linalg.norm(circle.points, axis=1) == pytest.approx(np.ones(len(circle.points)))
+    sides = np.linalg.norm(circle.points - np.roll(circle.points, 1, axis=0), axis=1)
+    assert np.sum(sides) == pytest.approx(2 * np.pi, abs=0.05)  # once around
+    assert np.max(sides) < 1.8 * 20 * np.sqrt(2) / 150
+    assert str(circle).startswith("curve of equilibria closed, through (")

@@ -7,7 +7,7 @@ import pytest
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.normal_forms.charts import MapChart
-from analysis.dynamics.normal_forms.maps import flip_coefficient, neimark_sacker_coefficient
+from analysis.dynamics.normal_forms.cycles import Sections, cycle_flip, cycle_neimark_sacker
 from dynsim.programs import without_compiling
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractMap
@@ -90,16 +90,6 @@ def test_the_doubling_of_the_logistic_map_has_its_coefficient_and_is_said():
     assert (again.coefficient, again.criticality) == (pytest.approx(third / 6 + bend**2 / 4), "supercritical")
 
 
-@pytest.mark.slow
-def test_the_doubling_of_the_henon_map_has_its_closed_form():
-    """The fixed point is (1 - b) / (2 a) at a = 3 (1 - b)^2 / 4, and c = a^2 / (1 - b^4) there."""
-    b = 0.3
-    (doubling,) = bifurcations(Henon(a=0.3, b=b), lambda f: f.a, [0.9, 0.3], (0.3, 0.5))
-    a = 3 * (1 - b) ** 2 / 4
-    assert doubling.parameter == pytest.approx(a, abs=1e-9)
-    assert (doubling.coefficient, doubling.criticality) == (pytest.approx(a**2 / (1 - b**4), abs=1e-8), "supercritical")
-
-
 @pytest.mark.parametrize(("q", "criticality"), [(0.5, "supercritical"), (-0.5, "subcritical"), (0.0, "degenerate")])
 def test_a_doubling_is_on_the_side_of_its_cubic_term(q, criticality):
     (doubling,) = bifurcations(Flipped(q=q), lambda f: f.p, [0.0], (-0.1, 0.1))
@@ -135,8 +125,8 @@ def test_the_coefficient_of_a_map_does_not_depend_on_the_coordinates():
     plane = np.array([[1.0, -1.0], [1.0, 0.0]])
     along = basis.T @ np.array([[-0.4, 0.0], [1.0, 0.0], [0.0, 1.0]])
     chart = MapChart(OnEllipsoid(), jnp.asarray([1.0, 0.0, 0.0]), basis, 1)
-    found = neimark_sacker_coefficient(chart, along @ plane @ np.linalg.inv(along), np.pi / 3)
-    assert found.value == pytest.approx(-1 / 1.08, abs=1e-10)
+    found = cycle_neimark_sacker(Sections([chart], (along @ plane @ np.linalg.inv(along))[None]), np.pi / 3)
+    assert found.coefficient.value == pytest.approx(-1 / 1.08, abs=1e-10)
 
 
 @pytest.mark.slow
@@ -161,17 +151,17 @@ def test_quadratic_and_cubic_terms_of_a_doubling_and_of_an_invariant_curve_both_
     turn = np.exp(1j)
     rotated = lambda u: jnp.asarray([[turn.real, -turn.imag], [turn.imag, turn.real]]) @ u * (1 + 0.7 * jnp.sum(u**2))
     with without_compiling():
-        found = flip_coefficient(henon, np.array([[-2 * a * x, 1.0], [b, 0.0]]))
-        assert found.value == pytest.approx(a**2 / (1 - b**4), rel=1e-12)
-        assert flip_coefficient(lambda u: -u - 3 * u**2 + u**3, np.array([[-1.0]])).value == pytest.approx(10.0)
-        found = neimark_sacker_coefficient(rotated, np.array([[turn.real, -turn.imag], [turn.imag, turn.real]]), 1.0)
-        assert found.value == pytest.approx(1.4, rel=1e-12)
+        found = cycle_flip(Sections([henon], np.array([[[-2 * a * x, 1.0], [b, 0.0]]])))
+        assert found.coefficient.value == pytest.approx(a**2 / (1 - b**4), rel=1e-12)
+        found = cycle_flip(Sections([lambda u: -u - 3 * u**2 + u**3], np.array([[[-1.0]]])))
+        assert found.coefficient.value == pytest.approx(10.0)
+        plane = np.array([[[turn.real, -turn.imag], [turn.imag, turn.real]]])
+        assert cycle_neimark_sacker(Sections([rotated], plane), 1.0).coefficient.value == pytest.approx(1.4, rel=1e-12)
 
 
 def test_a_coefficient_with_another_critical_multiplier_is_not_known():
     chart = MapChart(Turned(), jnp.zeros(2), np.eye(2), 1)
-    assert np.isnan(flip_coefficient(chart, np.diag([-1.0, 1.0])).value)
-    assert np.isnan(flip_coefficient(chart, np.array([[-1.0, 1.0], [0.0, -1.0]])).value)
-    assert np.isnan(
-        neimark_sacker_coefficient(chart, np.array([[-0.5, -(0.75**0.5)], [0.75**0.5, -0.5]]), 2 * np.pi / 3).value
-    )
+    assert cycle_flip(Sections([chart], np.diag([-1.0, 1.0])[None])) is None
+    assert cycle_flip(Sections([chart], np.array([[[-1.0, 1.0], [0.0, -1.0]]]))) is None
+    third = np.array([[[-0.5, -(0.75**0.5)], [0.75**0.5, -0.5]]])
+    assert cycle_neimark_sacker(Sections([chart], third), 2 * np.pi / 3) is None

@@ -1,6 +1,7 @@
 """Normal forms on branches of periodic orbits: closed forms in solid tori, of forced flows, on a sphere; folds."""
 
 import functools
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -10,7 +11,9 @@ import pytest
 from jaxtyping import Array
 from scipy.integrate import solve_ivp
 
+from analysis.dynamics.continuation import section_coefficients
 from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import continue_orbits, switch_orbits
 from analysis.dynamics.continuation.steps import Steps
@@ -19,6 +22,7 @@ from analysis.dynamics.normal_forms.cycles import Sections, cycle_cusp, cycle_fl
 from analysis.dynamics.normal_forms.return_maps import ReturnChart
 from analysis.dynamics.periodic_orbits.floquet_vectors import along_orbit, mean_square
 from analysis.dynamics.periodic_orbits.shooting import periodic_orbit
+from dynsim.programs import without_compiling
 from dynsim.spaces import Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.chaotic import Roessler
@@ -315,7 +319,49 @@ def test_the_vector_of_a_fold_has_no_shift_in_time_and_lets_the_period_change():
     assert [square(vectors, True), square(shifted, True)] == pytest.approx([1.0, 1.0])
     assert square(shifted, False) == pytest.approx(1 + (0.3 * speed) ** 2)
     spike = lambda share: ((1 + 1e3 * np.exp(-(((share - 0.4) / 1e-2) ** 2))) * np.stack([np.eye(2)] * 2), along)
-    assert np.isnan(mean_square(spike, vectors, 0.0, period / 2, np.ones(2), phase=False))
+    for size in (1.0, 1e-6):
+        assert np.isnan(mean_square(spike, size * vectors, 0.0, period / 2, np.ones(2), phase=False))
+
+
+@pytest.mark.parametrize("multiplier", [-1.0, np.exp(0.7j)])
+def test_vectors_across_the_velocities_are_completed_to_floquet_vectors(multiplier):
+    """Segments take the velocities, the Floquet vectors and a third direction to each other."""
+    random = np.random.default_rng(3)
+    turn = np.array([[np.real(multiplier), -np.imag(multiplier)], [np.imag(multiplier), np.real(multiplier)]])
+    frames, change = random.normal(size=(3, 3, 3)), np.eye(3)
+    change[1:, 1:] = turn if np.iscomplexobj(multiplier) else np.diag([multiplier, 0.5])
+    targets = [frames[1], frames[2], frames[0] @ change]
+    maps = np.stack([there @ np.linalg.inv(here) for here, there in zip(frames, targets, strict=True)])
+    velocities = frames[:, :, 0]
+    wanted = frames[:, :, 1] - (1j * frames[:, :, 2] if np.iscomplexobj(multiplier) else 0.0)
+    share = np.sum(wanted * velocities, axis=1) / np.sum(velocities**2, axis=1)
+    found, drift = along_orbit(wanted - share[:, None] * velocities, maps, velocities, multiplier, 2.0)
+    np.testing.assert_allclose(found, wanted)
+    assert drift == 0
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("kind", ["fold", "cusp", "period doubling", "Neimark-Sacker point"])
+def test_the_coefficient_of_an_orbit_is_that_of_its_map_per_period_for_a_vector_of_mean_square_one(monkeypatch, kind):
+    """A period of 5 units of time, which are 2 long, a mean square of 4, and a parameter in units of 3."""
+    turn, c = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]]), 0.3
+    A = {"period doubling": np.diag([-1.0, 0.5]), "Neimark-Sacker point": turn}.get(kind, np.diag([1.0, 0.5]))
+    square = jnp.array([-0.9, 0.0]) if kind == "fold" else jnp.zeros(2)
+    chart = lambda u: A @ u + square * u[0] ** 2 + c * jnp.sum(u**2) * (A @ u if kind.startswith("N") else u)
+    shot = OrbitSegments(5.0, *np.zeros((2, 1, 2)), A[None], np.zeros((1, 2)), np.array([[1.5, 0.0]]), np.zeros((1, 2)))
+    curve = SimpleNamespace(
+        _shot=lambda state, p: shot, _bases=lambda state: [np.eye(2)], forced=True, unit=3.0,
+        units=SimpleNamespace(time=2.0),
+    )  # fmt: skip
+    point = CurvePoint(np.zeros(2), 0.0, *[np.empty(0)] * 6)
+    monkeypatch.setattr(section_coefficients, "_maps", lambda *given: [chart])
+    monkeypatch.setattr(section_coefficients, "_mean_square", lambda *given: 4.0)
+    with without_compiling():
+        found = section_coefficients.section_coefficient(curve, kind, point, 0.7)
+    # the unit vector of a pair is (1, -i) / sqrt 2, which moves states by sqrt 2 times its amplitude
+    expected = {"fold": 0.9 / 1.5 * 3, "cusp": c / 10, "period doubling": -c / 10}.get(kind, 2 * c / 10) / 4
+    assert found.value == pytest.approx(expected)
+    assert found.size >= abs(expected) * (1 - 1e-9)
 
 
 @pytest.mark.slow

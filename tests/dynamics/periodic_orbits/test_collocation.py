@@ -60,6 +60,23 @@ def test_intervals_at_rest_are_solved_although_large_forces_balance_up_to_roundi
     assert found.ends == pytest.approx(np.tile(at, (20, 1)), abs=1e-11)
 
 
+def test_a_multiplier_of_odd_powers_of_fast_decay_keeps_its_sign():
+    field = CycleField(FunctionFlow(lambda t, x: jnp.array([-9.0, 0.5]) * x), None, np.zeros(2))
+    given, at = (field, np.arange(3.0), np.ones(3)), np.ones((3, 4, 2))
+    maps = solved(*given, np.ones((3, 2)), 0.0, at).maps
+    found = resolved_multipliers(*given, 0.0, at, maps, None)
+    assert found == pytest.approx([np.exp(1.5), np.exp(-27.0)], rel=1e-6)
+
+
+def test_stages_that_move_far_take_a_single_step():
+    field, given = CycleField(FIELD, where(FIELD, "rate"), np.zeros(2)), (np.array([0.4]), np.array([0.5]))
+    nodes, guess = np.array([[0.7, -0.3]]), np.tile([0.7, -0.3], (1, 4, 1))
+    rough, whole = (solved(field, *given, nodes, -1.3, guess, far=far) for far in (0.01, 10.0))
+    assert (rough.is_solved, whole.is_solved) == (False, True)
+    assert 1e-6 < np.max(np.abs(rough.ends - whole.ends)) < 1e-2
+    assert solved(field, *given, nodes, -1.3, whole.stages, far=0.01).is_solved
+
+
 def test_derivatives_of_an_interval_are_those_of_finite_differences():
     found, e = one_interval(), 1e-6
     slope = lambda name, value: (

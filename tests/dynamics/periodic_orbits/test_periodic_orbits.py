@@ -11,9 +11,9 @@ from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.scaling import orbit_units
 from analysis.dynamics.flow_maps.autonomy import check_period
 from analysis.dynamics.flow_maps.variational import Linearised
-from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, _units, orbit_stability, periodic_orbit
-from dynsim.spaces import Sphere
-from dynsim.systems.base import FunctionFlow
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, _units, periodic_orbit
+from dynsim.spaces import Euclidean, Sphere
+from dynsim.systems.base import AbstractMap, FunctionFlow
 from dynsim.systems.catalogue.oscillators import Duffing, Pendulum, VanDerPol
 from dynsim.systems.parameter import Parameter
 from tests.support.searches import accurate
@@ -109,29 +109,25 @@ def test_backwards_in_time_the_orbit_is_unstable():
     assert (stable.stability, unstable.stability) == ("stable", "unstable")
 
 
-@pytest.mark.parametrize(
-    ("multipliers", "stability"),
-    [
-        ([0.5, -0.9], "stable"), ([2.0, 0.5], "saddle"), ([-2.0, 1.5], "unstable"), ([1.0, 0.5], "undecided"),
-        ([0.9 + 0.6j, 0.9 - 0.6j], "unstable"), ([-1.5, 0.9 + 0.1j, 0.9 - 0.1j], "saddle"), ([2.0, 1.0], "saddle"),
-    ],
-)  # fmt: skip
-def test_stability_is_that_of_the_moduli_of_multipliers(multipliers, stability):
-    assert orbit_stability(np.array(multipliers), 1e-6) == stability
+class Linear(AbstractMap):
+    matrix: jnp.ndarray
+    space: Euclidean = Euclidean()
+
+    def step(self, k, x):
+        del k
+        return self.matrix @ x
 
 
-@pytest.mark.slow
-def test_the_hopf_normal_form_has_its_multiplier():
-    def rhs(t, x):
-        pull = 0.2 * (1 - jnp.sum(x**2))
-        return jnp.stack([pull * x[0] - 2 * x[1], 2 * x[0] + pull * x[1]])
-
-    found = periodic_orbit(FunctionFlow(rhs), jnp.asarray([0.9, 0.1]), 3.0)
-    assert found.period == pytest.approx(np.pi, abs=1e-9)
-    assert np.allclose(found.multipliers, [np.exp(-0.4 * np.pi)], rtol=1e-6)
-    backwards = periodic_orbit(FunctionFlow(lambda t, x: -rhs(t, x)), jnp.asarray([0.9, 0.1]), 3.1)
-    assert backwards.stability == "unstable"
-    assert np.allclose(backwards.multipliers, [np.exp(0.4 * np.pi)], rtol=1e-6)
+def test_stability_is_that_of_the_moduli_of_multipliers():
+    turned = lambda size: size * np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 0.5]])
+    for matrix, stability in [
+        (np.diag([0.5, -0.9, 0.1]), "stable"), (np.diag([0.5, -2.0, 0.1]), "saddle"), (turned(2.1), "unstable"),
+        (np.diag([0.5, -2.0, 1.0]), "saddle"), (turned(1.0), "undecided"), (turned(1.01), "saddle"),
+    ]:  # fmt: skip
+        found = periodic_orbit(Linear(jnp.asarray(matrix)), np.zeros(3), 1)
+        assert found.stability == stability
+        assert np.all(np.diff(np.abs(found.multipliers)) < 1e-9)
+        assert np.poly(found.multipliers) == pytest.approx(np.poly(matrix), abs=1e-12)
 
 
 @pytest.mark.slow
