@@ -111,7 +111,7 @@ def _absorbed_by_lu(
     T = scipy.sparse.csc_array(scipy.sparse.diags_array(np.asarray(R.sum(axis=0))) - R[:t])
     try:
         return R[t:] @ lu_factors(T).solve(masses)
-    except RuntimeError:  # a pivot vanishes
+    except IntegrationError:
         return np.full(closed, np.inf)
 
 
@@ -123,7 +123,7 @@ def by_lu(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
     that precision can do, where that is larger: for weakly coupled parts.
 
     Raises:
-        RuntimeError: from SuperLU, if a pivot vanishes.
+        IntegrationError: if a pivot vanishes, or probabilities overflow.
     """
     fixed, found = int(np.argmin(exit_rates(Q))), np.empty(0)
     for _ in range(3):
@@ -151,7 +151,7 @@ def _fixing(Q: scipy.sparse.csc_array, fixed: int) -> tuple[np.ndarray, float]:
         EXTENDED * (exit_rates(Q) * x)[free]
     )  # the inverse has no negative entry, so that signs do not matter
     if not np.all(np.isfinite(x)):
-        raise RuntimeError("the stationary distribution overflows when this state is fixed")
+        raise _failed("probabilities overflow beside the one that is fixed")
     return x, max(float(np.max(np.maximum(abs(correction), abs(rounded)) / size)), EPSILON)
 
 
@@ -183,10 +183,22 @@ def by_inverse_iteration(Q: scipy.sparse.csc_array) -> tuple[np.ndarray, float]:
 
 
 def lu_factors(A: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
-    """Factorise a column diagonally dominant M-matrix by sparse LU, which needs no pivoting."""
-    return scipy.sparse.linalg.splu(
-        A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
+    """Factorise a column diagonally dominant M-matrix by sparse LU, which needs no pivoting.
+
+    Raises:
+        IntegrationError: if a pivot vanishes.
+    """
+    try:
+        return scipy.sparse.linalg.splu(
+            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+    except RuntimeError as error:
+        raise _failed("its factorisation ends at a vanishing pivot") from error
+
+
+def _failed(why: str) -> IntegrationError:
+    sentence = f"The rates of the generator are too different for sparse elimination: {why}; take `elimination`."
+    return IntegrationError(sentence, outcome=Outcome.NON_FINITE)
 
 
 def _extended(Q: scipy.sparse.csc_array) -> scipy.sparse.csc_array:

@@ -5,6 +5,7 @@ import scipy.linalg
 import scipy.sparse
 
 from analysis.chains.elimination import lu_factors
+from dynsim.errors import IntegrationError
 
 EPSILON = float(np.finfo(float).eps)
 # Largest dimension of the Krylov space.
@@ -40,7 +41,11 @@ def by_shift_and_invert(
         reversible, scale = False, np.ones(len(p))
     S = scipy.sparse.csc_array(scipy.sparse.diags_array(1 / scale) @ Q @ scipy.sparse.diags_array(scale))
     for chosen in _decades(ts):
-        space = _KrylovSpace(S, scale, (p - limit) / scale, float(np.max(ts[chosen])) / 10, symmetric=reversible)
+        try:
+            space = _KrylovSpace(S, scale, (p - limit) / scale, float(np.max(ts[chosen])) / 10, symmetric=reversible)
+        except IntegrationError:  # beside rates times the shift of 1e16 the identity vanishes, and Q is singular
+            found[chosen], errors[chosen] = 0.0, np.inf
+            continue
         difference, change = space.evolved(ts[chosen], tolerance)
         found[chosen] = difference * scale
         errors[chosen] = change * np.max(scale)
@@ -113,7 +118,10 @@ class _KrylovSpace:
             rates = 1 - 1 / np.clip(values, 1e-200, 1.0)
             return np.stack([vectors @ (np.exp(t * rates) * vectors[0]) for t in times])
         with np.errstate(over="ignore", invalid="ignore"):
-            G = np.eye(m) - np.linalg.inv(H)
+            try:
+                G = np.eye(m) - np.linalg.inv(H)
+            except np.linalg.LinAlgError:
+                return np.full((len(times), m), np.inf)
             if not np.all(np.isfinite(np.max(times) * G)):
                 return np.full((len(times), m), np.inf)
             return np.stack([scipy.linalg.expm(t * G)[:, 0] for t in times])

@@ -1,5 +1,7 @@
 r"""Compute transient distributions $p(t) = e^{Qt} p_0$ of a chain by a method that fits its structure, with errors."""
 
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,6 +104,8 @@ def relaxation(generator: Any, p0: ArrayLike, ts: ArrayLike, *, method: str = "a
     if method not in ("auto", *_METHODS):
         raise ArgumentError("method", f"be one of auto, {', '.join(_METHODS)}", f"is `{method}`")
     chain = _Chain(Q)
+    if not math.isfinite(chain.fastest * float(np.max(times))):
+        raise ArgumentError("ts", f"be at most {sys.float_info.max / chain.fastest:.3g} for these rates", f"is {ts}")
     found, errors = np.tile(p, (len(times), 1)), np.zeros(len(times))
     name = _chosen(chain, float(np.max(times))) if method == "auto" else method
     moving = (times > 0) & (chain.fastest > 0)

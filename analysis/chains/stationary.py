@@ -14,7 +14,7 @@ from analysis.chains.elimination import absorbed, by_elimination, by_inverse_ite
 from analysis.chains.reversibility import Reversibility, tree_balance
 from dynsim._core.checked import checked
 from dynsim._core.printing import one_line, report
-from dynsim.errors import ArgumentError
+from dynsim.errors import ArgumentError, IntegrationError
 from dynsim.systems.master_equation.checks import (
     Matrix,
     check_distribution,
@@ -172,7 +172,7 @@ def _solved(Q: Matrix, method: str, classes: Classes | None) -> tuple[str, np.nd
     solvers: dict[str, Callable[[Any], Any]] = {"lu": by_lu, "inverse-iteration": by_inverse_iteration}
     if method in solvers:
         return method, *solvers[method](sparse)
-    with contextlib.suppress(RuntimeError):  # a pivot underflows in SuperLU: nearly decoupled parts
+    with contextlib.suppress(IntegrationError):  # a pivot underflows in SuperLU: nearly decoupled parts
         found, error = by_lu(sparse)
         if error < UNKNOWN:
             return "lu", found, error

@@ -46,6 +46,8 @@ CLOSE = 0.2
 CORNER, TAKENS = 1e-5, "Bogdanov-Takens point"
 # How a note begins that says at which of them no homoclinic orbit is found.
 NO_LOOP = "no homoclinic orbit is continued"
+# Least distance along a branch of the two points by which it is known again, relative to the longest possible.
+APART = 0.05
 # Largest assumed distance of a branch from a chord between two of its points, relative to the chord.
 CUT = 0.1
 
@@ -242,9 +244,19 @@ def _one_phase(parameter: Parameter, whole: Branch, iterate: int) -> Branch:
 
 
 def _middle(branch: Branch) -> tuple[State, np.ndarray]:
-    """Take the state in the middle of a branch, and its parameter, with a leading axis of length one."""
-    k = len(branch.parameters) // 2
-    return jax.tree.map(lambda a: a[k : k + 1], branch.states), branch.parameters[k : k + 1]
+    """Take two states in the middle of the length of a branch, and their parameters."""
+    lengths = branch.arclengths
+    pair = _pair(lengths, int(np.argmin(np.abs(lengths - (lengths[0] + lengths[-1]) / 2))))
+    return jax.tree.map(lambda a: a[pair], branch.states), branch.parameters[pair]
+
+
+def _pair(lengths: np.ndarray, k: int) -> list[int]:
+    """Index of a point at one of the arclengths, and of another some way off: one alone may lie where branches cross.
+
+    Steps shrink there, so that many points may.
+    """
+    away = np.abs(lengths - lengths[k])
+    return [k, int(np.argmin(np.where(away >= APART * np.max(away), away, np.inf)))]
 
 
 def _size(point: np.ndarray, points: np.ndarray) -> float:
@@ -258,38 +270,41 @@ class _Passing(NamedTuple):
     units: Units | None
 
     def known(self, found: list[tuple[Branch, int]], new: Branch, parameter: float, start: State) -> bool:
-        """Test whether a known branch passes through the point of a new branch that is nearest to its start."""
+        """Test whether a known branch passes through a new branch at its point nearest to the start, and beside it."""
         flat = self._rows(np.append(np.asarray(ravel_pytree(start)[0]), parameter)[None], start)[0]
         rows = self._points(new)
         at = np.abs(rows[:, -1] - flat[-1])
         near = [k for k in range(len(rows)) if at[k] <= np.min(at) + 1e-9]
         point = min(near, key=lambda k: float(np.linalg.norm(rows[k] - flat)))
-        return any(self._pass(branch, rows[point]) for branch, _ in found)
+        return any(self._pass(branch, rows[_pair(new.arclengths, point)]) for branch, _ in found)
 
     def follows(self, found: list[tuple[Branch, int]], new: Branch, middle: Sequence[State]) -> bool:
-        """Test whether a known branch passes through one of the phases of the middle of a new branch.
+        """Test whether a known branch passes through both states in the middle of a new branch, in one of their phases.
 
         The known branch may belong to any multiple of the period of these cycles, even if the new branch does not
         divide it.
         """
         value = _middle(new)[1]
         rows = [self._rows(np.column_stack([flat_states(x), value]), jax.tree.map(lambda a: a[0], x)) for x in middle]
-        aims = np.concatenate(rows)
-        again = np.linalg.norm(np.roll(aims, -1, axis=0) - aims[0], axis=1) <= CLOSED * _size(
-            aims[0], self._points(new)
-        )
+        aims = np.stack(rows)  # (phases, points, entries)
+        away = np.linalg.norm(np.roll(aims[:, 0], -1, axis=0) - aims[0, 0], axis=1)
+        again = away <= CLOSED * _size(aims[0, 0], self._points(new))
         period = 1 + int(np.argmax(again)) if np.any(again) else len(aims)
         return any(self._pass(branch, aim) for branch, k in found if k % period == 0 for aim in aims[:period])
 
-    def _pass(self, branch: Branch, aim: np.ndarray) -> bool:
-        """Test whether a branch passes through a point, by the distance from its chords.
+    def _pass(self, branch: Branch, aims: np.ndarray) -> bool:
+        """Test whether a branch passes through points, given as rows, by their distances from its chords.
 
         An arc bulges by b l / 8 between its chords, where b is the angle between two chords of length l.
         """
         points = self._points(branch)
-        away, lengths = chord_distances(points, aim)
-        near = np.minimum(chord_bends(points) / 4, CUT) * lengths
-        return bool(np.any(away <= np.maximum(SAME * _size(aim, points), near)))
+        bends = np.minimum(chord_bends(points) / 4, CUT)
+
+        def through(aim: np.ndarray) -> bool:
+            away, lengths = chord_distances(points, aim)
+            return bool(np.any(away <= np.maximum(SAME * _size(aim, points), bends * lengths)))
+
+        return all(map(through, aims))
 
     def _points(self, branch: Branch) -> np.ndarray:
         rows = np.column_stack([flat_states(branch.states), branch.parameters])

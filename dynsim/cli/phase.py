@@ -53,12 +53,15 @@ def main(words: Sequence[str]) -> int:
         refuse_unused(o, ("box",), "without `--isochrons`")
     from analysis.dynamics.attractors.attracting_orbit import attracting_orbit
     from analysis.dynamics.attractors.options import Search
+    from analysis.dynamics.flow_maps.autonomy import depends_on_time
     from analysis.dynamics.phase.isochrons import isochrons
     from analysis.dynamics.phase.response import phase_response
     from dynsim.cli.building.systems import flow
     from dynsim.programs import without_compiling
 
     made = flow(o, "phase")
+    if depends_on_time(made.system, made.begun()):
+        raise ArgumentError("system", "be autonomous: the phase of a forced orbit is fixed", "depends on time")
     with without_compiling():
         orbit = attracting_orbit(made.system, made.begun(), search=Search(longest=o.longest))
         say(str(orbit))

@@ -53,7 +53,7 @@ class Section(SystemOptions):
     component: str = ""
     """component of an orbit diagram; by default that of `--maxima`, or the first other than the surface's"""
     returns: str = ""
-    """draw the return map of this component"""
+    """draw the return map of this component, as by default where only one is left"""
     against: str = ""
     """draw the orbit diagram against a parameter: NAME=LOW:HIGH (600 values) or NAME=LOW:HIGH:COUNT"""
     both_ways: bool = False
@@ -156,6 +156,7 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
         refuse_unused(o, ("plane",), "with `--returns`")
     fixed = None if isinstance(surface, Maxima) else where
     chosen = (_returning(o, known, fixed),) if o.returns else _plotted(o, known, fixed)
+    returning = len(chosen) == 1
     period = math.inf if fixed is None else float(np.asarray(made.system.space.periods(made.begun()))[fixed])
     found = poincare_section(
         made.system, jnp.asarray(made.begun()), surface, o.count, direction=direction,
@@ -163,8 +164,8 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
         spacing=o.spacing, transient=o.transient, longest=o.longest, integrator=solver,
     )  # fmt: skip
     found = found._replace(names=known.names, units=known.units)
-    shown = found.return_map(chosen[0]) if o.returns else found
-    drawing: dict[str, Any] = {} if o.returns else {"components": chosen}
+    shown = found.return_map(chosen[0]) if returning else found
+    drawing: dict[str, Any] = {} if returning else {"components": chosen}
     draw = lambda until: shown.plot(until=until, **drawing)
     mean = float(np.mean(np.diff(found.times))) if len(found.times) > 1 else float("nan")
     short = "" if found.complete else f"; the search ended at t = {o.longest:g} before {o.count} crossings"
@@ -172,7 +173,10 @@ def of_flow(o: Section, made: "Found", known: Any) -> Shown:
     said = "a fixed point of the return map" if back == 1 else f"which closes after {back} crossings"
     orbit = f"; a periodic orbit, {said}" if back else ""
     return Shown(
-        f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}", draw, shown, drawing
+        f"{counted(len(found.times), 'crossing')}, {mean:.6g} apart on average{orbit}{short}",
+        draw,
+        shown if o.returns else found,
+        drawing,
     )
 
 
@@ -247,16 +251,16 @@ def _returning(o: Section, known: Any, where: int | None) -> int:
     return chosen
 
 
-def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, int]:
-    """Get the indices of the two components to draw."""
+def _plotted(o: Section, known: Any, where: int | None) -> tuple[int, ...]:
+    """Get the indices of the two components to draw, or that of the only one left, whose return map is drawn."""
     if o.plane:
         if len(o.plane) != 2:
             raise ArgumentError("plane", "name two components", f"names {len(o.plane)}")
         return known.index(o.plane[0], "plane"), known.index(o.plane[1], "plane")
     free = [k for k in range(len(known.names)) if k != where]
-    if len(free) < 2:
-        raise ArgumentError("returns", "name a component, because the section has only one left", "is not given")
-    return free[0], free[1]
+    if not free:
+        raise ArgumentError("surface", "leave a component that varies", f"fixes the only one, `{o.surface}`")
+    return tuple(free[:2])
 
 
 def of_map(o: Section, made: "Found", known: Any) -> Shown:

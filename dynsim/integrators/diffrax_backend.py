@@ -209,7 +209,7 @@ def _time_structure(
     longest = step_limit(integrator, flow)
     limit = None if math.isinf(longest) else np.asarray(longest)
     if isinstance(ts, Tracer):
-        if breakpoints(flow, y0, 0.0, 1e3).size:
+        if breakpoints(flow, y0, 0.0, 1e3, 1).size:
             raise ArgumentError("ts", "not be traced for a flow whose field jumps", "is")
         return np.empty(0), limit
     times = np.asarray(ts)  # indexing on the device would be a call of its own

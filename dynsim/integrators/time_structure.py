@@ -31,16 +31,17 @@ def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float, first: int | 
     """Times strictly between `t0` and `t1` at which the vector field jumps or has a kink, whatever the state.
 
     To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of
-    time and parameters in a right-hand side of the user's, and the knots of its tables (`interp`). They are not found
-    in a field of more than 20,000 operations, nor where they depend on a parameter that is traced. Those of a field in
-    NumPy are found with the state held at `y0`. `first` is the number after which the search ends.
+    time and parameters in a right-hand side of the user's, the knots of its tables (`interp`), and the centres of its
+    smooth pulses, such as `exp(-((t - 50) / w)**2)`, which may be as short. They are not found in a field of more than
+    20,000 operations, nor where they depend on a parameter that is traced. Those of a field in NumPy are found with the
+    state held at `y0`, without centres. `first` is the number of jumps after which the search ends, also without them.
     """
     known = flow.breakpoints(t0, t1)
     if not _undeclared(flow):
         return known
     made, inputs = _switches(flow, y0)
     if made is not None:
-        found = made.times(inputs, t0, t1, first)
+        found = made.times(inputs, t0, t1, first, centres=first is None)
     else:
         found = np.empty(0) if _traceable(flow, y0) else _numpy_switches(flow, y0, t0, t1, first)
     return np.unique(np.concatenate([known, found])) if found.size else known

@@ -23,7 +23,8 @@ def check_output(name: str, path: Path, *, force: bool) -> None:
         raise ArgumentError(name, "be a regular file", f"`{path}` is {'a folder' if path.is_dir() else 'a device'}")
     if not (force or _written_by_dynsim(path)):
         must = "be a new file, or one that dynsim wrote (`--force` replaces any file)"
-        raise ArgumentError(name, must, f"`{path}` is not")
+        but = "may not be: a .csv file has no mark of it" if path.suffix == ".csv" else "is not"
+        raise ArgumentError(name, must, f"`{path}` {but}")
 
 
 def _written_by_dynsim(path: Path) -> bool:

@@ -2,11 +2,13 @@
 
 A value that depends on time alone is followed as a straight line, from one switch to the next one: comparisons,
 `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of such lines switch at times with a formula. Switches of other
-functions of time, such as `sin(t) > 0.5`, are found between samples.
+functions of time, such as `sin(t) > 0.5`, are found between samples. Where a square, `tanh`, `cosh` or another function
+with a centre is taken of such a line, the zero of the line is the centre of a pulse or of a smooth step, which may be
+so short that a solver would step over it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +29,12 @@ LINEAR = ("add", "add_any", "sub", "neg")
 ROUNDING = ("floor", "ceil", "round")
 KINKED = ("abs", "sign", "max", "min", "clamp")
 SIDES = tuple(name for name in COMPARING if name not in ("eq", "ne"))  # those two differ at single times only
+CENTRED = ("exp", "exp2", "tanh", "cosh", "sinh", "logistic", "erf", "erfc", "atan")
+"""Functions that change where their argument is near zero, if that is steep."""
+POWERS = ("square", "integer_pow", "pow", "mul")
+"""Functions, and products of lines, centred at zeros of their arguments, whose scale is that of what follows."""
+STEEP = 20.0
+"""Least change of a steep argument in an interval: that of wider pulses is seen by some stage of every step."""
 SWITCHING = (*SIDES, *ROUNDING, *KINKED, "rem")
 
 
@@ -62,9 +70,10 @@ class Switches:
             self.timed[k] = not self.free[k] and any(self.timed[j] for j in operation.operands)
             if not self.free[k]:
                 self.steps.append((k, operation))
-        self.last: tuple[Any, np.ndarray] = None, np.empty(0)  # the last request, which a second run repeats
+        self.last: dict[bool, tuple[Any, np.ndarray]] = {}  # the last request, which a second run repeats
         self.uses_time = any(0 in o.operands for o in program.operations) or any(0 in o for o in program.outputs)
         self.switching = [k for k, o in self.steps if self.timed[k] and (o.name in SWITCHING or _truncates(o))]
+        self.centred = {k for k, o in self.steps if self.timed[k] and o.name in (*CENTRED, *POWERS)}
 
     @property
     def looks_up_states(self) -> bool:
@@ -72,26 +81,31 @@ class Switches:
         chosen = [o.operands[0] for o in self.program.operations if o.name == "select_n" and len(o.operands) > 3]
         return any(self.free[k] for k in chosen)
 
-    def times(self, inputs: Sequence[Any], begin: float, end: float, first: int | None = None) -> np.ndarray:
+    def times(
+        self, inputs: Sequence[Any], begin: float, end: float, first: int | None = None, *, centres: bool = False
+    ) -> np.ndarray:
         """Times strictly between two at which the function switches, for the entries of its inputs after the time.
 
-        `first` is the number of times after which the search ends.
+        `first` is the number of times after which the search ends. With `centres` those of smooth pulses are added, and
+        of steep ones the times one width before and after them.
 
         Raises:
             ValueError: for more than 100,000 of them, if `first` is not given.
         """
-        if not self.switching or not begin < end:
+        if not (self.switching or centres and self.centred) or not begin < end:
             return np.empty(0)
         asked = (tuple(inputs), begin, end, first)
-        if asked != self.last[0]:
-            self.last = asked, self._times(inputs, begin, end, first)
-        return self.last[1]
+        if centres not in self.last or asked != self.last[centres][0]:
+            self.last[centres] = asked, self._times(*asked, self.centred if centres else set())
+        return self.last[centres][1]
 
-    def _times(self, inputs: Sequence[Any], begin: float, end: float, first: int | None) -> np.ndarray:
+    def _times(
+        self, inputs: Sequence[Any], begin: float, end: float, first: int | None, centred: Set[int]
+    ) -> np.ndarray:
         known = [None, *inputs, *self.program.constants]
         found, curved, t = [], set(), begin
         while True:
-            t, bent = self._next(known, t)
+            t, bent = self._next(known, t, end - begin, centred)
             curved |= bent
             if not t < end:
                 break
@@ -103,13 +117,13 @@ class Switches:
                 must = f"contain at most {MOST:,} jumps of the field in time: solve it in parts"
                 raise ArgumentError("ts", must, f"contains more, the last ones {found[-1] - found[-2]:.3g} apart")
         with np.errstate(all="ignore"):
-            exact = self._flips(known, np.array(found)) if found else np.empty(0)
+            exact = self._flips(known, np.array(found)) if found and self.switching else np.array(found)
             other = self._sampled(known, sorted(curved), begin, end) if curved else np.empty(0)
         every = np.unique(np.concatenate([exact, other]))
         return every[(every > begin) & (every < end)]
 
-    def _next(self, known: Sequence[Any], t: float) -> tuple[float, set[int]]:
-        """The first switch after `t` of values that are straight up to it, and the switching values that are curved."""
+    def _next(self, known: Sequence[Any], t: float, span: float, centred: Set[int]) -> tuple[float, set[int]]:
+        """The first switch or centre after `t` of values that are straight up to it, and those that are curved."""
         lines: dict[int, StraightLine] = {0: StraightLine(0.0, 1.0)}
         value = lambda k: lines[k] if k in lines else StraightLine(known[k], 0.0)
         first, bent = math.inf, set()
@@ -124,6 +138,8 @@ class Switches:
                 bent.add(k)
             elif switch < first:
                 first = switch
+            if k in centred:
+                first = min(first, _marks(operation, given, span, t))
         return first, bent
 
     def _values(self, known: Sequence[Any], ts: np.ndarray) -> dict[int, Any]:
@@ -195,6 +211,18 @@ class Switches:
         vertex = here - 0.125 * (left - right) ** 2 / np.where(turns, bend, 1)
         near = turns & (vertex < 0.1 * bend)
         return ts[1:-1][near] + (shift * (ts[1] - ts[0]))[near]
+
+
+def _marks(operation: Operation, given: list[StraightLine], span: float, t: float) -> float:
+    """The next time at which the argument of a centred function is zero or, if it is steep, one in size."""
+    power = operation.name in POWERS
+    lines = given[:1] if operation.name != "mul" else given if all(abs(line.b) > 0 for line in given) else []
+    found = []
+    for line in lines:
+        steep = abs(line.b) * span > STEEP
+        sizes = (-1.0, 0.0, 1.0) if steep else (0.0,) if power and line.b else ()
+        found += [_side(line, StraightLine(size, 0.0), t)[1] for size in sizes]
+    return min(found, default=math.inf)
 
 
 def _truncates(operation: Operation) -> bool:

@@ -240,11 +240,20 @@ def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, j
             raise ArgumentError(name, "take time first, then the state", f"takes ({first}, {second})")
     except TypeError as error:
         must = f"take time, state and {', '.join(parameters) or 'nothing else'}"
-        others = [one.name for one in [*taken.parameters.values()][2:] if one.name not in parameters]
-        needed = [one for one in others if taken.parameters[one].default is inspect.Parameter.empty]
+        needed = [one for one in needed_arguments(fn) if one not in parameters]
         advice = f"; `parameters` gives values to {', '.join(needed)}" if needed else ""
         raise ArgumentError(name, must, f"does not ({reason(error)}{advice})") from None
     return parameters
+
+
+def needed_arguments(function: Callable[..., Any]) -> list[str]:
+    """List the arguments of a function after time and state that have no default."""
+    try:
+        arguments = [*inspect.signature(function).parameters.values()][2:]
+    except (TypeError, ValueError):  # functions written in C may have no signature
+        return []
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    return [one.name for one in arguments if one.kind in named and one.default is one.empty]
 
 
 class Switched(eqx.Module):

@@ -11,6 +11,7 @@ from dynsim import Ellipsoid, Euclidean, FunctionFlow, FunctionMap, Simplex, Sph
 from dynsim.cli.building import own_code, papers, systems
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.building.spaces import space
+from dynsim.cli.continuation.options import Continue
 from dynsim.errors import ArgumentError
 
 W = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 3.0]])
@@ -135,6 +136,19 @@ def test_objects_of_files_and_modules_are_found_by_name(files):
     ):
         with pytest.raises(ArgumentError, match=sentence):
             own_code.imported(path)
+
+
+def test_arguments_without_defaults_are_parameters_that_options_give(files):
+    (files / "scipy.py").write_text("def field(t, y, rate, *more, shift, step=1):\n    return [shift - rate * y[0]]\n")
+    named = f"{files}/scipy.py:field"
+    made = systems.found(options(named, parameters=("rate=2", "shift=3"), start=(1.0,)), "simulate").system
+    assert {name: float(value) for name, value in made.parameters.items()} == {"rate": 2.0, "shift": 3.0, "step": 1.0}
+    assert float(made.velocity(0.0, jnp.ones(1))[0]) == 1.0
+    swept = Continue(named, parameters=("shift=3",), parameter="rate=2:5", start=(1.0,))
+    assert float(systems.found(swept, "continue").system.parameters["rate"]) == 2.0
+    with pytest.raises(ArgumentError, match="required argument: 'shift'; `parameters` gives values to shift"):
+        systems.found(options(named, parameters=("rate=2",), start=(1.0,)), "simulate")
+    assert systems.names_of_parameters(options(named)) == {"rate", "shift", "step"}
 
 
 def test_functions_are_checked_at_a_state():

@@ -103,7 +103,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
     (f"{SECTION} --plane x_1 q", "`plane` must name a component of the state, x_1, x_2, but is `q`."),
     (f"{SECTION} --plane x_1", "`plane` must name two components, but names 1."),
     (f"{SECTION} --plane x_1 x_2 --returns x_1", "`plane` must be left out with `--returns`"),
-    ("section mine.py:decay --start 1 --surface x_1=0", "`returns` must name a component, because the section has"),
+    ("section mine.py:decay --start 1 --surface x_1=0", "`surface` must leave a component that varies, but"),
     ("section logistic --plane x", "`plane` must be left out for a map of one component"),
     ("section lorenz --surface z=27 --returns z", "`returns` must name a component that varies on the surface"),
     ("simulate lorenz --end 0", "`end` must differ from the initial time, 0, but is 0."),

@@ -17,6 +17,7 @@ def test_responses_and_isochrons_are_printed_and_written(capsys, tmp_path):
 
 @pytest.mark.parametrize(("line", "sentence"), [
     ("phase logistic", "`system` must be a flow for `dynsim phase`"),
+    ("phase duffing", "`system` must be autonomous: the phase of a forced orbit is fixed, but depends on time."),
     ("phase van-der-pol --points 4", "`points` must be at least 8"),
     ("phase van-der-pol --box 0 1 0 1", "`box` must be left out without `--isochrons`"),
     ("phase van-der-pol --isochrons 4 --unit cycles", "`unit` must be left out with `--isochrons`"),

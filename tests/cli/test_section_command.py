@@ -53,6 +53,16 @@ def test_a_section_has_the_options_and_the_first_two_components_off_the_surface(
     assert (asked["kind"], asked["title"]) == ("section", "section of lorenz")
 
 
+def test_a_section_with_one_component_left_is_drawn_as_its_return_map(asked, capsys, monkeypatch):
+    stored = {}
+    monkeypatch.setattr(command, "write_out", lambda out, result, **options: stored.update(result=result, **options))
+    answer(capsys, "section", "pendulum", "--surface", "angle=0")
+    assert asked["kind"] == "return_map"
+    assert (type(stored["result"]).__name__, stored["drawing"]) == ("Section", {})
+    said = refused(capsys, "section", "x' = cos(t) - x", "--surface", "x=0", "--start", 0)
+    assert "`surface` must leave a component that varies, but fixes the only one, `x=0`." in said
+
+
 @pytest.mark.parametrize(
     ("words", "direction", "columns"),
     [("--surface x=1", 1, [1, 2]), ("--surface y=1 --direction down", -1, [0, 2]),

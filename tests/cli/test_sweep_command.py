@@ -1,6 +1,7 @@
 """`dynsim sweep`: functions of the user's, systems of the catalogue and of papers, files, resumption, refusals."""
 
 import pickle
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -87,6 +88,17 @@ def test_a_function_of_the_users_is_swept_into_a_file_and_resumes(here, capsys):
     said = refused(capsys, *words[:4], "3", *words[6:])
     assert "Argument `out` must name a file beside which `f.parts` holds parts of this very run" in said
     assert "it holds parts of another: delete this folder, or give another `--out`." in said
+
+
+def test_a_finished_sweep_is_run_again_in_csv_too_but_a_stranger_s_table_is_kept(here, capsys):
+    words = ("sweep", "--function", "mine.py:level", "--beta", "1", "4", "--out", "f.csv", "--seeds", "1")
+    assert run(capsys, *words)[0] == 0
+    first = (here / "f.csv").read_bytes()
+    assert run(capsys, *words)[0] == 0
+    assert (here / "f.csv").read_bytes() == first
+    shutil.rmtree(here / "f.parts")
+    assert "but `f.csv` may not be: a .csv file has no mark of it" in refused(capsys, *words)
+    assert (here / "f.csv").read_bytes() == first
 
 
 def test_the_function_of_a_command_is_built_again_from_the_same_file_only(here, monkeypatch):

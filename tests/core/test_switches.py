@@ -1,5 +1,6 @@
 """Times at which fields switch: closed forms, curved conditions, and what does not depend on time alone."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -126,6 +127,26 @@ def test_the_float_is_that_at_which_the_comparison_changes():
     value = lambda ts: np.array([np.mod(t, 1.7) < 0.01 for t in ts])
     np.testing.assert_array_equal(value(np.nextafter(found, -np.inf)), value(found - 1e-6))
     np.testing.assert_array_equal(value(np.nextafter(found, np.inf)), value(found + 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("pulse", "centres"),
+    [
+        (lambda t: jnp.exp(-(((t - 50) / 1e-3) ** 2)), [49.999, 50.0, 50.001]),
+        (lambda t: jnp.exp(-(t - 50) * (t - 50) * 1e6), [49.0, 50.0, 51.0]),
+        (lambda t: 1 / (1 + (t / 7 - 7.0) ** 2), [49.0]),
+        (lambda t: 1 / jnp.cosh((t - 50) / 1e-3) ** 2, [49.999, 50.0, 50.001]),
+        (lambda t: jax.nn.sigmoid((t - 50) * 1e4) - jax.nn.sigmoid((t - 57) / 10), [49.9999, 50.0, 50.0001]),
+        (lambda t: (t - 50) * jnp.exp((50 - t) / 1e-3), [49.999, 50.0, 50.001]),
+        (lambda t: jnp.exp(-(((jnp.mod(t, 40.0) - 10) / 5) ** 2)), [10.0, 40.0, 50.0]),
+        (lambda t: jnp.sin(t) ** 2 + jnp.exp(-t) * jnp.cos(t - 5), []),
+    ],
+)
+def test_the_centres_of_smooth_pulses_are_found(pulse, centres):
+    moved = np.array([False, True])
+    made = Switches(scalar_program(lambda t, x: pulse(t) * x**2, (), (), lookups=True), moved)
+    np.testing.assert_allclose(made.times([0.0], 5.0, 59.0, centres=True), centres, rtol=1e-12)
+    np.testing.assert_array_equal(made.times([0.0], 5.0, 59.0), [40.0] if 40.0 in centres else [])
 
 
 def test_too_many_switches_are_refused(monkeypatch):

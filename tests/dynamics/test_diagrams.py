@@ -10,6 +10,7 @@ from analysis.dynamics.continuation.extending import extend
 from analysis.dynamics.continuation.orbits import orbit_ranges
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.diagrams import (
+    _middle,
     _Passing,
     bifurcation_diagram,
     branch_line,
@@ -56,11 +57,24 @@ def test_distances_from_chords_are_those_from_their_nearest_points():
     straight = Branch(np.zeros((3, 1)), np.arange(3.0), np.arange(3.0), np.empty((3, 0)), ("",) * 3, (), ("", ""))
     bent = straight._replace(states=np.array([[0.0], [1.0], [0.0]]))
     beside = np.array([0.05, 0.5])  # a twentieth of a chord away, and on none
-    assert not _Passing(None)._pass(straight, beside)
-    assert _Passing(None)._pass(bent, beside + [0.5, 0.0])
+    assert not _Passing(None)._pass(straight, beside[None])
+    assert _Passing(None)._pass(bent, beside[None] + [0.5, 0.0])
     pair = {"a": np.arange(4.0).reshape(2, 2), "b": np.array([7.0, 8.0])}
     assert flat_states(pair).tolist() == [[0, 1, 7], [2, 3, 8]]
     assert flat_states(tuple(part[:0] for part in pair.values())).shape == (0, 3)
+
+
+def test_a_branch_that_crosses_a_known_one_is_another_wherever_its_points_crowd():
+    """Steps shrink at a branch point, so that most points of a branch may lie where it crosses another one."""
+    grid = np.linspace(0.0, 2.0, 5)
+    flat = Branch(np.zeros((5, 1)), grid, grid, np.empty((5, 0)), ("",) * 5, (), ("", ""))
+    for heights in ([1.0, 1e-9, 0.0, -1e-9, -3.0], [2.0, 1.0, 0.0, -1.0, -2.0]):
+        rising = flat._replace(states=np.array(heights)[:, None], arclengths=1.0 - np.array(heights))
+        assert not _Passing(None).follows([(flat, 1)], rising, [_middle(rising)[0]])
+        assert not _Passing(None).known([(flat, 1)], rising, 1.0, np.zeros(1))
+    part = flat._replace(states=np.zeros((2, 1)), parameters=np.array([0.2, 0.9]), arclengths=np.array([0.0, 0.7]))
+    assert _Passing(None).follows([(flat, 1)], part, [_middle(part)[0]])
+    assert _Passing(None).known([(flat, 1)], part, 0.9, np.zeros(1))
 
 
 @pytest.mark.slow

@@ -48,6 +48,13 @@ def test_a_parameter_and_a_unit_of_time_move_the_pulse():
     np.testing.assert_array_equal(breakpoints(declared, y0, 0.0, 200.0), [7.0, 40.0, 41.0])
 
 
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_a_smooth_pulse_far_shorter_than_the_run_is_not_stepped_over(method):
+    flow = FunctionFlow(lambda t, x: -x + jnp.exp(-(((t - 40) / 1e-4) ** 2)))
+    final = simulate(flow, [0.0], [0.0, 41.0], integrator=Scipy(method, 1e-7, 1e-11)).final
+    np.testing.assert_allclose(final, [1e-4 * np.sqrt(np.pi) * np.exp(-1)], rtol=1e-5)
+
+
 def test_a_pulse_of_a_function_in_numpy_is_not_stepped_over():
     run = simulate(PLAIN, [0.0], TS, integrator=Scipy("RK23", 1e-5, 1e-7))
     np.testing.assert_allclose(run.ys[1, 0], AFTER, rtol=1e-4)

@@ -1,6 +1,7 @@
 """Classes, stationary distributions, gaps, mixing, entropy and lumping of chains, against exact and closed forms."""
 
 import math
+import warnings
 from fractions import Fraction as F
 
 import jax
@@ -22,7 +23,7 @@ from analysis.chains.relaxation import relaxation
 from analysis.chains.reversibility import reversibility
 from analysis.chains.spectra import euler_bounds, reversibilised_gap, spectral_gap
 from analysis.chains.stationary import _residual, stationary_distribution, stationary_distributions
-from dynsim.errors import IntegrationError
+from dynsim.errors import ArgumentError, IntegrationError
 from dynsim.systems.master_equation.generators import (
     attention_generator,
     birth_death,
@@ -624,3 +625,21 @@ def test_pooling_by_block_means_is_closed_under_exactly_lumpable_attention():
 def test_bad_input_is_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+PROJECTED = np.array([[0.0, 2.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+
+
+@pytest.mark.parametrize("rates", [1e30 * np.array([[0.0, 1.0], [1.0, 0.0]]), 1e150 * PROJECTED])
+def test_a_singular_factorisation_or_projection_is_a_method_that_has_not_converged(rates):
+    """Beside the rates times t the identity vanishes: a pivot of 1 - t Q is zero, or its projection is singular."""
+    Q = generator_from_rates(rates)
+    with warnings.catch_warnings(action="error"), pytest.raises(IntegrationError, match="has not converged"):
+        relaxation(Q, np.eye(len(rates))[0], [1.0], method="shift-invert")
+
+
+def test_times_beyond_which_rates_overflow_are_refused():
+    with pytest.raises(
+        ArgumentError, match=r"`ts` must be at most 1\.8e\+08 for these rates, but is \[1000000000\.0\]"
+    ):
+        relaxation(birth_death([1e300], [1e300]), [1.0, 0.0], [1e9])

@@ -22,7 +22,7 @@ from dynsim.cli.simulate import WITH_OWN_OPTIONS
 from dynsim.errors import ArgumentError, check_positive, counted, nearest
 from dynsim.keys import random_key
 from dynsim.systems.angles import turning
-from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched
+from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap, Switched, needed_arguments
 from dynsim.systems.named import Components, changed, components, declared, listed, parameters
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ NO_PARAMETERS = ("system", "out", "figure", "force", "trust", "end", "frames", "
                  "precision")  # fmt: skip
 OF_FUNCTIONS = ("names", "units", "space", "map", "breaks", "longest_step")  # options that describe a user's function
 ELSEWHERE = {("basins", "movie"): "`dynsim portrait SYSTEM --basins --vary NAME=LOW:HIGH --movie FILE` makes one"}
+NUMBERS = int | float | np.ndarray | list | tuple  # defaults of arguments that are parameters
 TRUTHS = {"": True, "true": True, "1": True, "false": False, "0": False}
 WITH_TRANSITIONS = ("simulate", "export", "theorem")  # commands that take hybrid systems
 STARTED = ("prototypes", "fast-slow", "master-equation")  # the papers' flows that have options of their own
@@ -151,7 +152,8 @@ def _named(o: SystemOptions, command: str) -> Found:
     if o.system.endswith(".py"):
         raise without_name("system", o.system)
     names = (*CATALOGUE, *SYSTEMS, *WITH_OWN_OPTIONS)
-    must = "be a name that `dynsim list systems` shows, equations, `file.py:name` or `module:name`"
+    forms = "equations such as `x' = -x` or `x[n+1] = x[n]/2`"
+    must = f"be a name that `dynsim list systems` shows, {forms}, `file.py:name` or `module:name`"
     why = (
         f"`{o.system}` is not a single flow"
         if o.system in WITH_OWN_OPTIONS
@@ -316,8 +318,9 @@ def names_of_parameters(o: SystemOptions) -> set[str]:
     made: Any = imported(o.system)
     if isinstance(made, AbstractFlow | AbstractMap):
         return set(parameters(made))
-    kinds = int | float | np.ndarray | list | tuple
-    return set(_defaults(made, kinds)) if callable(made) and not isinstance(made, type) else set()
+    return (
+        {*_defaults(made, NUMBERS), *needed_arguments(made)} if callable(made) and not isinstance(made, type) else set()
+    )
 
 
 def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
@@ -332,12 +335,15 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
         return Found(o.system, changed(made, _values(given)), None)
     if not callable(made):
         raise ArgumentError("system", "be a function, a flow or a map", f"`{o.system}` is a {type(made).__name__}")
-    defaults, switches = _defaults(made, int | float | np.ndarray | list | tuple), _defaults(made, bool)
+    defaults, switches = _defaults(made, NUMBERS), _defaults(made, bool)
     off = {f"no_{name}": name for name in switches}
     given = {off.get(name, name): "false" if name in off else word for name, word in given.items()}
-    _only(given, defaults | switches, o, command)
+    # An argument without a default that an option varies, as in `--parameter mu=0:2`, begins at its first value.
+    needed = {name: first_value(o, name) for name in needed_arguments(made)}
+    _only(given, defaults | needed | switches, o, command)
     turned = tuple((name, _truth(name, given[name])) for name in switches if name in given)
-    chosen = defaults | _values({name: word for name, word in given.items() if name in defaults})
+    known = defaults | {name: value for name, value in needed.items() if value is not None}
+    chosen = known | _values({name: word for name, word in given.items() if name not in switches})
     function = Switched(made, turned) if turned else made
     described: Any = {"names": declared("names", o.names), "units": declared("units", o.units), "parameters": chosen}
     on = space(o.space or "euclidean")

@@ -268,7 +268,12 @@ def _shown(value: object) -> str:
 
 
 def check_outputs(
-    force: bool, *, figure: Path | None = None, out_endings: tuple[str, ...] = OUT_ENDINGS, **files: Path | None
+    force: bool,
+    *,
+    figure: Path | None = None,
+    out_endings: tuple[str, ...] = OUT_ENDINGS,
+    parts: str = "",
+    **files: Path | None,
 ) -> None:
     """Raise `ValueError` for an output file that cannot be written; called before any computation.
 
@@ -276,6 +281,8 @@ def check_outputs(
         force: whether files that dynsim did not write are replaced.
         figure: the figure, in one of the formats of figures.
         out_endings: the endings that the file `out` may have.
+        parts: the ending of a folder of finished parts beside `out`; where it exists, `out` is the file of that run,
+            which a run that found another file there would not have begun.
         files: other files by the names of their options.
     """
     from dynsim.io.outputs import check_output
@@ -293,7 +300,8 @@ def check_outputs(
                 from dynsim.io.tables import check_table_file  # slow: it imports JAX
 
                 check_table_file(name, path)
-            check_output(name, path, force=force)
+            resumed = name == "out" and parts != "" and path.with_suffix(parts).is_dir()
+            check_output(name, path, force=force or resumed)
     if figure is not None:
         from figures.files import check_format
 

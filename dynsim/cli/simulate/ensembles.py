@@ -20,6 +20,7 @@ from dynsim.simulation.ensemble import Ensemble, ensemble
 from dynsim.systems.base import AbstractFlow
 from dynsim.systems.named import Components, components
 
+PARTS = ".members"  # ending of the folder of finished members beside `--out`
 LOW, HIGH = 0.05, 0.95  # quantiles that bound the printed and drawn band
 MANY = 20  # smallest number of noisy members for which a density is drawn; fewer give a ragged estimate
 
@@ -39,7 +40,7 @@ def many(o: Simulate, flow: AbstractFlow, ts: np.ndarray, given: jax.Array | Non
     starts = jnp.stack(list(tracked(begun, o.members, "starts")))
     known = quantities(flow, starts[0])
     system, options = solved(o, flow)
-    with parts_beside(o.out, ".members") as folder:
+    with parts_beside(o.out, PARTS) as folder:
         members = ensemble(system, starts, ts, observed, folder=folder, error_estimate=o.error_estimate, **options)
     say(str(members))
     tell_steps(members.stats)

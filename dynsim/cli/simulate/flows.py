@@ -22,7 +22,7 @@ from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
 from dynsim.cli.simulate.bounds import NAME, Bounded, check_bounds, first_beyond, tell_bounds, times_within
-from dynsim.cli.simulate.ensembles import many, measurements
+from dynsim.cli.simulate.ensembles import PARTS, many, measurements
 from dynsim.cli.simulate.events import MOST as MOST_EVENTS
 from dynsim.cli.simulate.events import Asked, event_table, events_of, tell_events, tell_times
 from dynsim.cli.simulate.noise import check_noise, solved
@@ -72,7 +72,7 @@ def main(words: Sequence[str]) -> int:
         o = parse_system(Simulate, words, "simulate", shared)
     asked, o = o, with_dimension(o)
     check_sizes(o)
-    check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie, events_out=o.events_out)
+    check_outputs(o.force, out=o.out, figure=o.figure, movie=o.movie, events_out=o.events_out, parts=PARTS)
     flow, given, hybrid = named(o, asked)
     o = with_defaults(o, flow)
     if is_equations(o.system) and (without := unused_options(o.system)):

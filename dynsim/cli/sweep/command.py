@@ -39,6 +39,7 @@ OF_RUNS = ("end", "start", "names", "space", "map", "breaks", "longest_step", "s
 VALUES = 11  # default number of values of a parameter given by its range
 VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 COPIES = 8  # copies of the output times, and of each component there, that exist at the same time
+PARTS = ".parts"  # ending of the folder of finished points beside `--out`
 SHOWN = 5  # largest number of failed points that are printed
 
 
@@ -48,7 +49,7 @@ def main(words: Sequence[str]) -> int:
     if bool(o.system) == bool(o.function):
         must = "be left out with `--function`" if o.system else "be given as the first word (see `dynsim sweep --help`)"
         raise ArgumentError("system", must, f"is `{o.system}`" if o.system else "is missing")
-    check_outputs(o.force, out=o.out, figure=o.figure, out_endings=(".nc", *OUT_ENDINGS))
+    check_outputs(o.force, out=o.out, figure=o.figure, out_endings=(".nc", *OUT_ENDINGS), parts=PARTS)
     check_at_least(0, seeds=o.seeds)
     check_times(o.begin, o.end)
     check_memory(lambda frames: FLOAT * COPIES * frames, frames=o.frames)
@@ -71,7 +72,7 @@ def main(words: Sequence[str]) -> int:
                     for kind in KINDS}  # fmt: skip
         units = measured | function.units | units
     with (
-        parts_beside(o.out, ".parts") as folder,
+        parts_beside(o.out, PARTS) as folder,
         cluster(o.cluster) as executor,
         typed_as(function="function" if o.function else "system"),
     ):

@@ -340,7 +340,6 @@ def test_vectors_across_the_velocities_are_completed_to_floquet_vectors(multipli
     assert drift == 0
 
 
-@pytest.mark.untraced
 @pytest.mark.parametrize("kind", ["fold", "cusp", "period doubling", "Neimark-Sacker point"])
 def test_the_coefficient_of_an_orbit_is_that_of_its_map_per_period_for_a_vector_of_mean_square_one(monkeypatch, kind):
     """A period of 5 units of time, which are 2 long, a mean square of 4, and a parameter in units of 3."""
