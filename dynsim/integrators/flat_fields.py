@@ -47,9 +47,10 @@ class Unravel(NamedTuple):
         return jax.tree.unflatten(self.tree, leaves)
 
     def on_host(self, flat: np.ndarray) -> State:
-        """The state in NumPy arrays."""
-        pieces = np.split(flat, np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1])
-        leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, self.shapes, self.dtypes, strict=True)]
+        """The state in NumPy arrays, or states with the leading axes of `flat`."""
+        pieces = np.split(flat, np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1], axis=-1)
+        shapes = [(*flat.shape[:-1], *shape) for shape in self.shapes]
+        leaves = [a.reshape(s).astype(d) for a, s, d in zip(pieces, shapes, self.dtypes, strict=True)]
         return jax.tree.unflatten(self.tree, leaves)
 
 

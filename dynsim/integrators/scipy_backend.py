@@ -43,6 +43,7 @@ from dynsim.integrators.flat_fields import FlatField, Unravel, flat_field, flat_
 from dynsim.integrators.lanes.brackets import Bracket, narrowed, untouched
 from dynsim.integrators.time_structure import breakpoints
 from dynsim.spaces import AbstractSpace
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow
 
 
@@ -469,8 +470,10 @@ def _finish(space: AbstractSpace, unravel: Unravel, saved: np.ndarray) -> tuple[
     """Project the saved states to the space, with the largest defect before, padded to 16, 32, ... times.
 
     The last state is repeated up to such a number, so that few shapes are compiled, unless more than `FILLED` numbers
-    are saved.
+    are saved. In a flat space nothing is compiled.
     """
+    if isinstance(space, Flat):
+        return jax.device_put((unravel.on_host(saved), np.zeros((), unravel.dtypes[0])))
     count = len(saved)
     full = room_for(count, least=16) if saved.size <= FILLED else count
     ys, defect = _on_space(space, unravel, filled(saved, full))

@@ -10,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from dynsim._core.host import as_array
+from dynsim._core.host import as_array, has_values
 from dynsim._core.types import State, TimesLike
 from dynsim._core.user_code import untraceable
 from dynsim._core.validation import LONGEST, reals
 from dynsim.errors import ArgumentError, reason, shown
 from dynsim.integrators import AbstractIntegrator, Event
 from dynsim.spaces import AbstractSpace
+from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
 from dynsim.systems.named import components
 from dynsim.systems.noisy import NoisyFlow, without_noise
@@ -262,9 +263,15 @@ def start_on(space: AbstractSpace, y0: State) -> State:
     return inspected(space, y0)[2]
 
 
-@eqx.filter_jit
 def inspected(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
-    """Whether a start is finite, its defect, and its projection to the space, in one compiled call."""
+    """Whether a start is finite, its defect, and its projection to the space: itself, in a flat space."""
+    if isinstance(space, Flat) and has_values(y0):
+        return all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(y0)), space.defect(y0), y0
+    return _inspected(space, y0)
+
+
+@eqx.filter_jit
+def _inspected(space: AbstractSpace, y0: State) -> tuple[Any, Any, State]:
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y0)]))
     defect = space.defect(y0)
     rounding = 16 * jnp.finfo(jax.tree.leaves(y0)[0].dtype).eps
