@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from dynsim._core.host import on_host
 from dynsim._core.placement import on_host_by_default
 from dynsim._core.types import State, TimesLike
 from dynsim._core.validation import instance, integer
@@ -167,8 +168,8 @@ class _Descent:
         if self.k > self._times[-1]:
             self._save()
         if len(self._times) > 1:
-            ys = jax.tree.map(lambda *parts: jnp.stack(parts), *self._kept)
-            ok = all(bool(jnp.all(jnp.isfinite(y))) for y in jax.tree.leaves(ys))
+            ys = on_host(lambda xp, *parts: xp.stack(parts), *self._kept)
+            ok = all(bool(np.all(np.isfinite(y))) for y in jax.tree.leaves(ys))
             stats = map_stats(ok, self._times[-1] - self._times[0], jnp.zeros((), ys.clock.dtype))
             self.phases.append(Trajectory(jnp.asarray(self._times, float), ys, self.step, stats))
 

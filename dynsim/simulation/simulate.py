@@ -170,8 +170,12 @@ def with_few_steps(integrator: Any, flow: AbstractFlow, y0: State) -> Any:
 
 def with_error(stats: Stats, ys: State, finer: State) -> Stats:
     """Add an error estimate to statistics: the distance of every saved number from a more accurate solution."""
-    gap = jax.tree.map(lambda a, b: jnp.abs(a - b.astype(a.dtype)), ys, finer)
-    return eqx.tree_at(lambda s: s.error, stats, gap, is_leaf=lambda part: part is None)
+
+    def gap(xp: Any, a: Any, b: Any) -> Any:
+        with np.errstate(all="ignore"):  # what is not finite stays so
+            return xp.abs(a - b.astype(a.dtype))
+
+    return eqx.tree_at(lambda s: s.error, stats, on_host(gap, ys, finer), is_leaf=lambda part: part is None)
 
 
 def simulate_until(
@@ -239,8 +243,8 @@ def _located(
     others = functools.partial(_causes, flow, integrator, times, stats, ys)
     raise_if_failed(stats, times, lambda: jumping(flow, y0, stats) or others())
     end = np.asarray(t, times.dtype)
-    before = times > end if backwards.decrease(times) else times < end
-    kept = int(np.sum(np.asarray(before))) if fired else len(times) - 1
+    before = (np.asarray(times) > end) if backwards.decrease(times) else (np.asarray(times) < end)
+    kept = int(np.sum(before)) if fired else len(times) - 1
     reached, ys = on_host(lambda xp, a, b: xp.concatenate([a[:kept], b[None]]), (times, ys), (end, y))
     return Stop(Trajectory(reached, ys, given, stats), fired[0] if fired else -1, fired)
 
