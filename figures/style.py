@@ -171,12 +171,12 @@ def colour(role: str) -> str:
     return COLOURS[role]
 
 
-@checked
 def colours_of(given: Any) -> list[Any]:
     """Colours that curves take in turn: those of a list, or one for all."""
     return list(given) if isinstance(given, list | tuple) and not is_color_like(given) else [given]
 
 
+@checked
 def basin_colour(limit: int) -> str:
     """Colour of the basin of attraction of limit number `limit`; grey for -1, an unknown limit.
 
