@@ -115,6 +115,15 @@ def test_all_ways_to_print_an_oscillator_are_one(text):
     assert field(text, [2.0, 3.0]).tolist() == [3.0, -2.0]
 
 
+def test_equations_are_written_in_one_way():
+    first = lambda text: str(ds.system(text)).split("\n")[0]
+    assert first("x'=  -a *x-b+(+x-1)^-2 ; a=1;b=2") == "x' = -a*x - b + (+x - 1)^-2"
+    assert first("x[n+1]=x*(1 -x)") == "x[n+1] = x*(1 - x)"
+    sums = "sum( j=1..3,x[j]*if(x[i]>0 and not x[j]<=-1,1,2))-x[ i-1 ]"
+    written = "sum(j=1..3, x[j]*if(x[i] > 0 and not x[j] <= -1, 1, 2)) - x[i-1]"
+    assert first(f"x[i=1..3]'={sums}; x[0]=0") == f"x[i=1..3]' = {written}"
+
+
 def test_greek_letters_and_subscripts_are_spelled_out():
     flow = ds.system(
         "\u03b8\u2081\u0307 = \u03c9 \u2212 \u00b5\u00b7sin(\u03b8\u2081)\u00b2", {"\u03c9": 2.0, "mu": 1.0}

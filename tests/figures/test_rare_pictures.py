@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.polynomial.legendre import leggauss
@@ -235,3 +236,11 @@ def test_curves_have_room_and_of_more_than_twelve_the_first_and_the_last_are_nam
     assert (one.get_ylabel(), one.get_legend_handles_labels()[1]) == ("$x_{1}$", [])
     assert [len(ax.get_legend_handles_labels()[1]) for ax in (drawn(2), drawn(12), many)] == [2, 12, 2]
     assert many.get_legend_handles_labels()[1][-1].startswith("$x_{13}")
+
+
+def test_boundaries_of_basins_lie_between_the_points_of_the_grid():
+    """The points are a quarter apart, and two basins meet between 0.25 and 0.5."""
+    lines = [one for one in basins().plot().axes[0].collections if isinstance(one, LineCollection)]
+    ends = np.concatenate([segment for one in lines for segment in one.get_segments()])
+    np.testing.assert_allclose(ends[:, 0], 0.375)
+    assert (ends[:, 1].min(), ends[:, 1].max(), len(ends)) == (-1.125, 1.125, 18)

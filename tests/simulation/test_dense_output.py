@@ -13,6 +13,7 @@ from dynsim.integrators import Diffrax, Event, InSpan, Scipy, diffrax_backend
 from dynsim.keys import random_key
 from dynsim.simulation.dense import dense_output
 from dynsim.simulation.hybrid import Transition, crossings, simulate_hybrid
+from dynsim.simulation.hybrid_trajectory import Ending, HybridTrajectory, Jump
 from dynsim.simulation.simulate import iterate, simulate, simulate_until
 from dynsim.spaces import Sphere
 from dynsim.systems.base import FunctionFlow, FunctionMap
@@ -23,6 +24,7 @@ BALL = FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.ones_like(x[1])]))
 WAVE = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0]]))
 ZEROS = [Event(lambda t, x: x[0], 1), Event(lambda t, x: x[0], -1)]  # of the wave, up and down
 TURN = FunctionFlow(lambda t, x: 3.0 * jnp.stack([-x[1], x[0]]), Sphere())  # a circle, of which the states are points
+FALL = FunctionFlow(lambda t, x: -x)
 TIMES = np.sort(np.random.default_rng(0).uniform(0, 10, 50))
 DIFFRAX = Diffrax(rtol=1e-11, atol=1e-13)
 FEW = 128  # steps, which the wave does not reach t = 10 in
@@ -234,11 +236,12 @@ def test_a_run_is_integrated_once_more_by_its_own_integrator():
 
 
 def test_states_of_two_dimensions_are_told_apart():
-    """A state that falls as exp(-t) is doubled to two components at t = log 2."""
-    fall = FunctionFlow(lambda t, x: -x)
-    split = Transition("split", Event(lambda t, x: x[0] - 0.5, -1), lambda flow, t, x: (flow, jnp.concatenate([x, x])))
-    path = dense_output(simulate_hybrid(fall, [1.0], [0.0, 2.0], [split], integrator=Scipy()))
+    """A state that falls as exp(-t) is doubled to two components at t = 1."""
+    phases = [simulate(FALL, np.full(k, np.exp(1 - k)), [k - 1.0, k], integrator=Scipy()) for k in (1, 2)]
+    jumps = (Jump(0, "split", 1.0, phases[0].final, phases[1].initial),)
+    path = dense_output(HybridTrajectory(tuple(phases), jumps, Ending.FINISHED), integrator=Scipy())
     np.testing.assert_allclose(path([0.1, 0.6])[:, 0], np.exp([-0.1, -0.6]), rtol=1e-9)
     np.testing.assert_allclose(path(2.0), np.exp([-2.0, -2.0]), rtol=1e-9)
+    assert (path(1.0, before=True).shape, path(1.0).shape) == ((1,), (2,))
     with pytest.raises(ValueError, match=r"times at which the state has one shape, but it has \(1,\) and \(2,\)"):
         path([0.1, 1.5])

@@ -457,6 +457,19 @@ def test_what_is_no_tokens_is_refused_in_one_sentence(kind):
         jax.jit(map.follower_sets)(np.eye(2))
 
 
+def test_values_of_several_heads_are_columns_times_their_matrices():
+    """Two tokens that follow the second: each head adds V_h times it to both."""
+    z, V = np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([[[1.0, 2.0], [3.0, 4.0]], [[0.0, 5.0], [0.0, 0.0]]])
+    found = MultiHeadMap([Hardmax(), Hardmax()], V, scale=0.5).step(0, z)
+    np.testing.assert_allclose(found, 0.5 * (z + V.sum(axis=0) @ [0.0, 2.0]), rtol=1e-14)
+
+
+def test_equal_tokens_have_equal_bytes_and_bounds_hold_for_all_entries_of_the_matrix():
+    assert not np.signbit(Hardmax().tokens([[-0.0, 1.0], [0.0, 1.0]])).any()
+    scores = Hardmax(np.ones((3, 3))).scores(np.ones((2, 3)))
+    assert np.all(scores.norms <= scores.norm_bounds)
+
+
 def test_floats_too_large_to_add_are_refused():
     with pytest.raises(ValueError, match="Argument `alpha` must lie in the range of floats, but is larger"):
         HardmaxMap(10**400)

@@ -256,7 +256,7 @@ def test_free_embeddings_move_in_their_batch_alone_and_batches_add_up_to_all():
     flow = CoupledFlow(X, FreeEmbeddings(N, M), T, loss=PrototypeLoss("full"))
     assert float(flow.ratio) == 1.0
     x, rows = Coupled(Z, P), [np.arange(0, 3), np.arange(3, N)]
-    *parts, both = jax.jit(lambda x: [flow.gradient(0.0, x, some) for some in (*rows, None)])(x)
+    *parts, both = jax.jit(lambda x, *rows: [flow.gradient(0.0, x, some) for some in (*rows, None)])(x, *rows)
     for some, part in zip(rows, parts, strict=True):
         assert set(np.flatnonzero(np.any(np.asarray(part.encoder) != 0, axis=1))) == set(some)
     jax.tree.map(lambda a, b, whole: np.testing.assert_allclose(a + b, whole, atol=1e-12), *parts, both)

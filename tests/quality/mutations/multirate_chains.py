@@ -102,7 +102,7 @@ MUTANTS = (
            "x + solve((exact @ x.astype(np.longdouble)).astype(float))",
            "x - solve((exact @ x.astype(np.longdouble)).astype(float)) / 2", (UNIQUE,)),
     Mutant("chains: a mass that is not one is accepted", "check_distribution",
-           "0 if p.dtype == object else tolerance", "0 if p.dtype == object else 1", (RELAXES,)),
+           "0 if p.dtype == object else COLUMN_SUM", "0 if p.dtype == object else 1", (RELAXES,)),
     Mutant("chains: sparse births and deaths are exchanged", "birth_death", "[-1, 1]", "[1, -1]", (UNIQUE,)),
     Mutant("chains: the Euler map of a batch mixes its distributions", "MasterEquationMap.step",
            "(self.matrix() @ p.T).T", "self.matrix() @ p", (EULER, EQUILIBRIUM)),
