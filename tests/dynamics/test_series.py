@@ -109,6 +109,7 @@ def test_measures_of_a_small_plot_are_counted_by_hand():
     none = recurrence_plot([0.0, 1.0, 3.0, 7.0], threshold=0.5)
     assert np.isnan(none.determinism)
     assert (none.rate, none.longest_diagonal) == (0.0, 0)
+    assert recurrence_plot([0.0, 1.0, 3.0, 7.0]).threshold == pytest.approx(0.7)
 
 
 def test_angles_recur_after_a_turn():

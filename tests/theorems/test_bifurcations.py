@@ -98,6 +98,25 @@ def test_a_near_miss_names_the_one_condition(theorem, text, words):
     assert failing(found) == [words]
 
 
+@pytest.mark.parametrize(
+    ("theorem", "text"),
+    [
+        (th.fold, "x' = 1 + a^2 + x^2"),
+        (th.transcritical, "x' = (1 + a^2)*(x - 0.1)"),
+        (th.hopf, "x' = (1 + a^2)*x - y; y' = x + (1 + a^2)*y"),
+        (th.flip, MAP + "(1 + a^2)*x"),
+        (th.neimark_sacker, MAP + "-(2 + a^2)*y; y[n+1] = (2 + a^2)*x"),
+        (th.cusp, "x' = 1 + a^2 + b*x + x^2"),
+        (th.bogdanov_takens, "x' = y; y' = 1 + a^2 + b*x + x^2 - x*y"),
+        (th.bautin, "x' = (1 + a^2)*x - y + b*x*y; y' = x + (1 + a^2)*y"),
+    ],
+)
+def test_where_no_point_is_found_nothing_is_decided(theorem, text):
+    found = check(theorem, text, np.full(text.count("' =") + text.count("+1] ="), 0.1), (0.1, 0.1))
+    assert (found.status, found.numbers) == ("undecided", {})
+    assert found.hypotheses[-1].inequality.endswith(" has a regular zero nearby")
+
+
 def test_a_coefficient_below_rounding_errors_is_not_taken_for_zero():
     """In binary fractions 3 * 0.1 - 0.3 is 2^-55."""
     found = check(th.cusp, "x' = a + b*x - 0.3*x^3 + 0.1*x*y; y' = 3*x^2 - y", [0.0, 0.0])

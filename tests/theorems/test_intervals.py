@@ -124,6 +124,20 @@ def test_a_branch_is_taken_where_it_is_decided_and_both_where_not():
     assert np.array_equal(found[3], [1, 1])
 
 
+@pytest.mark.parametrize(
+    ("fn", "ends", "expected"),
+    [
+        (lambda x: (x > 0).astype(float) * x, (0.5, 1.0), (0.5, 1.0)),
+        (lambda x: (x > 0).astype(float) * x, (-1.0, 1.0), (-1.0, 1.0)),
+        (lambda x: jnp.where(x > 0, 1, 2).astype(float) * x, (-1.0, 1.0), (-2.0, 2.0)),
+        (lambda x: jnp.sum(x > 0).astype(float) * x, (-1.0, 1.0), (np.nan, np.nan)),
+        (lambda x: x.astype(int).astype(float), (0.5, 1.0), (np.nan, np.nan)),
+    ],
+)
+def test_truth_values_and_whole_numbers_are_enclosed_or_not_known(fn, ends, expected):
+    assert IntervalFunction(fn, 1).values(np.array([[ends]]))[0, 0] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
 @pytest.mark.parametrize("end", [-np.pi, -np.pi / 2, 0.0, np.pi / 2, np.pi, 1e5, 3e9])
 def test_extremes_of_sines_between_the_ends_are_included(end):
     for width in (1e-3, 1.0, 3.0, 7.0):

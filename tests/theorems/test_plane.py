@@ -123,6 +123,7 @@ MISSES = {
         lambda: lienard("x' = y - x*(x^2 - 1)*((x^2 - 9)^2 + 1); y' = -x"),
         "the integrated damping grows without bounds beyond a",
     ),
+    "no damping": (lambda: lienard("x'' = -x"), "the integrated damping has exactly one positive zero a"),
     "quadratic damping": (lambda: lienard("x'' = -x - x'^2"), "the flow is a Lienard system"),
     "a centre": (
         lambda: th.hartman_grobman(flow("x' = y; y' = -x - x^3"), [0.0, 0.0]),
@@ -131,6 +132,10 @@ MISSES = {
     "an eigenvalue zero": (
         lambda: th.hartman_grobman(flow("x' = x^2; y' = -y"), [0.0, 0.0]),
         "no eigenvalue is on the imaginary axis",
+    ),
+    "no equilibrium": (
+        lambda: th.hartman_grobman(flow("x' = 1 + x^2; y' = -y"), [0.1, 0.0]),
+        "there is an equilibrium, regular or with exact coordinates",
     ),
     "an equilibrium of index one": (
         lambda: th.index_theory(flow("x' = y; y' = -x - y"), BOX), "no equilibrium has index one",

@@ -123,6 +123,13 @@ MISSES = {
         lambda: folded(a=1.2), "the slow flow leads to the singularity from the attracting side", "fails",
     ),
     "a folded saddle node": (lambda: folded(b=0.0), "no eigenvalue on the critical manifold is zero", "fails"),
+    "no fold at the zero of the slow field": (
+        lambda: canards("y - x", "x - a", 0.0, [0.1, 0.1]), "the slow field is zero at a fold", "undecided",
+    ),
+    "no fold": (
+        lambda: th.folded_singularity(flow("x' = (y - x)/0.01; y' = x + 0*z; z' = -0.1"), [0.1, 0.0, 0.0]),
+        "the slow flow meets the fold in a folded singularity", "undecided",
+    ),
 }  # fmt: skip
 
 

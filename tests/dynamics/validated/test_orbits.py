@@ -143,6 +143,25 @@ def test_an_orbit_is_certified_in_any_units():
 
 
 def test_a_forced_orbit_keeps_the_period_of_the_forcing():
+    flow = FunctionFlow(lambda t, x: jnp.sin(t + 0.25) ** 3 + jnp.cos(t + 0.25) - x**3)  # solved by sin (t + 1/4)
+    start = np.sin([0.25])
+    orbit = PeriodicOrbit(start, 2 * np.pi, start[None], np.zeros(1, complex), 0.0, 0.0, "stable")
+    found = certified_periodic_orbit(flow, orbit, period=2 * flint.arb.pi())
+    assert found.period.contains(2 * flint.arb.pi())
+    assert abs(found.state[0] - start[0]) <= found.radius < 1e-14
+    with flint.ctx.workprec(106):
+        assert found.multipliers[0].real.contains((-3 * flint.arb.pi()).exp())
+    assert (found.stability, found.least) == ("stable", True)
+    with pytest.raises(ValueError, match="Argument `period` must hold a period of the forcing, as a ball such as"):
+        certified_periodic_orbit(flow, orbit, period=2 * np.pi)
+    with pytest.raises(
+        ValueError, match="Argument `period` must be given for a flow that depends on time, but is missing"
+    ):
+        certified_periodic_orbit(flow, orbit)
+
+
+@pytest.mark.slow
+def test_a_forced_oscillator_has_the_multipliers_of_its_friction():
     flow = Duffing(gamma=0.1)
     orbit = periodic_orbit(flow, jnp.asarray([1.2, 0.0]), 2 * np.pi, forced=True)
     found = certified_periodic_orbit(flow, orbit, period=2 * flint.arb.pi())
@@ -152,12 +171,6 @@ def test_a_forced_orbit_keeps_the_period_of_the_forcing():
     assert product.real.overlaps((-ball(0.25) * 2 * flint.arb.pi()).exp())
     assert all(min(abs(complex(v.mid()) - m) for m in orbit.multipliers) < 1e-6 for v in found.multipliers)
     assert found.stability == "stable"
-    with pytest.raises(ValueError, match="Argument `period` must hold a period of the forcing, as a ball such as"):
-        certified_periodic_orbit(flow, orbit, period=2 * np.pi)
-    with pytest.raises(
-        ValueError, match="Argument `period` must be given for a flow that depends on time, but is missing"
-    ):
-        certified_periodic_orbit(flow, orbit)
 
 
 @pytest.mark.slow
@@ -181,7 +194,6 @@ def test_a_box_proves_nothing_unless_its_image_is_inside(circle, monkeypatch):
         certified_periodic_orbit(FunctionFlow(circles), circle)
 
 
-@pytest.mark.slow
 def test_an_orbit_is_said_to_be_alone_only_as_far_as_the_next_one():
     size, gap = 1000.0, 5e-5
 
@@ -196,6 +208,25 @@ def test_an_orbit_is_said_to_be_alone_only_as_far_as_the_next_one():
     assert 1e-2 * gap < found.unique * (1 + size) / size < gap
     with flint.ctx.workprec(106):
         assert found.period.contains(flint.arb.pi())
+        assert found.multipliers[0].real.contains((-ball(gap) * flint.arb.pi()).exp())
+    assert (found.stability, found.least) == ("stable", True)
+    assert abs(np.linalg.norm(found.state) - size) <= found.radius < 1e-9
+    assert np.linalg.norm(found.nodes, axis=1) == pytest.approx(size, rel=1e-13)
+    assert str(found).startswith("stable periodic orbit, certified: least period [3.141592653589793")
+
+
+def test_a_rotation_is_certified_with_its_turn():
+    flow, turn = FunctionFlow(lambda t, x: 1.25 - jnp.sin(x)), np.array([2 * np.pi])
+    orbit = PeriodicOrbit(np.zeros(1), 8.3776, np.zeros((1, 1)), np.empty(0, complex), 0.0, 0.0, "undecided")
+    found = certified_periodic_orbit(flow, orbit, shift=turn)
+    with flint.ctx.workprec(106):
+        assert found.period.contains(8 * flint.arb.pi() / 3)  # the integral of d x / (w - sin x) over a turn
+    assert float(found.period.rad()) < 1e-15
+    assert (found.least, found.multipliers) == (True, ())
+    with pytest.raises(ValueError, match="Argument `shift` must hold whole periods of angles"):
+        certified_periodic_orbit(flow, orbit, shift=[1.0])
+    with pytest.raises(ValueError, match="Argument `shift` must have 1 entries, as the state, but has 2"):
+        certified_periodic_orbit(flow, orbit, shift=[0.0, 2 * np.pi])
 
 
 def test_a_multiplier_on_the_unit_circle_is_undecided():

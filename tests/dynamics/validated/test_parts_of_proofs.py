@@ -3,11 +3,19 @@
 from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
+from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
+from analysis.dynamics.scaling.units import Units
 from analysis.dynamics.validated import orbits
 from analysis.dynamics.validated.ball_operations import ball, flint
-from analysis.dynamics.validated.orbits import _real, _stability, _without
+from analysis.dynamics.validated.enclosures import certified_kind
+from analysis.dynamics.validated.equilibria import _Subdivision
+from analysis.dynamics.validated.orbits import OrbitEquations, _real, _stability, _without
+from analysis.dynamics.validated.taylor import arithmetic
+from dynsim.systems.base import FunctionFlow
 
 pytestmark = pytest.mark.untraced  # what is replaced is no function of JAX
 
@@ -112,3 +120,42 @@ def test_a_state_differs_after_a_fraction_if_its_enclosure_misses_the_first_one(
     assert (differs(3), asked[-1]) == (False, (("second", 0.25), pytest.approx(8 * (1 / 3 - 0.25))))
     assert differs(3)
     assert not differs(3)
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_an_operator_without_an_inverse_maps_every_box_to_itself(forced):
+    """The image is that of 1 - C F', which is one for C = 0."""
+    period = 2 * flint().arb.pi() if forced else None
+    flow = FunctionFlow(lambda t, x: jnp.cos(t) - x if forced else 3.0 - x**2)
+    orbit = PeriodicOrbit(np.ones(1), 2.0, np.ones((1, 1)), np.zeros(0, complex), 0.0, 0.0, "undecided")
+    with arithmetic(106, 24):
+        equations = OrbitEquations(Units(flow, (), np.ones(1), 1.0, ()), orbit, period, None)
+        size, zeros = equations.count + (not forced), flint().arb_mat
+        equations._inverse, equations._columns = zeros(size, size), [zeros(size, 1)] * size
+        radii = [ball(2.0 ** -(20 + k)) for k in range(size)]
+        found = equations._krawczyk(zeros(size, 1), radii, 1.0)
+    assert [float(v) for v in found.reached] == pytest.approx([float(v.mid()) for v in radii], rel=1e-6)
+    assert found.period.contains(equations.period)
+    assert float(found.period.rad()) == pytest.approx(0 if forced else float(radii[-1].mid()), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [((-1.0, -2.0), "stable"), ((1.0, -2.0), "saddle"), ((1.0, 2.0), "unstable"), ((0.0, -2.0), "undecided"),
+     ((0.0, 2.0), "undecided"), ((), "undecided")],
+)  # fmt: skip
+def test_the_kind_of_an_equilibrium_is_open_where_an_eigenvalue_may_be_imaginary(values, kind):
+    given = tuple(enclosed(value, 1.0) for value in values)
+    assert certified_kind(given) == (given, kind)
+    assert certified_kind((*given, enclosed(-1.0)), normals=1)[1] == (kind if given else "stable")
+
+
+def test_a_place_is_inside_or_outside_a_box_or_open():
+    """The box is the unit square; each case gives the ends of an enclosure in one direction."""
+    box, middle = SimpleNamespace(sides=np.array([[0.0, 0.0], [1.0, 1.0]])), (0.4, 0.6)
+    place = lambda *ends: unchecked(_Subdivision._place)(box, SimpleNamespace(enclosure=np.array(ends)))
+    for ends, said in (
+        (middle, "inside"), ((0.0, 1.0), "inside"), ((-0.1, 0.1), "boundary"), ((0.9, 1.1), "boundary"),
+        ((1.0, 1.1), "boundary"), ((-0.1, 0.0), "boundary"), ((-0.2, -0.1), "outside"), ((1.1, 1.2), "outside"),
+    ):  # fmt: skip
+        assert place(ends, middle) == place(middle, ends) == said
