@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.experiments.growing import training
+from analysis.experiments.growing import pruning, training
 from analysis.experiments.growing.training import (
     PAPER,
     TrainingConfig,
@@ -33,6 +33,7 @@ CONFIG = TrainingConfig(
     (TrainingVariant("one"),), epochs=2, batch=2, d=6, dropout=0.25, prototypes=3, temperatures=(0.9, 0.2),
     temperature_rate=0.03, barrier=0.07, threshold=0.6, pruning=0.04, scale=0.5, sampled=3,
 )  # fmt: skip
+NAMES = ("active", "births", "values")
 
 
 def started(key=KEY, config=CONFIG, **options):
@@ -84,19 +85,19 @@ def force(p, z, T):
     return 4 * sum(np.sum(np.sum(q[:, k, None] * (p[k] - q @ p), axis=0) ** 2) for k in range(len(p)))
 
 
-def test_what_is_measured_at_a_check_is_that_of_the_formulas():
+def with_two_heads():
+    """Build a model that grew a second head, of other prototypes and of a temperature at its floor."""
     model = started()
     growth = model.layer.growth
-    where = lambda m: (m.layer.temperatures, m.layer.growth.births, m.layer.growth.values, m.layer.prototypes)
-    banks = model.layer.prototypes.at[1].set(jax.random.normal(KEY, (3, 6), jnp.float32))
-    moved = (
-        jnp.full(12, 0.05, jnp.float32).at[0].set(0.7),
-        growth.births.at[1].set(5.0),
-        growth.values.at[1].set(1.5),
-        banks,
-    )
-    model = eqx.tree_at(where, model, moved)
-    model = eqx.tree_at(lambda m: m.layer.growth.active, model, growth.active.at[1].set(1.0))
+    where = lambda m: (m.layer.temperatures, *(getattr(m.layer.growth, name) for name in NAMES), m.layer.prototypes)
+    return eqx.tree_at(where, model, (
+        jnp.full(12, 0.05, jnp.float32).at[0].set(0.7), growth.active.at[1].set(1.0), growth.births.at[1].set(5.0),
+        growth.values.at[1].set(1.5), model.layer.prototypes.at[1].set(jax.random.normal(KEY, (3, 6), jnp.float32)),
+    ))  # fmt: skip
+
+
+def test_what_is_measured_at_a_check_is_that_of_the_formulas():
+    model = with_two_heads()
     values = training.logits(model, TEST.ids)
     cut = np.sort(values)
     model = eqx.tree_at(
@@ -177,3 +178,49 @@ def test_choices_are_trained_with_the_first_seed_and_losses_are_means_of_epochs(
     found = run_training(config, KEY, tmp_path)
     assert found["one: sentences"].tolist() == [5, 3]
     assert found["two: share"] == pytest.approx(2 / 3)  # two of three are negative
+
+
+def test_the_head_without_a_direction_of_less_energy_is_removed_and_forces_are_those_before_and_after():
+    model = with_two_heads()
+    tokens = sample(model, jnp.asarray(TRAIN.ids[:3]))
+    energies = pruning.directional_energies(model)
+    after, event = pruning.removal(model, tokens)
+    head = int(np.argmin(energies))
+    assert (event.head, event.active.sum(axis=1).tolist()) == (head, [2, 1])
+    assert not after.layer.growth.active[head]
+    np.testing.assert_array_equal(event.energies, energies)
+    p, z, T = np.asarray(model.layer.prototypes, float), tokens.embeddings, [0.7, 0.2]
+    own = [force(p[k], z, T[k]) for k in (0, 1)]
+    kept = np.where(np.arange(2) == head, 0, own)
+    np.testing.assert_allclose(event.forces[:, :2], [own, kept], rtol=1e-5)
+    assert float(event.own) == pytest.approx(own[head], rel=1e-5)
+    both = force(np.concatenate(p[:2]), z, T[head])
+    np.testing.assert_allclose(event.joint, [both, force(p[1 - head], z, T[head])], rtol=1e-5)
+    np.testing.assert_allclose(event.separations[:, 1 - head], event.separations[0, 1 - head])
+
+
+@pytest.mark.parametrize("name", ["trained", "random"])
+def test_only_new_heads_learn_on_a_frozen_encoder(name, tmp_path, monkeypatch):
+    old, given = started(random_key(0, "old")), {}
+
+    def train(start, loss, batches, key, **options):
+        given.update(options, start=start, loss=loss)
+        return Trained(start, np.zeros(options["num_steps"]))
+
+    monkeypatch.setattr(pruning, "train", train)
+    monkeypatch.setattr(pruning, "train_variant", lambda *_: training.TrainingRun((), np.zeros(0), old))
+    monkeypatch.setattr(pruning, "growing_optimiser", lambda *numbers, **named: (numbers, named))
+    monkeypatch.setattr(pruning, "revised", lambda model, rules, tokens, done: (rules, len(tokens.inputs), done))
+    short = replace(CONFIG.variants[0], corpus=replace(training.SST2, length=3))
+    encoder = replace(CONFIG, variants=(short,))
+    config = pruning.PruningConfig(encoder=encoder, capacity=12, threshold=0.3, epochs=4, checks=1)
+    found = pruning._frozen(config, name, DATA, KEY, tmp_path)
+    assert found is given["start"]
+    assert (found.dropout, given["num_steps"], given["every"]) == (0.0, 8, 2)  # two whole batches of five sentences
+    assert given["optimiser"] == ((8, 3e-4, 1e-3, 0.03), {"encoder": False})
+    assert given["loss"] is training.batch_loss(0.07, 1.0, task=0.0)
+    assert np.array_equal(found.embedding, old.embedding) == (name == "trained")
+    assert not np.array_equal(found.layer.prototypes, old.layer.prototypes)
+    rules, tokens, done = given["revise"](7, found)
+    assert (float(rules.threshold), rules.capacity, rules.ordered, done) == (0.3, 12, False, 7)
+    assert tokens == np.count_nonzero(TRAIN.ids[:3])

@@ -7,7 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.experiments.prototypes import text
 from analysis.experiments.prototypes.documents import DocumentCorpus, Documents, logistic_accuracy, read_corpus
+from analysis.experiments.prototypes.epochs import Epochs
+from analysis.experiments.prototypes.kmeans import KMeans
 from analysis.experiments.prototypes.text import _measured, some_tokens, table
 from dynsim.keys import random_key
 from dynsim.networks.decoder.transformer import LayerNorm
@@ -99,6 +102,68 @@ def test_words_on_which_k_means_starts_are_drawn_without_padding():
     found = np.asarray(some_tokens(documents, KEY))
     real = np.asarray(TOKENS)[np.asarray(SHARES) > 0]
     np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(real, axis=0))
+
+
+def two_kinds(count=6):
+    """Build documents of one word each, of two kinds far apart, which are their labels."""
+    labels = np.arange(count) % 2
+    at = np.array([[1.0, 0, 0, 0, 0], [0, 3.0, 0, 0, 0]], np.float32)[labels]
+    words = at + np.random.default_rng(2).normal(size=(count, 5)).astype(np.float32) / 100
+    return Documents(words[:, None], np.ones((count, 1), np.float32), labels)
+
+
+@pytest.fixture
+def first_rows(monkeypatch):
+    """The rows that k-means is given; its centroids are the first ones."""
+    given = []
+    monkeypatch.setattr(
+        text, "kmeans", lambda key, z, count: given.append(z) or KMeans(z[:count], jnp.arange(len(z)), jnp.zeros(()))
+    )
+    return given
+
+
+def test_prototypes_start_on_k_means_of_projected_words_which_is_scored_itself(levels, monkeypatch, first_rows):
+    monkeypatch.setattr(text, "draw_projected", lambda *_, **__: levels[0])
+    documents, task = two_kinds(), text.TextTask("one", DocumentCorpus("a", "b", classes=4), 3, True, "tokens")
+    model = text._start(text.TextConfig((task,), outputs=6), task, documents, KEY)
+    z = np.asarray(levels[0].embed(jnp.asarray(documents.tokens[:, 0])))
+    np.testing.assert_allclose(np.sort(first_rows[0], axis=0), np.sort(z, axis=0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(model.readout.bank, first_rows[0][:3])
+    assert (model.head.shape, model.from_centroids) == ((4, 6), False)
+    test = two_kinds(8)._replace(labels=np.array([0, 1, 0, 1, 0, 1, 1, 1]))
+    found = text.kmeans_scores(documents, test, 2, 2, [KEY, KEY])
+    assert found[:, 0].tolist() == [7 / 8, 7 / 8]
+    np.testing.assert_array_equal(first_rows[1], documents.means)
+
+
+def test_each_task_is_run_for_each_seed_on_what_it_reads_and_scored_after_each_epoch(
+    tmp_path, monkeypatch, levels, first_rows
+):
+    model = DocumentClassifier(levels[0], jnp.zeros((2, 6)), jnp.zeros(2))
+    tables, seen, good = np.array([[[1, 1], [1, 1]], [[3, 0], [0, 1]]]), [], two_kinds()
+
+    def run(config, task, train, test, key, folder, advance):
+        seen.append((task.name, train.tokens.shape[1], str(folder.relative_to(tmp_path))))
+        return Epochs({"tables": tables, "classified": np.zeros(2), "loss": np.arange(2.0)}, np.zeros(4), model)
+
+    monkeypatch.setattr(text, "_run", run)
+    monkeypatch.setattr(text, "logistic_accuracy", lambda train, test, classes: len(train.labels) / classes)
+    monkeypatch.setattr(text, "read_corpus", lambda corpus: (documents, documents))
+    documents = Documents(np.repeat(good.tokens, 2, axis=1), np.full((6, 2), 0.5, np.float32), good.labels)
+    tasks = [
+        text.TextTask(name, DocumentCorpus("a", "b"), 2, name == "one", "tokens" if name == "one" else "mean")
+        for name in ("one", "two")
+    ]
+    found = text.run_text(text.TextConfig(tuple(tasks), seeds=2, epochs=1), KEY, tmp_path)
+    assert seen == [("one", 2, "one/0"), ("one", 2, "one/1"), ("two", 1, "two/0"), ("two", 1, "two/1")]
+    assert "one: classified" in found
+    assert "two: classified" not in found
+    assert found["two: loss"].tolist() == [[0.0, 1.0]] * 2
+    assert found["one: scores"][..., 0].tolist() == [[0.5, 1.0]] * 2
+    assert found["one: codebook"].shape == (2, 3, 6)
+    assert found["one: k-means"][:, 0].tolist() == [1.0, 1.0]
+    assert float(found["two: logistic regression"]) == 3.0
+    assert len(first_rows) == 4
 
 
 def by_first(model):

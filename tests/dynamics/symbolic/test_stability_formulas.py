@@ -13,6 +13,7 @@ from analysis import dynamics as ad
 from analysis.dynamics.linearisation import tangent_jacobian
 from analysis.dynamics.normal_forms.flows import lyapunov_coefficient
 from analysis.dynamics.symbolic import invariants
+from analysis.dynamics.symbolic.curves import CriticalFormulas, CurvePart
 from analysis.dynamics.symbolic.fields import _functions
 from analysis.dynamics.symbolic.stability import _conditions
 
@@ -149,6 +150,21 @@ def test_hopf_curves_have_imaginary_eigenvalues():
     nagumo = ad.hopf_formulas(ds.catalogue.FitzHughNagumo(), ["current", "b"])
     assert str(nagumo.parts[0].given[symbol("b")]) in ("-tau*v**2 + tau", "tau*(1 - v**2)")
     assert "current &= " in nagumo.latex
+
+
+def test_points_of_a_curve_are_real_and_have_a_frequency():
+    a, b, c = map(symbol, "abc")
+    part, whole = CurvePart(a, {b: sp.sqrt(a) * c}, None, a - 1), CurvePart(None, {}, a**2 - b, None)
+    found = CriticalFormulas("Hopf", (a, b), (part, part._replace(positive=None), whole), {a: 7.0, c: 2.0})
+    nothing, places = [np.nan, np.nan], [-1.0, 0.25, 4.0]
+    np.testing.assert_allclose(found.points(places), [nothing, nothing, [4.0, 4.0]])
+    np.testing.assert_allclose(found.points(places, 1), [nothing, [0.25, 1.0], [4.0, 4.0]])
+    assert str(found).splitlines()[1:] == [
+        "  b = sqrt(a)*c, where a - 1 > 0", "  b = sqrt(a)*c", "  a^2 - b = 0",
+    ]  # fmt: skip
+    assert found.latex.splitlines()[1:-1] == [
+        r"  b &= \sqrt{a} c \\", r"  b &= \sqrt{a} c \\", "  0 &= a^{2} - b",
+    ]  # fmt: skip
 
 
 def test_the_frequency_of_four_components_is_that_of_the_critical_pair():
