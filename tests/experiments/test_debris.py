@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -19,10 +18,13 @@ from analysis.experiments.prototypes.debris import (
     summarise_debris,
 )
 from analysis.experiments.prototypes.histories import history
+from analysis.experiments.prototypes.kmeans import KMeans
 from analysis.experiments.prototypes.orbits import FEATURES, REGIMES, Catalogue, draw_objects, period, standardised
 from analysis.experiments.prototypes.scores import matched_accuracy
+from dynsim.errors import Outcome
+from dynsim.integrators import Stats
 from dynsim.keys import random_key
-from dynsim.simulation.simulate import iterate, simulate
+from dynsim.simulation.trajectory import Trajectory
 from dynsim.systems.prototypes.assignments import competitive_loss, prototype_variance, separation
 from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.flow import PrototypeFlow
@@ -84,11 +86,17 @@ def test_standardised_columns_have_mean_zero_and_variance_one():
     assert np.all(x[:, 1] == 0)
 
 
-@pytest.mark.slow
+def path_of(system, states):
+    return Trajectory(
+        np.arange(len(states)), jnp.asarray(states), system, Stats(True, Outcome.FINISHED.value, 1, 0, 0.0, 1.0)
+    )
+
+
 def test_the_measures_along_a_descent_are_those_of_its_states():
-    z = jax.random.normal(KEY, (12, 2))
+    rng = np.random.default_rng(0)
+    z, p = rng.normal(size=(12, 2)), rng.normal(size=(7, 3, 2))
     flow = PrototypeFlow(z, Annealing(2.0, 0.3, 4.0), rate=0.05)
-    path = iterate(DescentMap(flow), z[:3], 6)
+    path = path_of(DescentMap(flow), p)
     found = history(path, np.arange(12) % 4, 4, every=3)
     assert found.separation.shape == (7,)
     assert found.variance.shape == (3,)
@@ -108,7 +116,36 @@ def test_the_measures_along_a_descent_are_those_of_its_states():
     with pytest.raises(ValueError, match="labels` must hold one class for each of 12 points"):
         history(path, np.zeros(3, int), 4)
     with pytest.raises(ValueError, match="path` must be one of a `DescentMap`, but is one of PrototypeFlow"):
-        history(simulate(flow, z[:3], [0.0, 1.0]), np.zeros(12, int), 4)
+        history(path_of(flow, p), np.zeros(12, int), 4)
+
+
+def test_both_baselines_are_tabled_and_both_descents_have_the_options(monkeypatch):
+    options = debris.Descent(9, 0.07, 1.5, 0.4, 11.0, 2.5, "sum", components=3, restarts=2)
+    objects, seen, given = draw_objects(KEY, Catalogue(30)), [], []
+
+    def clustered(key, z, count, *, restarts):
+        seen.append((z, restarts))
+        return KMeans(z[:count], jnp.asarray(objects.labels), jnp.zeros(()))
+
+    monkeypatch.setattr(debris, "kmeans", clustered)
+    monkeypatch.setattr(debris, "iterate", lambda *arguments: arguments)
+    monkeypatch.setattr(debris, "history", lambda path, labels, classes: given.append(path) or labels)
+    found = debris.debris_outcome(KEY, objects, options)
+    x = standardised(objects.features)
+    np.testing.assert_array_equal(seen[0][0], x)
+    values = np.linalg.svd(x, compute_uv=False) ** 2
+    np.testing.assert_allclose(np.linalg.svd(seen[1][0], compute_uv=False) ** 2, values[:3])
+    assert float(found.explained) == pytest.approx(np.sum(values[:3]) / np.sum(values))
+    assert found.baselines.tolist() == [np.diag([30] * 4).tolist()] * 2
+    assert [one[1] for one in seen] == [2, 2]
+    for mode, (descent, start, epochs) in zip(debris.MODES, given, strict=True):
+        flow, cooling = descent.flow, descent.flow.temperature
+        assert (flow.loss.gradient, flow.loss.reduction, epochs) == (mode, "sum", 9)
+        assert (float(flow.rate), float(descent.clip_value)) == (0.07, 2.5)
+        assert [float(cooling(jnp.asarray(t))) for t in (0.0, 1e3)] == pytest.approx([1.5, 0.4])
+        assert float(cooling(jnp.asarray(5.5))) == pytest.approx(1.5 / np.sqrt(np.e))
+        np.testing.assert_array_equal(start, seen[1][0][:4])
+    np.testing.assert_array_equal(found.descents, [objects.labels] * 2)
 
 
 @pytest.fixture(scope="module")

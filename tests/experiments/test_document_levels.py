@@ -13,6 +13,7 @@ from analysis.experiments.prototypes import hierarchy
 from analysis.experiments.prototypes.documents import Documents
 from analysis.experiments.prototypes.epochs import Epochs
 from analysis.experiments.prototypes.hierarchy import PAPER, Stack
+from analysis.experiments.prototypes.kmeans import KMeans
 from dynsim.keys import random_key
 from dynsim.networks.prototypes.documents import TwoLevelReadout, draw_projected
 
@@ -90,6 +91,19 @@ def test_a_stack_is_trained_with_its_barrier_and_both_rates(tmp_path, monkeypatc
     assert (batches.size, options["epochs"]) == (2, 3)
     assert options["optimiser"] == pytest.approx((4e-3, 1e-3))  # eta_P, and eta_theta a quarter of it
     assert float(batches.at(1)) == pytest.approx(1.5 * np.exp(-1 / 2), rel=1e-6)
+
+
+def test_both_levels_start_on_k_means_the_second_one_of_what_the_first_reads(model, monkeypatch):
+    parts, asked = iter([model.first, model.second]), []
+    monkeypatch.setattr(hierarchy, "draw_projected", lambda key, *sizes, gradient: asked.append(sizes) or next(parts))
+    monkeypatch.setattr(hierarchy, "some_tokens", lambda documents, key: jnp.asarray(documents.tokens[:, 0]))
+    monkeypatch.setattr(hierarchy, "kmeans", lambda key, z, count: KMeans(z[:count], jnp.zeros(5, int), jnp.zeros(())))
+    start = hierarchy._start(replace(CONFIG, counts=(4, 3), outputs=(6, 2)), CONFIG.stacks[0], TEST, KEY)
+    assert (asked, start.detached) == ([(3, 6, 4), (6, 2, 3)], True)
+    first = TOKENS[:4, 0] @ np.asarray(model.first.matrix).T
+    np.testing.assert_allclose(start.first.bank, first, rtol=1e-4, atol=1e-5)
+    moved = TwoLevelReadout(start.first, model.second, detached=True)
+    np.testing.assert_allclose(start.second.bank, by_hand(moved, 1.5)[0][:3], rtol=1e-3, atol=1e-5)
 
 
 def test_records_have_the_scores_of_every_epoch_and_the_chance_of_the_last(tmp_path, monkeypatch):

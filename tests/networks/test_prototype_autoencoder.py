@@ -1,11 +1,15 @@
 """The convolutional autoencoder: shapes, its convolutions against those of XLA, and the rates of its parameters."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.experiments.prototypes import quantisation
+from analysis.experiments.prototypes.kmeans import KMeans
 from analysis.experiments.prototypes.quantisation import epochs_to_full, measured
 from dynsim.keys import random_key
 from dynsim.networks.prototypes.convolution import (
@@ -109,6 +113,33 @@ def test_matrices_are_drawn_with_the_variance_of_two_over_their_inputs(model):
     matrices = [np.asarray(layer.matrix) for layer in (*model.encoder, *model.decoder)]
     units = np.concatenate([(matrix * np.sqrt(len(matrix) / 2)).ravel() for matrix in matrices])
     assert abs(np.mean(units**2) - 1) < 6 * np.sqrt(2 / units.size)
+
+
+@pytest.mark.parametrize("kind", ["soft", "hard"])
+def test_a_codebook_starts_on_k_means_of_latent_tokens_or_at_random_near_zero(model, kind, monkeypatch):
+    seen = []
+
+    def clustered(key, z, count):
+        seen.append(z)
+        return KMeans(z[:count], jnp.zeros(len(z), int), jnp.zeros(()))
+
+    monkeypatch.setattr(quantisation, "draw_autoencoder", lambda key, blank, hidden: model)
+    monkeypatch.setattr(quantisation, "kmeans", clustered)
+    config = quantisation.QuantisationConfig((), outputs=4, clustered=6, commitment=0.75)
+    codebook = quantisation.Codebook("one", kind, 3, barrier=0.25, gradient="frozen")
+    found = quantisation.start(config, codebook, IMAGES, KEY).quantiser
+    z = np.asarray(eqx.filter_jit(model.latent)(IMAGES)).reshape(-1, 4)
+    assert seen[0].shape == (6, 4)
+    assert all(np.any(np.all(np.isclose(z, row, rtol=1e-4, atol=1e-6), axis=1)) for row in np.asarray(seen[0]))
+    np.testing.assert_array_equal(found.codebook, seen[0][:3])
+    if kind == "soft":
+        assert (float(found.barrier), found.gradient) == (0.25, "frozen")
+    else:
+        assert float(found.commitment) == 0.75
+    drawn = quantisation.start(config, replace(codebook, count=8, start="uniform"), IMAGES, KEY).quantiser.codebook
+    assert drawn.shape == (8, 4)
+    assert 0.1 < np.max(np.abs(drawn)) <= 1 / 8
+    assert np.min(drawn) < 0 < np.max(drawn)
 
 
 def test_what_is_measured_of_a_quantiser_are_means_over_tokens(model):
