@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray
 
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.fractions import FractionCurves, Fractions
@@ -91,6 +92,10 @@ TIMES, LABELS = np.arange(3.0), np.full(3, -1)
          {"u": "mV", "u_min": "mV", "u_max": "mV", "period": "ms", "frequency": "1/ms"}),
         ([rest(2.0, -1.0), rest(3.0)],
          {"index": [1, 1], "speed": [0.125, 0.125], "eigenvalue_1": [2, 3], "eigenvalue_2": [-1, np.nan]}, {}),
+        (rest(3.0), {"x_1": [1], "x_2": [2], "speed": [0.125], "eigenvalue_1": [3]}, {}),
+        (attractor(4.0, 5.0, 6.0), {"x_1": [4], "period": [5], "exponent": [6]}, {}),
+        (xarray.Dataset({"y": ("a", [1.0, 2.0], {"units": "m"})}, {"a": [5.0, 6.0]}), {"a": [5, 6], "y": [1, 2]},
+         {"y": "m"}),
         (Portrait(np.zeros((1, 2)), NONE, np.eye(2), ("stable", "saddle"), NONE, types=("stable node", "saddle")),
          {"x_1": [1, 0], "x_2": [0, 1], "type": ["stable node", "saddle"], "kind": ["stable", "saddle"]}, {}),
         (ORBIT, {"t": [0, 2, 4, 6], "x_1": [1, 2, 3, 4]}, {}),

@@ -4,18 +4,22 @@ import datetime
 import json
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+import sympy
 
+from analysis import report
 from analysis.claims import claims, collect, statements
+from analysis.json_types import exact
 from analysis.ledger import programs
-from analysis.ledger.check import Check, check
+from analysis.ledger.check import Check, NoTrialError, check
 from analysis.ledger.claim import Claim, claim, rule
-from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, at_least, at_most, equal, holds
+from analysis.ledger.evidence import ROUNDING, SOLVER, Trial, agrees, at_least, at_most, equal, holds
 from analysis.ledger.findings import Finding, entry, find, select
 from analysis.ledger.verdict import Verdict, judge
 from analysis.provenance import library_files, source_digest
@@ -34,6 +38,7 @@ from analysis.report import (
     update_readme,
 )
 from dynsim.errors import IntegrationError, Outcome
+from dynsim.exact import fraction_text
 from dynsim.integrators import Diffrax
 from dynsim.papers import CONSENSUS
 from dynsim.simulation.simulate import simulate
@@ -79,12 +84,24 @@ def test_an_infinite_value_fails_its_bound_and_nan_decides_nothing():
         at_most("a", 0.0, 1.0, tolerance=-1.0)
 
 
+@pytest.mark.parametrize("size", [0.0, 1.0, 1e6])
+def test_arrays_agree_up_to_rounding_of_one_and_their_largest_entry(size):
+    expected = np.array([size, -size, 0.0])
+    for share, close in ((0.5, True), (2.0, False)):
+        found = agrees("a", expected + [0.0, 0.0, share * ROUNDING * (1 + size)], expected)
+        assert (found.holds_clearly, found.fails_clearly) == (close, not close)
+    other = agrees("a", expected[:2], expected)
+    assert other.fails_clearly
+    assert other.what == "the shape of a is (3,), and not (2,)"
+
+
 @pytest.mark.parametrize(
     "measure",
     [
         lambda: at_most("diameter on the sphere", 0.3, 2.0, tolerance=0.0, within=(0.0, 2.0)),
         lambda: at_most("diameter on the sphere", 0.3, 1.9, tolerance=0.1, within=(0.0, 2.0)),
         lambda: at_least("cosine", 0.3, -1.0, tolerance=0.0, within=(-1.0, 1.0)),
+        lambda: at_least("cosine", 0.3, -0.875, tolerance=0.125, within=(-1.0, 1.0)),
         lambda: equal("share", 0.3, 0.5, tolerance=0.5, within=(0.0, 1.0)),
     ],
 )
@@ -193,6 +210,18 @@ def test_a_failed_solve_decides_nothing_and_a_breakdown_is_named():
     worse = check(_claim(broken))
     assert not worse.sound
     assert worse.broken == "trial 0: KeyError: 'oops'"
+    assert 0 <= worse.seconds < 100
+    refuted = lambda key, integrator: Trial((YES,), (NO,))
+    right = _claim(lambda key, integrator: Trial((YES,), (YES,)))
+    for one in (_claim(broken).with_control(refuted), right.with_control(broken)):
+        assert (check(one).broken, check(one).sound) == (worse.broken, False)
+
+    def wrong(key, integrator):
+        raise NoTrialError("trial", "return a trial", "returns text")
+
+    for one in (_claim(wrong).with_control(refuted), right.with_control(wrong)):
+        assert check(one).no_trial == "returns text"
+    assert check(right.with_control(refuted)).sound
 
 
 def test_only_certified_evidence_is_exact():
@@ -363,6 +392,27 @@ def test_a_kept_line_knows_the_records_that_its_claim_may_read(tmp_path, monkeyp
     assert source_digest(does_not) == before[1]
 
 
+def test_claims_that_an_executor_checks_have_the_lines_of_this_process(tmp_path, monkeypatch):
+    first = _claim(lambda key, integrator: Trial((YES,), (YES,), {"a": np.ones(2)}))
+    ((_, expected),) = run_checks([first], num_trials=2)
+    threads: list[int] = []
+    monkeypatch.setattr(report, "use_one_thread", lambda: threads.append(1))
+    assert report._stopped([first], 0, 2, tmp_path).startswith("Stopped; the results of 0 of 1 claims are in ")
+    with ThreadPoolExecutor(1) as executor:
+        ((done, line),) = run_checks([first], num_trials=2, folder=tmp_path, executor=executor, source=lambda: [first])
+        lost = run_checks([first], num_trials=1, executor=executor, source=list)
+        with pytest.raises(ValueError, match="`jobs` must be 1 for claims that differ from process to process"):
+            next(lost)
+    assert len(threads) == 2
+    assert (done.claim, done.verdict, len(done.trials)) == (first, Verdict.SUPPORTED, 2)
+    assert [trial.witness for trial in done.trials] == [{}, {}]
+    same = lambda line: {name: value for name, value in line.items() if name not in ("seconds", "when")}
+    assert same(line) == same(expected)
+    assert [json.loads(path.read_text()) for path in tmp_path.iterdir()] == [json.loads(json.dumps(line))]
+    assert report._stopped([first], 0, 2, tmp_path).startswith("Stopped; the results of 1 of 1 claims are in ")
+    assert report._stopped([first], 0, 2, None).startswith("Stopped; no result is kept")
+
+
 @pytest.mark.slow
 def test_two_processes_find_what_one_finds():
     one = {line["id"]: line["verdict"] for _, line in run_checks(_cheap(), num_trials=1)}
@@ -380,6 +430,20 @@ def test_a_witness_is_plain_json():
         "nan": "nan",
         "pair": [1, "a"],
     }
+
+
+def test_counterexamples_are_written_without_loss():
+    flint, key = pytest.importorskip("flint"), jax.random.key(3)
+    given = {"x": np.array([0.5, np.inf]), "z": 1 + 0.5j, "q": (Fraction(1, 3), True, None), "key": key}
+    assert json.loads(json.dumps(exact(given))) == {
+        "x": ["1/2", "inf"], "z": {"real": "1", "imag": "1/2"}, "q": ["1/3", True, None],
+        "key": jax.random.key_data(key).tolist(),
+    }  # fmt: skip
+    low, high = map(Fraction, exact(flint.arb(1, 0.25)))
+    assert Fraction(3, 4) - Fraction(1, 10**6) < low < Fraction(3, 4) < Fraction(5, 4) < high < low + Fraction(3, 5)
+    assert exact(flint.arb(1) / 0) == "nan"
+    assert exact(sympy.Rational(2, 3)) == "2/3"
+    assert exact(1 << 10_000) == plain(1 << 10_000) == fraction_text(1 << 10_000)
 
 
 def test_the_readme_is_written_between_its_markers_only(tmp_path):
