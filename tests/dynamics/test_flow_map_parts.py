@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import diffrax as dfx
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -47,6 +48,18 @@ def test_a_peak_of_a_polynomial_is_found_between_its_samples():
     rows = np.zeros((3, 7))
     rows[0, 1], rows[1, 0], rows[2, 1] = 1.0, 2.0, -1.0  # x (1 - x), 2 x and -x (1 - x)
     assert [float(peak(row)) for row in rows] == pytest.approx([1.25, 3.0, 1.0], abs=1e-12)
+
+
+def test_vectors_along_the_steps_of_a_given_solver_are_derivatives_of_its_end():
+    """The solutions of x' = -x^2 are x / (1 + x t)."""
+    pair, at = Linearised(FunctionFlow(lambda t, x: -(x**2)), jnp.zeros(2), dfx.Heun()), jnp.asarray
+    x, vectors = np.array([0.5, 2.0]), np.array([[1.0, 2.0], [0.0, 1.0]])
+    over = jax.jit(lambda x, V: pair.over(at(1.0), at(3.0), at(0.01), x, V, at(1e-6)))
+    found = over(at(x), at(vectors))
+    np.testing.assert_allclose(found.x, x / (1 + 2 * x), rtol=1e-5)
+    np.testing.assert_allclose(found.V, vectors / (1 + 2 * x[:, None]) ** 2, rtol=1e-5, atol=1e-12)
+    assert 1e-4 < float(found.step) < 1e-2
+    assert not found.failed
 
 
 def test_a_path_is_evaluated_at_times_in_any_order_and_keeps_its_ends():

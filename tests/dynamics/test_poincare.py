@@ -36,7 +36,6 @@ def test_crossings_of_a_circle_are_at_multiples_of_the_period(integrator):
     assert both.complete  # there are just as many in a piece
 
 
-@pytest.mark.slow
 def test_a_transient_goes_on_with_state_and_time():
     flow, start = FunctionFlow(turning, fastest_period=np.pi), jnp.asarray([1.0, 0.0])
     late = poincare_section(flow, start, lambda t, x: x[0], 1, direction=-1, transient=1.0, integrator=Scipy())

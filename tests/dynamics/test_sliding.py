@@ -2,6 +2,7 @@
 
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,6 +13,7 @@ from jaxtyping import Array
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
+from analysis.dynamics import lyapunov
 from analysis.dynamics.attractors.search import find_attractors
 from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
@@ -38,6 +40,7 @@ from dynsim.simulation.sliding_members import member_that_slides
 from dynsim.spaces import AbstractSpace, Euclidean, Sphere
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.parameter import Parameter
+from tests.support.annotations import unchecked
 
 FRICTION = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0] - 0.5 * jnp.sign(x[1])]))
 SLIDES = FunctionFlow(lambda t, x: jnp.stack([-0.3 * x[0] - 0.2 * jnp.sign(x[1]), 0.5 - jnp.sign(x[1])]))
@@ -253,11 +256,18 @@ def test_the_places_of_surfaces_are_found_between_states():
     assert pseudo_equilibria(field, 0.0, near, lambda x: x[0] > 0, np.ones(2)) == ()
 
 
-def test_jumps_are_reported_where_a_field_has_no_pieces():
+def test_jumps_are_reported_where_a_field_has_no_pieces(monkeypatch):
     turns = FunctionFlow(lambda t, x: jnp.array([x[1], -x[0], jnp.sign(x[2])]) * 0.1, space=Sphere())
     states = np.array([[0.6, 0.0, 0.8], [0.6, 0.8, 0.0], [0.6, 0.0, -0.8]])
     assert jumps_left_out(turns, jnp.asarray(states), 0.0) == "the sign changes of x_1, x_2, x_3"
     assert jumps_left_out(turns, jnp.asarray(states[:1].repeat(2, 0)), 0.0) == ""
+    pair: Any = SimpleNamespace(system=turns, restored=lambda x: x)
+    times: list[float] = []
+    ahead = lambda x, V, t: (jnp.asarray(states[len(times) % 3]), V, times.append(t))
+    monkeypatch.setattr(lyapunov, "PASSED", 8)
+    with unchecked(), pytest.raises(ValueError, match="has one that jumps where the sign changes of x_1, x_2, x_3"):
+        lyapunov._check_jumps(pair, ahead, jnp.asarray(states[0]), jnp.eye(3), 1.0, 0.5)
+    assert times == [1.0 + 0.5 * k for k in range(8)]
     many = FunctionFlow(lambda t, x: jnp.where(x > 0, 1.0, jnp.cos(x)) * jnp.sum(jnp.sin(x[:, None] * x[None]), axis=0))
     line = jnp.asarray(np.linspace(-1.0, 1.0, 5)[:, None] * np.ones(40))
     assert switched_field(many, line[0]) is None  # more than 2,000 operations
