@@ -142,9 +142,9 @@ def _stacked(found: Sequence[Table], name: str) -> Table:
     return Table({name: rows} | columns, units)
 
 
-def _flat(known: Components, rows: np.ndarray, ending: str = "") -> Columns:
+def _flat(known: Components, rows: np.ndarray) -> Columns:
     """Name the columns of flattened states."""
-    return {f"{name}{ending}": rows[:, k] for k, name in enumerate(known.names)}
+    return {name: rows[:, k] for k, name in enumerate(known.names)}
 
 
 def _units(known: Components, *endings: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ import scipy.sparse.csgraph
 from jaxtyping import Int
 
 from dynsim._core.printing import one_line
+from dynsim.errors import counted
 from dynsim.systems.master_equation.checks import Matrix, check_generator, check_transition, entries
 
 # Largest number of states or classes that a message lists.
@@ -46,11 +47,11 @@ class Classes:
     def __str__(self) -> str:
         """Describe the classification in one sentence."""
         if self.irreducible:
-            return f"The chain is irreducible: its {_count(len(self.labels), 'state')} form one class."
+            return f"The chain is irreducible: its {counted(len(self.labels), 'state')} form one class."
         closed = ", ".join(shown(self.states(c)) for c in range(min(self.num_closed, SHOWN)))
         more = ", ..." if self.num_closed > SHOWN else ""
-        words = f"{_count(self.num_classes, 'class', 'classes')}, {self.num_closed} of them closed: {closed}{more}"
-        return f"The chain is reducible: {words}; {_count(len(self.transient), 'state')} transient."
+        words = f"{counted(self.num_classes, 'class', 'classes')}, {self.num_closed} of them closed: {closed}{more}"
+        return f"The chain is reducible: {words}; {counted(len(self.transient), 'state')} transient."
 
 
 def communicating_classes(generator: Any) -> Classes:
@@ -138,7 +139,3 @@ def _period(graph: scipy.sparse.csr_array, states: np.ndarray) -> int:
     level = scipy.sparse.csgraph.shortest_path(part, unweighted=True, indices=0).astype(int)
     begin, end = part.nonzero()
     return int(math.gcd(*(level[begin] + 1 - level[end]).tolist()))
-
-
-def _count(number: int, word: str, plural: str = "") -> str:
-    return f"{number} {word if number == 1 else plural or word + 's'}"

@@ -36,11 +36,6 @@ SMALL = 1e-12
 ROUNDING = 3e-14
 
 
-def scalar_exponential(x: np.ndarray) -> np.ndarray:
-    """Evaluate the rational approximation of e^x for x <= 0, elementwise."""
-    return AT_INFINITY + 2 * np.sum(RESIDUES / (np.asarray(x)[..., None] - POLES), axis=-1).real
-
-
 def birth_and_death(generator: Any) -> tuple[np.ndarray, np.ndarray]:
     """Extract the rates i -> i+1 and i+1 -> i of a tridiagonal generator, each of shape (k-1,)."""
     return np.asarray(generator.diagonal(-1), float), np.asarray(generator.diagonal(1), float)

@@ -23,7 +23,6 @@ from analysis.chains.rational_exponential import (
     RESIDUES,
     ROUNDING,
     by_partial_fractions,
-    scalar_exponential,
 )
 from analysis.chains.relaxation import _METHODS, relaxation
 from analysis.chains.stationary import stationary_distribution
@@ -240,8 +239,6 @@ def test_the_rational_approximation_is_the_published_one():
             value = AT_INFINITY + 2 * mpmath.re(mpmath.fsum(a / (x - z) for a, z in zip(residues, poles, strict=True)))
             worst = max(worst, float(abs(value - mpmath.exp(x))))
     assert worst < 6e-15
-    x = -np.logspace(-4, 5, 400)
-    assert np.max(abs(scalar_exponential(x) - np.exp(x))) < 4e-14
 
 
 def test_series_are_cut_where_their_bound_says():

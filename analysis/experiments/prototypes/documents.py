@@ -16,6 +16,8 @@ from dynsim.io.npz import read_arrays
 from dynsim.networks.sentiment.words import Cleaning
 
 WORDS = Cleaning(stop_words="none", keep_case=False, shortest=1)
+# Weight of the squares in the loss of a logistic regression.
+RIDGE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def _documents(vec: np.ndarray, ids: list[list[int]], labels: list[int], length:
     return Documents(tokens, shares, np.array(labels))
 
 
-def logistic_accuracy(train: Documents, test: Documents, classes: int, *, ridge: float = 1e-3) -> float:
+def logistic_accuracy(train: Documents, test: Documents, classes: int) -> float:
     """Compute the test accuracy of logistic regression on the means of documents, by L-BFGS with a small ridge."""
     x = np.concatenate([train.means.astype(float), np.ones((len(train.labels), 1))], axis=1)
     target = np.eye(classes)[train.labels]
@@ -104,8 +106,8 @@ def logistic_accuracy(train: Documents, test: Documents, classes: int, *, ridge:
         weights = flat.reshape(x.shape[1], classes)
         logits = x @ weights
         log_q = logits - logsumexp(logits, axis=1, keepdims=True)
-        value = -np.mean(np.sum(target * log_q, axis=1)) + ridge / 2 * np.sum(weights**2)
-        return value, (x.T @ (np.exp(log_q) - target) / len(x) + ridge * weights).ravel()
+        value = -np.mean(np.sum(target * log_q, axis=1)) + RIDGE / 2 * np.sum(weights**2)
+        return value, (x.T @ (np.exp(log_q) - target) / len(x) + RIDGE * weights).ravel()
 
     weights = minimize(objective, np.zeros(x.shape[1] * classes), jac=True, method="L-BFGS-B").x.reshape(-1, classes)
     logits = test.means @ weights[:-1] + weights[-1]
