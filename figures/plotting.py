@@ -62,15 +62,16 @@ OTHERS = {"plane": "diagrams.plane", "torus": "tori.surface"}
 def plot(result: Any, ax: Any = None, *, picture: str = "", **options: Any) -> Artists:
     """Draw a result into axes of matplotlib, or into a figure of our own, and return its artists by name.
 
-    In given axes the style in use holds, and a legend and a colour bar are drawn only if they are asked for. Every part
-    can be switched off, `equilibria=False`, or styled, `equilibria={"markersize": 8}`.
+    In given axes the style in use holds, and a legend and a colour bar are drawn only if they are asked for.
 
     Args:
         result: a result of dynsim or of `analysis.dynamics`, or the dataset of `dynsim.sweep`.
         ax: axes of matplotlib; some results take several. Without any, a figure is made in our style.
         picture: which picture, for results with several: `plane`, the curves of a diagram in two parameters, or
             `torus`, a torus as a surface.
-        options: those of the method `plot` of the result; for a dataset see `figures.sweeps.sweep`.
+        options: each part of the picture, left out by False, `equilibria=False`, or styled by properties of matplotlib,
+            `equilibria={"markersize": 8}`; `legend`, `labels`, `limits` and `title`, which may be switched off; and
+            others of the method `plot` of the result, or for a dataset of `figures.sweeps.sweep`.
 
     Raises:
         ValueError: for a result without a picture, axes of another projection, an unknown option, or properties that

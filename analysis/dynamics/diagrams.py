@@ -82,12 +82,11 @@ class Diagram(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `branches`, `orbits` and `tori` (their minimum and maximum) and `bifurcations`. A part
-                is left out by False, and styled by properties of matplotlib, `bifurcations={"markersize": 8}`.
-                Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be switched off;
-                `quantity`, of orbits also `amplitude`, `period` or `frequency`; `component`, a
-                name or an index; `parameter`, with its system, for a diagram from a file; `window`, limits of the
-                component; `bounds`, limits of the parameter; properties of the lines of branches, `linewidth=2`.
+            options: those of `figures.plot`, of the parts `branches`, `orbits` and `tori` (their minimum and maximum)
+                and `bifurcations`; `colour`; `quantity`, of orbits also `amplitude`, `period` or `frequency`;
+                `component`, a name or an index; `parameter`, with its system, for a diagram from a file; `window`,
+                limits of the component; `bounds`, limits of the parameter; properties of the lines of branches,
+                `linewidth=2`.
         """
         return plot(self, ax, **options)
 
@@ -96,10 +95,8 @@ class Diagram(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `curves` and `degeneracies`. A part is left out by False, and styled by properties of
-                matplotlib, `degeneracies={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits` and `title`,
-                which may all be switched off; `counts`, a `StabilityMap` to draw behind; `bounds` of both parameters;
-                properties of the curves.
+            options: those of `figures.plot`, of the parts `curves` and `degeneracies`; `colour`; `counts`, a
+                `StabilityMap` to draw behind; `bounds` of both parameters; properties of the curves.
         """
         return plot(self, ax, picture="plane", **options)
 

@@ -118,9 +118,8 @@ class LyapunovSpectrum(NamedTuple):
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`. Two axes show exponents of very
                 different size apart.
-            options: the parts `lines`, `bands` and `zero`. A part is left out by False, and styled by properties of
-                matplotlib, `bands={"alpha": 0.1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
-                all be switched off; `xlabel` and `ylabel`, with units; properties of the curves, `linewidth=2`.
+            options: those of `figures.plot`, of the parts `lines`, `bands` and `zero`; `colour`; `xlabel` and `ylabel`,
+                with units; properties of the curves, `linewidth=2`.
         """
         return plot(self, ax, **options)
 

@@ -80,9 +80,8 @@ class OrbitDiagram(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `points`. A part is left out by False, and styled by properties of matplotlib,
-                `points={"markersize": 1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off; `label` of the values, by default their component; properties of the points.
+            options: those of `figures.plot`, of the part `points`; `colour`; `label` of the values, by default their
+                component; properties of the points.
         """
         return plot(self, ax, **options)
 
@@ -126,9 +125,8 @@ class HysteresisDiagram(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `up` and `down`. A part is left out by False, and styled by properties of matplotlib,
-                `up={"markersize": 3}`. Also `colour`, of both or a pair, `legend`, `labels`, `limits` and `title`,
-                which may all be switched off; `label` of the values, by default their component.
+            options: those of `figures.plot`, of the parts `up` and `down`; `colour`, of both or a pair; `label` of the
+                values, by default their component.
         """
         return plot(self, ax, **options)
 

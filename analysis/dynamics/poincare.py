@@ -78,10 +78,8 @@ class Section(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `points`. A part is left out by False, and styled by properties of matplotlib,
-                `points={"markersize": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off; `components`, two names or indices; `directions=False` for one colour;
-                properties of the points.
+            options: those of `figures.plot`, of the part `points`; `colour`; `components`, two names or indices;
+                `directions=False` for one colour; properties of the points.
         """
         return plot(self, ax, **options)
 

@@ -168,9 +168,8 @@ class Conditions(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `region`, `signs`, `field`, `curves`, `undecided` and `witnesses`; each is left out by
-                False and styled by properties of matplotlib. Signs are those of the conditions on all of the region.
-                Also `colour`, `legend`, `labels`, `limits` and `title`.
+            options: those of `figures.plot`, of the parts `region`, `signs`, of the conditions on all of the region,
+                `field`, `curves`, `undecided` and `witnesses`; `colour`.
         """
         return plot(self, ax, **options)
 

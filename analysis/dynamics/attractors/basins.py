@@ -103,10 +103,9 @@ class Basins(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `image`, `boundaries` and `attractors`. A part is left out by False, and styled by
-                properties of matplotlib, `attractors={"markersize": 8}`. Also `colour`, `legend`, `labels`, `limits`
-                and `title`, which may all be switched off; `names` of basins by label; `edges`, edge states to mark;
-                `colour` is a list of colours of the basins, or a dictionary by label.
+            options: those of `figures.plot`, of the parts `image`, `boundaries` and `attractors`; `colour`, a list of
+                colours of the basins, or a dictionary by label; `names` of basins by label; `edges`, edge states to
+                mark.
         """
         return plot(self, ax, **options)
 

@@ -140,9 +140,7 @@ class FractionCurves(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `lines` and `bands`. A part is left out by False, and styled by properties of
-                matplotlib, `bands={"alpha": 0.1}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
-                all be switched off; `names` of basins by label.
+            options: those of `figures.plot`, of the parts `lines` and `bands`; `colour`; `names` of basins by label.
         """
         return plot(self, ax, **options)
 

@@ -61,9 +61,7 @@ class Isochrons(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `isochrons` and `cycle`; a part is left out by False, and styled by properties of
-                matplotlib, `isochrons={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off.
+            options: those of `figures.plot`, of the parts `isochrons` and `cycle`; `colour`.
         """
         return plot(self, ax, **options)
 

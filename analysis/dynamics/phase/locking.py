@@ -51,9 +51,8 @@ class LockingRange(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `region` and `lines`; a part is left out by False, and styled by properties of
-                matplotlib, `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may
-                all be switched off; `strength`, the largest one that is drawn, 1 by default.
+            options: those of `figures.plot`, of the parts `region` and `lines`; `colour`; `strength`, the largest one
+                that is drawn, 1 by default.
         """
         return plot(self, ax, **options)
 

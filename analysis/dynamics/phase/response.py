@@ -87,10 +87,8 @@ class PhaseResponse(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the part `lines`, which is left out by False, and styled by properties of matplotlib,
-                `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off; `component`, the name or index of the only one that is drawn; `phase`, the unit of the
-                advance: `time`, `radians` or `cycles`.
+            options: those of `figures.plot`, of the part `lines`; `colour`; `component`, the name or index of the only
+                one that is drawn; `phase`, the unit of the advance: `time`, `radians` or `cycles`.
         """
         return plot(self, ax, **options)
 

@@ -71,9 +71,8 @@ class Portrait(NamedTuple):
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`. On the sphere two axes show the
                 front and the back.
-            options: the parts `field`, `equilibria`, `cycles` and `families`. A part is left out by False, and styled
-                by properties of matplotlib, `equilibria={"markersize": 8}`. Also `colour`, `legend`, `labels`,
-                `limits` and `title`, which may all be switched off; `names`, labels of the coordinates.
+            options: those of `figures.plot`, of the parts `field`, `equilibria`, `cycles` and `families`; `colour`;
+                `names`, labels of the coordinates.
         """
         return plot(self, ax, **options)
 

@@ -71,9 +71,8 @@ class LinePortrait(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `zero`, `velocity`, `arrows`, `equilibria` and `families`. A part is left out by False,
-                and styled by properties of matplotlib, `velocity={"color": "black"}`. Also `legend`, `labels`, `limits`
-                and `title`, which may all be switched off; `basins`, a result of `basins` to draw behind.
+            options: those of `figures.plot`, of the parts `zero`, `velocity`, `arrows`, `equilibria` and `families`;
+                `basins`, a result of `basins` to draw behind.
         """
         return plot(self, ax, **options)
 

@@ -243,11 +243,9 @@ class PhasePlane(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `streamlines`, `nullclines`, `equilibria`, `cycles`, `separatrices`, `trajectories`,
-                `families` and `surfaces`. A part is left out by False, and styled by properties of matplotlib,
-                `equilibria={"markersize": 8}`. Also `colour`, `legend`, `colourbar`, `labels`, `limits` and `title`,
-                which may all be switched off; `types=True` for node, focus, centre and saddle in the legend;
-                `basins`, a result of `basins` to draw behind.
+            options: those of `figures.plot`, of the parts `streamlines`, `nullclines`, `equilibria`, `cycles`,
+                `separatrices`, `trajectories`, `families` and `surfaces`; `colour` and `colourbar`; `types=True` for
+                node, focus, centre and saddle in the legend; `basins`, a result of `basins` to draw behind.
         """
         return plot(self, ax, **options)
 

@@ -59,9 +59,8 @@ class SimplexPortrait(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `outline`, `trajectories`, `equilibria` and `families`. A part is left out by False, and
-                styled by properties of matplotlib, `equilibria={"markersize": 8}`. Also `legend`, `labels`, `limits`
-                and `title`, which may all be switched off, and `names`, labels of the corners.
+            options: those of `figures.plot`, of the parts `outline`, `trajectories`, `equilibria` and `families`;
+                `names`, labels of the corners.
         """
         return plot(self, ax, **options)
 

@@ -44,9 +44,7 @@ class ZeroOneTest(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `points` and `median`; a part is left out by False, and styled by properties of
-                matplotlib, `points={"markersize": 4}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off; properties of the points.
+            options: those of `figures.plot`, of the parts `points` and `median`; `colour`; properties of the points.
         """
         return plot(self, ax, **options)
 

@@ -45,10 +45,8 @@ class PowerSpectrum(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `lines` and `peaks`; a part is left out by False, and styled by properties of
-                matplotlib, `peaks={"markersize": 4}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off; `bounds` of the frequency; `logarithmic=True` for a logarithmic axis of
-                frequencies; properties of the line.
+            options: those of `figures.plot`, of the parts `lines` and `peaks`; `colour`; `bounds` of the frequency;
+                `logarithmic=True` for a logarithmic axis of frequencies; properties of the line.
         """
         return plot(self, ax, **options)
 

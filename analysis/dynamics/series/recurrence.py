@@ -46,9 +46,7 @@ class RecurrencePlot(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the part `image`, which is left out by False, and styled by properties of matplotlib,
-                `image={"alpha": 0.5}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off.
+            options: those of `figures.plot`, of the part `image`; `colour`.
         """
         return plot(self, ax, **options)
 

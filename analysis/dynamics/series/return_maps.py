@@ -40,9 +40,7 @@ class ReturnMap(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the parts `points` and `diagonal`. A part is left out by False, and styled by properties of
-                matplotlib, `points={"markersize": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off; properties of the points.
+            options: those of `figures.plot`, of the parts `points` and `diagonal`; `colour`; properties of the points.
         """
         return plot(self, ax, **options)
 

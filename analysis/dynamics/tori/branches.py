@@ -94,9 +94,8 @@ class TorusBranch(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the part `lines`, solid where the torus attracts, which is styled by properties of matplotlib,
-                `lines={"linewidth": 2}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which may all be
-                switched off; `component`, a name or an index, whose least and largest values are drawn.
+            options: those of `figures.plot`, of the part `lines`, solid where the torus attracts; `colour`;
+                `component`, a name or an index, whose least and largest values are drawn.
         """
         return plot(self, ax, **options)
 

@@ -113,9 +113,8 @@ class InvariantTorus(NamedTuple):
 
         Args:
             ax: axes of matplotlib; without any, a figure is made; see `figures.plot`.
-            options: the part `curve`, which is styled by properties of matplotlib, `curve={"linewidth": 2}`. Also
-                `colour`, `legend`, `labels`, `limits` and `title`, which may all be switched off; `component`, names or
-                indices of the two components that are drawn.
+            options: those of `figures.plot`, of the part `curve`; `colour`; `component`, names or indices of the two
+                components that are drawn.
         """
         return plot(self, ax, **options)
 
@@ -124,10 +123,8 @@ class InvariantTorus(NamedTuple):
 
         Args:
             ax: axes of matplotlib with `projection="3d"`; without any, a figure is made.
-            options: the parts `surface` and `curve`, the section; a part is left out by False, and styled by properties
-                of matplotlib, `surface={"alpha": 0.5}`. Also `colour`, `legend`, `labels`, `limits` and `title`, which
-                may all be switched off; `component`, names or indices of three components; with two components the
-                time is the third axis.
+            options: those of `figures.plot`, of the parts `surface` and `curve`, the section; `colour`; `component`,
+                names or indices of three components; with two components the time is the third axis.
         """
         return plot(self, ax, picture="torus", **options)
 
