@@ -1,17 +1,11 @@
 """Regions and fields for which a theorem must not apply: cut, empty or degenerate regions, and fields that jump."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import pytest
 
 import dynsim as ds
 from analysis import theorems as th
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
-
+from tests.theorems.reports import flow
 
 SQUARE = [(-1.0, 1.0), (-1.0, 1.0)]
 STRIP = th.where(SQUARE, lambda x: 0.25 - x[1] ** 2, bounds=False)  # goes on outside of the box

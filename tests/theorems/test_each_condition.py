@@ -1,7 +1,6 @@
 """Each condition counts, and each number is the closed form: small systems, unequal entries, and ends of ranges."""
 
 import json
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,13 +15,10 @@ from analysis.theorems.linear import leading_minors
 from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.subdivision import positive
 from analysis.theorems.switching.parts import RegionPart
+from tests.theorems.reports import flow, not_holding
 
 LINE, SQUARE = [(-1.0, 1.0)], [(-1.0, 1.0), (-1.0, 1.0)]
 SQUARES = lambda x: x @ x
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def driven(text, low, high):
@@ -31,10 +27,6 @@ def driven(text, low, high):
 
 def parameter(text, name="a"):
     return ds.Parameter(flow(text, **{name: 0.25}), name, -2.0, 2.0)
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 # Decisions and tables

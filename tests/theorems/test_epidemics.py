@@ -5,11 +5,7 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
-
+from tests.theorems.reports import not_holding
 
 SEIR = "s' = 1 - s - b*s*i; e' = b*s*i - 2*e; i' = e - 2*i"  # the reproduction number is b / 4
 

@@ -1,20 +1,15 @@
 """Chetaev, exponential stability, Barbalat, inputs and supplies: known results and near misses of one condition."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from tests.theorems.reports import flow, not_holding
 
 ORIGIN = [0.0, 0.0]
 BOX = [(-1.0, 1.0), (-1.0, 1.0)]
 SQUARES = lambda x: x @ x
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def driven(text, most=0.5):
@@ -106,10 +101,6 @@ SLOW = (
 
 def cases(names):
     return [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in names]
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 @pytest.mark.parametrize("name", cases(APPLIES))

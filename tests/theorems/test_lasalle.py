@@ -1,19 +1,14 @@
 """LaSalle's theorem: damped oscillators with one and three equilibria, and what it does not show."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from tests.theorems.reports import flow, not_holding
 
 SIDES = [(-2.0, 2.0), (-2.0, 2.0)]
 THREE = [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def energy(x):
@@ -22,10 +17,6 @@ def energy(x):
 
 WELL = flow("x' = y; y' = x - x^3 - 0.5*y")
 BELOW = th.where(SIDES, lambda x: 0.5 - energy(x), label="{H <= 1/2}", bounds=False)
-
-
-def failing(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 PENDULUM_ENERGY = lambda s: s[1] ** 2 / 2 - jnp.cos(s[0])
@@ -49,7 +40,7 @@ PENDULUM_ENERGY = lambda s: s[1] ** 2 / 2 - jnp.cos(s[0])
 def test_the_pendulum_with_friction_comes_to_rest(friction, expected):
     below = th.where([(-2.6, 2.6), (-2.5, 2.5)], lambda s: 0.8 - PENDULUM_ENERGY(s), label="{E <= 0.8}", bounds=False)
     found = th.lasalle(flow(f"x' = y; y' = -sin(x) - {friction}"), PENDULUM_ENERGY, below, [0.0, 0.0], budget=20_000)
-    assert [row for row in failing(found) if row[1] == "fails"] == expected
+    assert [row for row in not_holding(found) if row[1] == "fails"] == expected
     assert found.applies == (expected == [])
 
 
@@ -74,7 +65,7 @@ DISC = th.ball([0.0, 0.0], 1.0)
     ],
 )  # fmt: skip
 def test_a_near_miss_names_the_condition(system, equilibrium, expected):
-    assert failing(th.lasalle(system, SQUARES, DISC, equilibrium, derivatives=2, budget=2000)) == expected
+    assert not_holding(th.lasalle(system, SQUARES, DISC, equilibrium, derivatives=2, budget=2000)) == expected
 
 
 def test_balls_about_equilibria_must_not_meet():

@@ -9,16 +9,13 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.plane.smooth_oscillator import EnclosedIntegral, sign_beyond
+from tests.theorems.reports import not_holding
 
 ZERO = "the integrated damping has exactly one positive zero a"
 
 
 def lienard(text, **options):
     return th.lienard(ds.system(text), **options)
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from analysis import theorems as th
 from analysis.theorems.conditions import Conditions
 from dynsim.papers import CONSENSUS
 from dynsim.tokens import Causal, TokenFlow
+from tests.theorems.reports import flow
 
 pytest.importorskip("flint")
 
@@ -40,11 +41,6 @@ class Result(NamedTuple):
     miss: tuple[Callable[[], Conditions], dict[str, str]] | None = None
     is_slow: bool = False
     is_certified: bool = True
-
-
-def flow(text: str, **values: Any) -> Any:
-    """A system of text."""
-    return ds.system(text, **values)
 
 
 def parameter(text: str, name: str, value: float, **values: Any) -> ds.Parameter:

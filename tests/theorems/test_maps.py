@@ -1,7 +1,5 @@
 """Theorems about maps: periods of interval maps, horseshoes, twist maps and saddle foci."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,15 +10,12 @@ from analysis.theorems.algebra import is_zero
 from analysis.theorems.maps.horseshoe import _disjoint, _union, spectral_radius
 from analysis.theorems.maps.periods import point_of_period
 from analysis.theorems.maps.sharkovskii import implied_periods
+from tests.theorems.reports import flow, not_holding
 
 UNIT = [(0.0, 1.0)]
 RANGE = [(-np.pi, np.pi)]
 SETS = np.array([[[-2.0, 0], [1, 0], [0, 3]], [[2, 0], [1, 0], [0, 3]]])
 SPIRAL = "x' = {r}*x - 2*y; y' = 2*x + {r}*y; z' = {c}*z + x*y"
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def logistic(r):
@@ -72,7 +67,7 @@ def marked(cases):
 @pytest.mark.parametrize("name", marked(APPLIES))
 def test_a_theorem_applies_where_it_is_known_to(name):
     found = APPLIES[name]()
-    assert [one for one in found.hypotheses if one.status != "holds"] == []
+    assert not_holding(found) == []
     assert found.is_certified
 
 
@@ -130,8 +125,7 @@ MISSES = {
 def test_a_near_miss_names_the_one_condition(name):
     call, words, status = MISSES[name]
     found = call()
-    bad = {one.words: one.status for one in found.hypotheses if one.status != "holds"}
-    assert bad == {words: status}
+    assert not_holding(found) == [(words, status)]
     assert not found.applies
 
 

@@ -12,6 +12,7 @@ from analysis.theorems.conditions import known
 from analysis.theorems.regions import as_region
 from analysis.theorems.subdivision import Decision
 from analysis.theorems.switching.parts import RegionPart
+from tests.theorems.reports import not_holding
 
 pytest.importorskip("flint")
 
@@ -27,10 +28,6 @@ SPIRALS = [  # in the quadrants in which they are not active, x^2 + y^2 grows in
 
 def flows(*texts):
     return [ds.system(text) for text in texts]
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 def on_line(V=(lambda s: s[0] ** 2, lambda s: 1.5 * s[0] ** 2), texts=("x' = -x", "x' = -2*x + x^3"), **options):

@@ -9,12 +9,9 @@ import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.noise.tableaux import METHODS, trees
 from analysis.theorems.noise.words import expectation, product
+from tests.theorems.reports import not_holding
 
 NAMES = {"strong": (0.5, 1.0, 1.5), "weak": (1, 2)}
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 @pytest.mark.parametrize(

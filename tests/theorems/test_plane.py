@@ -1,13 +1,12 @@
 """Theorems about the plane and about symmetries: where they apply, near misses, and what rounding gets wrong."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from tests.theorems.reports import failing, flow
 
 pytest.importorskip("flint")
 
@@ -16,14 +15,6 @@ MIRROR = np.diag([1.0, -1.0])
 CYCLE = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 SWAP = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
 CELLS = "x' = {0}*x - x^3 - y - z; y' = {0}*y - y^3 - x - z; z' = {0}*z - z^3 - x - y"
-
-
-def failing(found):
-    return [one.words for one in found.hypotheses if one.status != "holds"]
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def lienard(text):

@@ -9,21 +9,14 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.squares import MatrixFamily, is_positive, weights_of_squares
+from tests.theorems.reports import flow, not_holding
 
 ONE = Fraction(1)
 JOINT = "V is larger elsewhere and falls along solutions"
 
 
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
-
-
 def lorenz(rho: Any) -> Any:
     return ds.catalogue.Lorenz(rho=rho)
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 def test_a_missing_solver_is_named(monkeypatch):

@@ -1,7 +1,6 @@
 """Positive matrices and chains: Perron and Frobenius, detailed balance, Foster's criterion."""
 
 from fractions import Fraction
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,21 +9,14 @@ import pytest
 import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.chains.foster import DEPTH, _not_negative, _shifted
+from tests.theorems.reports import flow, not_holding
 
 SMALL = 0.1 * 3 - 0.3  # 5.6e-17
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def generator(rates):
     Q = np.array(rates, dtype=object)
     return Q - np.diag(Q.sum(axis=0))
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 def queue(deaths):

@@ -10,20 +10,12 @@ import dynsim as ds
 from analysis import theorems as th
 from analysis.theorems.quadratic import ellipsoid, is_unstable, lyapunov_matrix, lyapunov_solution, rounded
 from dynsim.exact import rationals
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
-
+from tests.theorems.reports import flow, not_holding
 
 CUBIC = flow("x' = -x + x^3")
 VAN_DER_POL = flow("x' = -y; y' = x - y + x^2*y")  # backwards in time; the basin ends at the cycle
 PENDULUM = flow("x' = y; y' = -sin(x) - 0.5*y")
 WELL = flow("x' = y; y' = x - x^3 - 0.5*y")
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 def test_the_box_of_an_ellipsoid_holds_it():

@@ -8,10 +8,7 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
+from tests.theorems.reports import flow
 
 
 @pytest.mark.slow

@@ -5,16 +5,13 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from tests.theorems.reports import failing
 
 TURN = np.diag([-1.0, -1.0, 1.0])
 
 
 def parameter(text):
     return ds.Parameter(ds.system(text, a=0.25), "a", -2.0, 2.0)
-
-
-def failing(found):
-    return [one.words for one in found.hypotheses if one.status != "holds"]
 
 
 def test_an_epidemic_begins_at_a_transcritical_point():

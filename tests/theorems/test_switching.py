@@ -9,6 +9,7 @@ import scipy.linalg
 
 import dynsim as ds
 from analysis import theorems as th
+from tests.theorems.reports import flow, not_holding
 
 JOINT = "V is larger elsewhere and falls in every mode"
 ORIGIN = [0.0, 0.0]
@@ -16,17 +17,9 @@ BOX = [(-1.0, 1.0), (-1.0, 1.0)]
 SPIRALS = [np.array([[-0.1, 1.0], [-2.0, -0.1]]), np.array([[-0.1, 2.0], [-1.0, -0.1]])]  # Liberzon, example 2.1
 
 
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
-
-
 def linear(A) -> Any:
     (a, b), (c, d) = np.asarray(A, float)
     return flow("x' = a*x + b*y; y' = c*x + d*y", a=a, b=b, c=c, d=d)
-
-
-def not_holding(found):
-    return [(one.words, one.status) for one in found.hypotheses if one.status != "holds"]
 
 
 class TestCommonFunctions:

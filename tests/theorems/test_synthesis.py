@@ -1,7 +1,5 @@
 """Functions, polygons, norms and orders that are found: known systems, near misses without one, and bad input."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -14,16 +12,13 @@ from analysis.theorems.synthesis.dulac_function import _function
 from analysis.theorems.synthesis.monotone import _loop, _orthant
 from analysis.theorems.synthesis.trapping_polygon import WORDS as POLYGON
 from analysis.theorems.synthesis.trapping_polygon import _Edges
+from tests.theorems.reports import flow
 
 RIVALS = "x' = x*(1 - x - 0.5*y); y' = y*(1 - y - 0.3*x)"
 FIRST_QUADRANT = [(0.01, 3.0), (0.01, 3.0)]
 CELL = "v' = v - v^3/3 - w + 0.5; w' = 0.08*(v + 0.7 - 0.8*w)"
 GLYCOLYSIS = "x' = -x + 0.08*y + x^2*y; y' = 0.6 - 0.08*y - x^2*y"
 TOGGLE = "x' = 2/(1 + y^2) - x; y' = 2/(1 + x^2) - y"
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def status(found, words):

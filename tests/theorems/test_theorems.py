@@ -9,6 +9,7 @@ import pytest
 
 import dynsim as ds
 from analysis import theorems as th
+from tests.theorems.reports import failing, flow
 
 WHEEL = "x' = {a}*x - y - x*(x^2 + y^2); y' = x + {a}*y - y*(x^2 + y^2)"
 SWITCH = "x' = y - x; y' = x^2/(1 + x^2) - y"
@@ -17,15 +18,6 @@ PRODUCT = lambda x: 1 / (x[0] * x[1])
 SQUARES = lambda x: jnp.sum(x**2)
 BOX = [(-2.0, 2.0), (-2.0, 2.0)]
 POSITIVE = [(0.01, 3.0), (0.01, 3.0)]
-
-
-def failing(found):
-    """The words of the hypotheses that do not hold."""
-    return [one.words for one in found.hypotheses if one.status != "holds"]
-
-
-def flow(text, **values) -> Any:
-    return ds.system(text, **values)
 
 
 def lorenz(rho: Any) -> Any:
