@@ -7,7 +7,7 @@ from numpy.random import default_rng
 from analysis.dynamics.series.chaos_test import PART, ZeroOneTest, _correlation, _decorrelated, zero_one_test
 from analysis.dynamics.series.power_spectra import PowerSpectrum, power_spectrum
 from analysis.dynamics.series.recurrence import RecurrencePlot, recurrence_plot
-from analysis.dynamics.series.return_maps import ReturnMap, return_map
+from analysis.dynamics.series.return_maps import ReturnMap, _peaks, return_map
 from analysis.tables import table
 from dynsim import FunctionFlow, FunctionMap, Trajectory, iterate
 from figures import plot
@@ -79,6 +79,7 @@ def test_a_turning_circle_recurs_on_diagonals_only():
     assert (found.determinism, found.longest_diagonal, found.name) == (pytest.approx(1.0, abs=2e-3), 302, "x, v")
     assert found.rate == pytest.approx(0.0236, abs=1e-4)  # of the angles at all lags but those up to 10
     assert recurrence_plot(run(), rate=0.2).rate == pytest.approx(0.2, rel=0.05)
+    assert recurrence_plot(run(), rate=0.2, theiler=40).rate == pytest.approx(0.2, rel=0.02)
     delayed = recurrence_plot(np.sin(TURN), dimension=2, delay=25, threshold=0.1, theiler=10)
     assert delayed.determinism == pytest.approx(1.0, abs=2e-3)
     np.testing.assert_array_equal(delayed.recurrences, found.recurrences[25:, 25:])
@@ -123,6 +124,19 @@ def test_the_0_1_test_tells_the_logistic_map_regular_or_chaotic(r, low, high):
     found = zero_one_test(logistic(r, 2000), frequencies=50)
     assert low < found.K < high
     assert (found.count, len(table(found))) == (2000, 50)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_the_0_1_test_does_not_depend_on_the_unit(unit):
+    x = logistic(3.97, 1000)
+    found, scaled = (zero_one_test(size * x, frequencies=20) for size in (1.0, unit))
+    np.testing.assert_allclose(scaled.correlations, found.correlations, rtol=1e-6)
+    still = zero_one_test(unit * (1 + 1e-14 * x), frequencies=20)
+    assert still.K == zero_one_test(np.full(1000, unit), frequencies=20).K
+
+
+def test_a_peak_is_that_of_the_parabola_through_three_samples_and_of_a_plateau_the_first():
+    np.testing.assert_allclose(_peaks(np.array([0.0, 1.0, 1.0, 0.0, 3.0, 0.0])), [1.125, 3.0])
 
 
 def test_the_entropy_is_that_of_the_shares_of_lengths_some_of_which_do_not_occur(monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 
 from analysis.experiments import record
 from analysis.experiments.prototypes import learning_rates
+from analysis.experiments.prototypes.histories import History
 from analysis.experiments.prototypes.learning_rates import (
     LEARNING_RATES,
     PAPER,
@@ -25,6 +26,7 @@ from dynsim.errors import UnavailableError
 from dynsim.keys import random_key
 from dynsim.simulation.simulate import iterate
 from dynsim.systems.prototypes.assignments import separation
+from dynsim.systems.prototypes.flow import Coupled
 
 KEY = random_key(6, "digits")
 _SMALL = TrainingOptions("frozen", inputs=8, outputs=3, clusters=4, restarts=2, prototype_rate=0.1)
@@ -93,6 +95,38 @@ def test_the_map_is_descent_on_the_mean_at_two_rates(data, mode):
     found = descent.step(3, start)
     np.testing.assert_allclose(found.encoder, start.encoder - 0.025 * slope.encoder, atol=1e-13)
     np.testing.assert_allclose(found.prototypes, start.prototypes - 0.1 * slope.prototypes, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("variant", "ratio", "steps", "every", "kept"),
+    [(0, 0.1, 6, 1, {"every": 2}), (1, 1.0, 24, 4, {"every": 2}), (2, 0.1, 20, 20, {}), (2, 1.0, 2, 2, {})],
+)
+def test_a_history_has_the_epochs_or_the_encoder_time_of_its_variant(
+    variant, ratio, steps, every, kept, tmp_path, monkeypatch
+):
+    """There are four batches of ten in 45 images, and half an epoch of encoder time at eps = .1 is five epochs."""
+    asked, study = [], SMALL.variants[variant]
+    monkeypatch.setattr(learning_rates, "iterate", lambda *given, **options: asked.append((given, options)) or "path")
+    values = History(*(jnp.full(2, float(k)) for k in range(6)))
+    monkeypatch.setattr(learning_rates, "history", lambda *given, **options: asked.append((given, options)) or values)
+    first = Coupled(jnp.zeros((3, 8)), jnp.zeros((4, 3)))
+    data = np.random.default_rng(2).normal(size=(45, 8)), np.arange(45) % 10, first
+    for _ in range(2):  # a finished history is read
+        found = learning_rates._kept(SMALL, study, ratio, data, KEY, tmp_path)
+        np.testing.assert_array_equal(jnp.stack(found), jnp.stack(values))
+    ((descent, start, count), options), (given, how) = asked
+    assert start is first
+    assert (count, options, how) == (steps, {"every": every}, kept)
+    assert given[0] == "path"
+    np.testing.assert_array_equal(given[1], data[1])
+    flow, training = descent.flow, study.training
+    assert float(flow.encoder_rate) == pytest.approx(ratio * training.prototype_rate)
+    assert float(flow.prototype_rate) == training.prototype_rate
+    assert (flow.loss.gradient, flow.loss.reduction) == ("frozen", "mean")
+    if training.batch is None:
+        assert descent.batches is None
+    else:
+        assert descent.batches.shape == (6, 4, 10)
 
 
 LEFT, RIGHT = [0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3]  # the pairs of four prototypes
