@@ -1,10 +1,12 @@
 """What a search keeps of the limits that it finds: cycles by points along their curves, and each limit once."""
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.attractors import classification, search
+from analysis.dynamics.attractors import basins, classification, search
 from analysis.dynamics.attractors.basins import _GridRun
 from analysis.dynamics.attractors.classification import TrajectoryRecord
 from analysis.dynamics.attractors.limit_set import LimitSet
@@ -81,3 +83,20 @@ def test_units_of_a_search_are_near_the_ranges_and_rates_of_its_starts():
     units = start_units(FunctionFlow(lambda t, x: -(x**2)), np.array([[512.0], [768.0], [1024.0]]))
     assert 0.5 <= 1536 * units.time <= 2
     assert 0.25 <= float(np.max(units.scale)) / 128 <= 4
+
+
+@pytest.mark.parametrize(("first", "later"), [(False, False), (True, False), (False, True)])
+def test_a_search_on_a_grid_is_stiff_where_its_first_or_its_later_part_is(monkeypatch, first, later):
+    none, labels = np.zeros(2), np.array([0, -1])
+    found = Attractors((), (), np.full(2, -1), np.full(2, 7), none, 0.25, 9, 1, TIME_MAP, np.ones(2), first)
+    run = SimpleNamespace(
+        pending=np.empty(0, int), attractors=[limit([[1.0, 2.0]], "stable")], others=[], labels=labels,
+        time_map=SimpleNamespace(interval=0.5), is_stiff=later, end=lambda: None,
+    )  # fmt: skip
+    monkeypatch.setattr(basins, "attractors_of", lambda *given: found)
+    monkeypatch.setattr(basins, "_GridRun", lambda *given: run)
+    whole = basins.labelled(TIME_MAP, np.zeros((2, 2)), Search())
+    assert (whole.is_stiff, whole.interval, whole.longest) == (first or later, 0.5, 9)
+    assert whole.labels is labels
+    assert whole.other_reached.tolist() == [-1, -1]
+    assert len(whole.attractors) == 1

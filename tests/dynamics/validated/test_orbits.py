@@ -143,11 +143,12 @@ def test_an_orbit_is_certified_in_any_units():
 
 
 def test_a_forced_orbit_keeps_the_period_of_the_forcing():
-    flow = FunctionFlow(lambda t, x: jnp.cos(t) ** 3 - jnp.sin(t) - x**3)  # with the solution cos t
-    orbit = PeriodicOrbit(np.ones(1), 2 * np.pi, np.ones((1, 1)), np.zeros(1, complex), 0.0, 0.0, "stable")
+    flow = FunctionFlow(lambda t, x: jnp.sin(t + 0.25) ** 3 + jnp.cos(t + 0.25) - x**3)  # solved by sin (t + 1/4)
+    start = np.sin([0.25])
+    orbit = PeriodicOrbit(start, 2 * np.pi, start[None], np.zeros(1, complex), 0.0, 0.0, "stable")
     found = certified_periodic_orbit(flow, orbit, period=2 * flint.arb.pi())
     assert found.period.contains(2 * flint.arb.pi())
-    assert abs(found.state[0] - 1) <= found.radius < 1e-14
+    assert abs(found.state[0] - start[0]) <= found.radius < 1e-14
     with flint.ctx.workprec(106):
         assert found.multipliers[0].real.contains((-3 * flint.arb.pi()).exp())
     assert (found.stability, found.least) == ("stable", True)
