@@ -1,5 +1,6 @@
 """`dynsim symbolic`: exact results for a flow or a map, as formulas of its parameters."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,8 @@ class Symbolic(SystemOptions):
 
     It prints the equations, all equilibria with numbers and as formulas of the parameters, the nullclines and the first
     Lyapunov coefficient of a planar flow, polynomials that are conserved, and the Routh-Hurwitz conditions. What a
-    system does not have, or what exceeds a limit, is said in a sentence.
+    system does not have, or what exceeds a limit, is said in a sentence. Without values of all parameters of equations,
+    equilibria are given as formulas alone.
 
     SYSTEM is a text of equations, a file with one, a name that `dynsim list systems` shows, or `file.py:name` of yours.
     """
@@ -42,8 +44,9 @@ def main(words: Sequence[str]) -> int:
         check_output("out", o.out, force=o.force)
     from dynsim.cli.building.systems import found
 
-    made = found(o, "symbolic")
-    text = "\n\n".join(_sections(o, made.system, made.start))
+    free = _without_values(o)
+    made = found(dataclasses.replace(o, parameters=(*o.parameters, *(f"{name}=1" for name in free))), "symbolic")
+    text = "\n\n".join(_sections(o, made.system, made.start, numbers=not free))
     if o.out is None:
         say(text)
         return 0
@@ -55,7 +58,18 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def _sections(o: Symbolic, system: Any, start: Any) -> Iterator[str]:
+def _without_values(o: Symbolic) -> list[str]:
+    """The parameters of equations that have no value, for which any number will do."""
+    from dynsim.cli.building.equations import has_value, is_equations, names
+    from dynsim.cli.building.systems import by_name
+
+    if not is_equations(o.system):
+        return []
+    given = by_name(o.parameters)
+    return [name for name in names(o.system) if name not in given and not has_value(o.system, name)]
+
+
+def _sections(o: Symbolic, system: Any, start: Any, *, numbers: bool) -> Iterator[str]:
     """The text of each result, or the sentence why there is none."""
     from analysis.dynamics.symbolic import curves, equilibria, fields, invariants, lyapunov_coefficient, nullclines
     from analysis.dynamics.symbolic.stability import routh_hurwitz_conditions
@@ -65,7 +79,8 @@ def _sections(o: Symbolic, system: Any, start: Any) -> Iterator[str]:
     planar = len(field.names) == 2 and not field.is_map
     yield _shown(o, "equations", lambda: field)
     points = "fixed points" if field.is_map else "equilibria"
-    yield _shown(o, points, lambda: equilibria.exact_equilibria(system, state=state))
+    if numbers:
+        yield _shown(o, points, lambda: equilibria.exact_equilibria(system, state=state))
     yield _shown(o, f"{points} in the parameters", lambda: equilibria.formulas(field))
     places = _places(field)
     for place in places:

@@ -129,6 +129,7 @@ SECTION = "section mine.py:field --start 1 0 --surface x_1=0"
     ("simulate lorenz --max-steps 9 --noise 1", "`max_steps` must be left out with noise, but is 9."),
     ("simulate logistic --max-steps 9", "`max_steps` must be left out for a map, but is 9."),
     ("section henon --max-steps 9", "`max_steps` must be left out for a map"),
+    ("simulate mine.py:decay --start 1 --rate 1 2", "`rate` must be one number, as its default, 1, but is `1,2`."),
     ("simulate mine.py:level", "`system` must take time, state and nothing else, but does not"),
     ("simulate mine.py:level --map", "`system` must take time, state and nothing else, but does not"),
     ("simulate token-flow --initial nope", "`initial` must be one of uniform, box, hemisphere, cluster, but"),

@@ -137,6 +137,15 @@ def test_an_option_that_has_the_name_of_a_parameter_is_told(capsys):
     assert "par seed=4" in said.out
 
 
+def test_formulas_need_no_values_of_parameters(capsys):
+    assert main(["symbolic", "x' = r*x - x^3", "--degree", "1"]) == 0
+    free = capsys.readouterr().out
+    assert "(sqrt(r))" in free
+    assert free.count("equilibri") == 1
+    assert main(["symbolic", "x' = r*x - x^3", "--degree", "1", "--r", "4"]) == 0
+    assert capsys.readouterr().out.count("equilibri") == 2
+
+
 @pytest.mark.slow
 def test_formulas_of_equations_are_printed_and_written(tmp_path, capsys):
     text = "x' = a - (b + 1)*x + x^2*y; y' = b*x - x^2*y; a = 1; b = 3"

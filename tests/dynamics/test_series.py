@@ -66,6 +66,14 @@ def test_a_peak_is_found_between_two_frequencies_with_its_units():
     assert noise.densities[1:-1] == pytest.approx(1.0, abs=0.3)  # one-sided density of variance 1 up to frequency 1
 
 
+def test_the_rest_of_the_mean_and_the_errors_of_a_solver_have_no_peaks():
+    ts = np.arange(0.0, 100.0, 0.05)
+    wave = np.cos(ts) + 1e-8 * np.cos(40 * ts)  # no whole number of periods
+    found = power_spectrum(wave, spacing=0.05)
+    assert found.densities[0] > 30 * found.densities[2]
+    assert found.peaks() == pytest.approx([1 / (2 * np.pi)], rel=1e-3)
+
+
 def test_rounding_errors_of_values_far_from_zero_have_no_peaks():
     ts = np.linspace(0.0, 100.0, 4001)
     small = power_spectrum(1e3 + 1e-6 * np.sin(2 * np.pi * 1.3 * ts), spacing=ts[1])

@@ -14,6 +14,8 @@ from dynsim.notebook import picture, plot
 if TYPE_CHECKING:
     from figures.artists import Artists
 
+FAINT = 1e-12
+"""Density relative to the largest that is no peak: errors of a solver are as large, in lines of their own."""
 PROMINENT = 10.0
 """Least ratio, in decibels, of a peak to the floor between it and a higher one."""
 
@@ -59,7 +61,7 @@ class PowerSpectrum(NamedTuple):
         return f"power spectrum of {self.name}: {many} up to {self.frequencies[-1]:.6g}{per}{highest}"
 
     def peaks(self, most: int | None = None, prominence: float = PROMINENT) -> Float[np.ndarray, " peaks"]:
-        """Find the frequencies of peaks, the highest first, between the frequencies by a parabola in decibels.
+        """Find the frequencies of peaks above zero, the highest first, placed between frequencies by a parabola.
 
         Args:
             most: the largest number of peaks; by default all.
@@ -69,8 +71,10 @@ class PowerSpectrum(NamedTuple):
 
         if not np.any(self.densities > self.rounding):
             return np.empty(0)
-        level = 10 * np.log10(np.maximum(self.densities, max(np.max(self.densities) * 1e-30, self.rounding)))
-        padded = np.concatenate([level[:1] - 1e3, level, level[-1:] - 1e3])  # the last frequency may have a peak
+        least = max(FAINT * np.max(self.densities[1:], initial=0.0), self.rounding)
+        level = 10 * np.log10(np.maximum(self.densities, least))
+        # The last frequency may have a peak; the first one, zero, has what is left of the mean.
+        padded = np.concatenate([level[:1] + 1e3, level, level[-1:] - 1e3])
         where = find_peaks(padded, prominence=prominence)[0] - 1
         where = where[np.argsort(-level[where], kind="stable")][:most]
         inner = np.clip(where, 1, len(level) - 2)

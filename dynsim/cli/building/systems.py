@@ -344,6 +344,9 @@ def _own(o: SystemOptions, given: Mapping[str, str], command: str) -> Found:
     turned = tuple((name, _truth(name, given[name])) for name in switches if name in given)
     known = defaults | {name: value for name, value in needed.items() if value is not None}
     chosen = known | _values({name: word for name, word in given.items() if name not in switches})
+    for name, default in defaults.items():
+        if isinstance(default, int | float) and isinstance(chosen[name], list):
+            raise ArgumentError(name, f"be one number, as its default, {default:g}", f"is `{given[name]}`")
     function = Switched(made, turned) if turned else made
     described: Any = {"names": declared("names", o.names), "units": declared("units", o.units), "parameters": chosen}
     on = space(o.space or "euclidean")

@@ -253,7 +253,7 @@ def _equilibria(o: Continue, made: "Found", parameter: "Parameter", symmetries: 
         parameter.system, random_key(o.seed, "continue"), box=box, shape=shape, num_starts=o.num_starts,
         symmetries=symmetries, invariant=gram,
     )  # fmt: skip
-    say(str(found))
+    say(str(found) if found.found else f"at {parameter.name} = {parameter.value:g}: {found}")
     if not found.found and found.pseudo:
         must = "have an equilibrium where the field is smooth at the first parameter"
         raise ArgumentError("system", must, "has only pseudo-equilibria, where trajectories slide: not continued")
