@@ -6,13 +6,19 @@ import jax
 import numpy as np
 
 from analysis.dynamics.boundary_values.bogdanov_takens import homoclinic_beside
-from analysis.dynamics.boundary_values.connecting import ConnectingOrbit, ranges
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit, linear_part, ranges
 from analysis.dynamics.boundary_values.curve import BoundaryCurve, Profile
-from analysis.dynamics.boundary_values.projections import Connection, equilibrium_near, left_subspace
+from analysis.dynamics.boundary_values.projections import (
+    Connection,
+    equilibrium_near,
+    left_subspace,
+    lengths,
+    monotone_norm,
+)
 from analysis.dynamics.boundary_values.special_points import Ends, bounded_adjoint, ends_of, special_points
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.degeneracies import Degeneracy
-from analysis.dynamics.collocation.intervals import refined_mesh
+from analysis.dynamics.collocation.intervals import CycleField, refined_mesh
 from analysis.dynamics.continuation.collocation_curve import NODES
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes
@@ -28,6 +34,9 @@ from dynsim.systems.parameter import Parameter
 
 # Default of the largest number of points of a curve in each direction.
 POINTS = 500
+# Units of states, relative to their ranges: steps are measured by the parameters, as states on fast parts of an orbit
+# move far where it only shifts in time.
+ROOM = 16.0
 # Distance, relative to the ranges of the parameters, up to which two special points of a kind are one.
 SAME = 1e-6
 # Places along an orbit at which the signs of adjoint solutions of successive orbits are compared.
@@ -182,13 +191,17 @@ def continue_connection(
         flow, orbit = homoclinic_beside(parameters, orbit)
         first, second = first.of(flow), second.of(flow)
     duration = float(orbit.times[-1])
-    scale, time = nearest_power(ranges(orbit.states)), float(nearest_power(np.asarray(duration)))
+    scale, time = ROOM * nearest_power(ranges(orbit.states)), float(nearest_power(np.asarray(duration)))
     sizes = [range_unit(first), range_unit(second)]
     own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
     units = made_units(second.system, (own, second), scale, time, sizes)
     begin, end, last = (units.rescaled(np.asarray(x)) for x in (orbit.begin, orbit.end, orbit.states[[0, -1]]))
-    distances = float(np.linalg.norm(last[0] - begin)), float(np.linalg.norm(last[1] - end))
-    problem = Connection(units.varied[0], begin, end, distances)
+    linear = linear_part(CycleField(units.varied[0].at(orbit.parameter / sizes[0]), None, begin))
+    distances = [
+        float(lengths(state - rest, monotone_norm(linear(rest)[1], stable=k == 1)))
+        for k, (state, rest) in enumerate(zip(last, (begin, end), strict=True))
+    ]
+    problem = Connection(units.varied[0], begin, end, (distances[0], distances[1]))
     problem.equilibria = None  # they move with the orbit, whose ends are beside them
     mesh = np.asarray(orbit.times) / duration
     mesh[-1] = 1.0

@@ -72,11 +72,11 @@ class _Projections:
         ends = self._ends(first, last, own, parameter)
         if ends is None:
             return EndConditions(np.full(n + 2, np.nan), by_first, by_last), np.full(n + 2, np.nan)
-        rests, rows = ends
+        rests, rows, norms = ends
         self.problem.rows = rows
         count, away = len(rows[0]), [state[:n] - rest for state, rest in zip((first, last), rests, strict=True)]
         by_first[:count, :n], by_last[count:n, :n] = rows
-        ways, gaps = self._lengths(rows, away)
+        ways, gaps = self._lengths(rows, norms, away)
         by_first[-2, :n], by_last[-1, :n] = ways
         values = np.concatenate([rows[0] @ away[0], rows[1] @ away[1], gaps])
         by_own, by_parameter = (self._by(k, (own, parameter), rests, rows, away, ways) for k in (0, 1))
@@ -88,29 +88,34 @@ class _Projections:
 
     def _ends(
         self, first: np.ndarray, last: np.ndarray, own: float, parameter: float
-    ) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
-        """Find both equilibria and left vectors of their subspaces; None if they are not like those known before."""
-        n, problem, rests, rows = self.n, self.problem, [], []
+    ) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]] | None:
+        """Find both equilibria, left vectors and norms of their subspaces; None if these are not like those before."""
+        n, problem, rests, rows, norms = self.n, self.problem, [], [], []
         for k, state in enumerate((first, last)):
             near = state[:n] if problem.equilibria is None else problem.equilibria[k]
             rest = equilibrium_near(lambda x: self.linear(x, own, parameter), near)
             if rest is None:
                 return None
+            J = self.linear(rest, own, parameter)[1]
             rests.append(rest)
-            rows.append(left_subspace(self.linear(rest, own, parameter)[1], stable=k == 0))
+            rows.append(left_subspace(J, stable=k == 0))
+            norms.append(monotone_norm(J, stable=k == 1))
         known = rows if problem.rows is None else problem.rows
         if [len(mine) for mine in rows] != [len(one) for one in known]:
             return None
-        return rests, [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
+        return rests, [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)], norms
 
-    def _lengths(self, rows: list[np.ndarray], away: list[np.ndarray]) -> tuple[list[np.ndarray], list[float]]:
+    def _lengths(
+        self, rows: list[np.ndarray], norms: list[np.ndarray], away: list[np.ndarray]
+    ) -> tuple[list[np.ndarray], list[float]]:
         """Compute how far the distances of both ends are from the given ones, and the derivatives by the states.
 
-        In a subspace of one dimension the distance is a coordinate, which is linear. Otherwise it is a logarithm.
+        In a subspace of one dimension the distance is a coordinate, which is linear. Otherwise it is the logarithm of a
+        norm that is monotone in time.
         """
         derivatives, gaps = [], []
-        for k, (own, apart, given) in enumerate(zip(rows, away, self.problem.distances, strict=True)):
-            length = float(np.linalg.norm(apart))
+        for k, (own, P, apart, given) in enumerate(zip(rows, norms, away, self.problem.distances, strict=True)):
+            length = float(lengths(apart, P))
             if len(own) == self.n - 1:
                 way = np.linalg.svd(own)[2][-1]
                 known = self.problem.ways.get(k, apart)
@@ -118,7 +123,7 @@ class _Projections:
                 derivatives.append(way)
                 gaps.append(float(way @ apart) - given)
             else:
-                derivatives.append(apart / length**2)
+                derivatives.append(P @ apart / length**2)
                 gaps.append(np.log(length / given))
         return derivatives, gaps
 
@@ -142,14 +147,16 @@ class _Projections:
             slope = (moved(rest, 1.0)[0] - moved(rest, -1.0)[0]) / 2
             move = -np.linalg.lstsq(moved(rest, 0.0)[1], slope, rcond=None)[0]
             share = 1 / max(1.0, float(np.max(np.abs(move) / (STEP * (1 + np.abs(rest))))))
-            ahead, behind = (
-                left_subspace(moved(rest + s * share * move, s * share)[1], stable=stable) for s in (1.0, -1.0)
-            )
-            turned = np.zeros_like(own)
+            both = [moved(rest + s * share * move, s * share)[1] for s in (1.0, -1.0)]
+            ahead, behind = (left_subspace(J, stable=stable) for J in both)
+            turned, bent = np.zeros_like(own), 0.0
             if len(ahead) == len(behind) == len(own):
                 turned = (nearest_basis(ahead, own) - nearest_basis(behind, own)) / (2 * share)
+                if len(own) < self.n - 1:
+                    sizes = [lengths(apart, monotone_norm(J, stable=not stable)) for J in both]
+                    bent = float(np.log(sizes[0] / sizes[1])) / (2 * share)
             by_rows.append((turned @ apart - own @ move) / h)
-            by_gaps.append(-(way @ move) / h)
+            by_gaps.append((bent - way @ move) / h)
         return np.concatenate([*by_rows, by_gaps])
 
     def linear(self, x: np.ndarray, own: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
@@ -187,6 +194,28 @@ def left_subspace(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndar
 
     found: Any = scipy.linalg.schur(J.T, sort="lhp" if stable else "rhp")
     return found[1][:, : found[2]].T
+
+
+def monotone_norm(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndarray, "n n"]:
+    r"""Compute P such that $x^T P x$ decreases along $\dot x = J x$ in the stable subspace, or grows in the unstable.
+
+    The Euclidean distance of a spiral from its centre oscillates, so that it may be the same at several times. P is one
+    on average over the subspace, and zero across it: what Newton's method removes there must not count as a length.
+    """
+    import scipy.linalg
+
+    basis = left_subspace(J.T, stable=stable)
+    k = len(basis)
+    if k == 0:
+        return np.zeros_like(J)
+    own = basis @ J @ basis.T
+    inside = scipy.linalg.solve_continuous_lyapunov(own.T, (-1.0 if stable else 1.0) * np.eye(k))
+    return basis.T @ (k / np.trace(inside) * inside) @ basis
+
+
+def lengths(away: Float[np.ndarray, "*k n"], P: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "*k"]:
+    """Compute the lengths of vectors in a norm of `monotone_norm`."""
+    return np.asarray(np.sqrt(np.sum((away @ P) * away, axis=-1)))
 
 
 def nearest_basis(rows: Float[np.ndarray, "k n"], known: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k n"]:

@@ -6,12 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.dynamics.boundary_values.connecting import _along_unstable, _linear, _prolonged, connecting_orbit
+from analysis.dynamics.boundary_values.connecting import (
+    _linear,
+    _paths_along,
+    _prolonged,
+    _returns,
+    connecting_orbit,
+)
 from analysis.dynamics.boundary_values.projections import (
     Connection,
     _Projections,
     equilibrium_near,
     left_subspace,
+    lengths,
+    monotone_norm,
     nearest_basis,
 )
 from analysis.dynamics.collocation.intervals import CycleField
@@ -88,7 +96,7 @@ def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depe
     assert np.linalg.norm(found.values[:2]) == pytest.approx(0.0, abs=1e-14)
     assert abs(found.values[2]) == pytest.approx(abs((unstable @ away)[0]))
     assert found.values[3] == pytest.approx(0.02)
-    last = np.log(np.linalg.norm(away) / 0.3) if duration is None else 7.0 / 5 - 1
+    last = np.log(lengths(away, monotone_norm(J, stable=True)) / 0.3) if duration is None else 7.0 / 5 - 1
     assert found.values[4] == pytest.approx(last)
     h = 1e-6
     for k in range(5):
@@ -172,7 +180,7 @@ def follow(begin, end, distance=1e-3, size=1.0, rates=(1.0, -1.0)):
 
     field: Any = object.__new__(Field)
     field.at = at
-    return _along_unstable(field, size * np.array(begin), size * np.array(end), distance)
+    return _paths_along(field, size * np.array(begin), size * np.array(end), distance)[0]
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -189,11 +197,43 @@ def test_the_unstable_direction_leads_to_the_equilibrium_on_its_side(side, size)
 
 def test_a_path_that_leads_elsewhere_or_not_along_one_direction_is_refused():
     for begin, end, rates, sentence in (
-        ([0.0, 0.0], [1.0, 0.0], (1.0, 2.0), "it has 2"), ([0.0, 0.0], [1.0, 0.0], (-1.0, -2.0), "it has 0"),
-        ([0.0, 0.0], [0.0, 0.0], (1.0, -1.0), "is the same"), ([0.0, 0.0], [0.0, 1.0], (1.0, -1.0), "is not: try"),
+        ([0.0, 0.0], [0.0, 0.0], (1.0, 2.0), "they have 2 and 0"),
+        ([0.0, 0.0], [0.0, 0.0], (-1.0, -2.0), "they have 0 and 2"),
+        ([0.0, 0.0], [1.0, 0.0], (-1.0, -2.0), "`begin` must be approached along the stable direction of `end`"),
+        ([0.0, 0.0], [0.0, 0.0], (1.0, -1.0), "is not: try"), ([0.0, 0.0], [0.0, 1.0], (1.0, -1.0), "is not: try"),
     ):  # fmt: skip
         with pytest.raises(ArgumentError, match=sentence):
             follow(begin, end, rates=rates)
+
+
+def test_the_stable_direction_leads_backwards_to_where_there_are_two_unstable_ones():
+    times, states = follow([0.0, 0.0], [1.0, 0.0], rates=(1.0, 2.0))
+    assert np.all(np.diff(times) > 0)
+    assert np.linalg.norm(states[0]) < 1e-6
+    assert states[-1].tolist() == pytest.approx([0.999, 0.0])
+
+
+def test_a_path_returns_once_for_each_excursion():
+    """It comes near three times in the first one, nearest at 6, as a spiral does, and once in the second one."""
+    gaps = np.array([0.0, 5.0, 9.0, 2.0, 2.5, 1.0, 0.5, 3.0, 8.0, 1.5, 4.0, 3.9])
+    assert _returns(gaps) == [6, 9]
+    assert _returns(np.array([0.0, 5.0, 4.0, 5.0, 6.0])) == []
+
+
+def test_a_norm_is_monotone_on_spirals_and_zero_across_their_plane():
+    """Its square has the derivative x^T (P J + J^T P) x. The Euclidean one of this spiral oscillates."""
+    turned = np.linalg.qr(np.array([[1.0, 0.3, 0.2], [0.0, 1.0, 0.5], [0.4, 0.0, 1.0]]))[0]
+    J = turned @ np.array([[-0.1, 3.0, 0.4], [-0.5, -0.1, 0.3], [0.0, 0.0, 2.0]]) @ turned.T
+    P, plane, away = monotone_norm(J, stable=True), turned[:, :2], turned[:, 2]
+    assert np.max(np.linalg.eigvalsh(plane.T @ (P @ J + J.T @ P) @ plane)) < 0
+    assert np.max(np.linalg.eigvalsh(plane.T @ (J + J.T) @ plane)) > 0
+    assert np.trace(P) == pytest.approx(2.0)
+    np.testing.assert_allclose(P @ away, 0.0, atol=1e-14)
+    grows = monotone_norm(J, stable=False)
+    way = np.linalg.eig(J)[1][:, np.argmax(np.linalg.eigvals(J).real)].real
+    np.testing.assert_allclose([lengths(way, grows), lengths(3 * way, grows)], [1.0, 3.0])
+    np.testing.assert_allclose(lengths(np.array([2 * plane[:, 0], away]), np.eye(3)), [2.0, 1.0])
+    assert not np.any(monotone_norm(-np.eye(2), stable=False))
 
 
 @pytest.mark.parametrize(
