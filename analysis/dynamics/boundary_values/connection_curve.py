@@ -13,6 +13,7 @@ from analysis.dynamics.boundary_values.projections import (
     equilibrium_near,
     left_subspace,
     lengths,
+    mean_rate,
     monotone_norm,
 )
 from analysis.dynamics.boundary_values.special_points import Ends, bounded_adjoint, ends_of, special_points
@@ -202,6 +203,9 @@ def continue_connection(
         for k, (state, rest) in enumerate(zip(last, (begin, end), strict=True))
     ]
     problem = Connection(units.varied[0], begin, end, (distances[0], distances[1]))
+    problem.paces = _paces(np.asarray(orbit.times) / units.time, units.rescaled(orbit.states), (begin, end), linear)
+    counts = [len(left_subspace(linear(rest)[1], stable=k == 1)) for k, rest in enumerate((begin, end))]
+    problem.timed, problem.duration = int(counts[0] <= counts[1]), duration / units.time
     problem.equilibria = None  # they move with the orbit, whose ends are beside them
     mesh = np.asarray(orbit.times) / duration
     mesh[-1] = 1.0
@@ -221,6 +225,18 @@ def continue_connection(
     leads_away = lambda point: bool(point.flat_tangent[[begin.size, -1]] @ place >= 0)
     found = both_ways_on_meshes(curve, here, limits, collect, (corner.kind, leads_away))
     return _begun_at(corner, found)
+
+
+def _paces(
+    times: np.ndarray, states: np.ndarray, rests: tuple[np.ndarray, np.ndarray], linear: Any
+) -> tuple[tuple[float, float], ...]:
+    """Compute the rates at both equilibria, and the times that an orbit needs to get halfway to its farthest state."""
+    found = []
+    for k, rest in enumerate(rests):
+        far = np.linalg.norm(states - rest, axis=1)
+        away = np.flatnonzero(far > np.max(far) / 2)[[0, -1][k]]
+        found.append((mean_rate(linear(rest)[1], stable=k == 1), float(abs(times[[0, -1][k]] - times[away]))))
+    return tuple(found)
 
 
 def _begun_at(corner: Degeneracy, curve: CriticalCurve) -> CriticalCurve:

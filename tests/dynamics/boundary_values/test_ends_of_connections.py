@@ -19,6 +19,7 @@ from analysis.dynamics.boundary_values.projections import (
     equilibrium_near,
     left_subspace,
     lengths,
+    mean_rate,
     monotone_norm,
     nearest_basis,
 )
@@ -39,9 +40,13 @@ def field_at(t, y, parameter):
     return np.append(f, 0.0), np.pad(J, ((0, 1), (0, 2)))
 
 
-def conditions(duration=None, distances=(0.1, 0.3)):
+STILL = (1.0, 0.0), (1.0, 0.0)
+
+
+def conditions(duration=None, distances=(0.1, 0.3), paces=STILL):
     problem = object.__new__(Connection)
     problem.distances, problem.equilibria, problem.rows, problem.ways = distances, None, None, {}
+    problem.paces, problem.timed = paces, None
     problem.duration = duration
     found = object.__new__(_Projections)
     found.problem, found.n, found._field = problem, 3, SimpleNamespace(at=field_at)  # pyright: ignore
@@ -81,9 +86,15 @@ def test_left_vectors_span_the_subspaces_of_the_rates_of_one_sign():
     np.testing.assert_allclose(nearest_basis(turned, np.eye(3)[:2]), np.eye(3)[:2], atol=1e-12)
 
 
-@pytest.mark.parametrize("duration", [None, 5.0])
-def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depend_on(duration):
-    ends = conditions(duration)
+PACES = (1.1, 3.0), (0.4, 2.0)
+
+
+@pytest.mark.parametrize(("duration", "paces", "timed"), [
+    (None, STILL, None), (5.0, STILL, None), (None, PACES, None), (5.0, PACES, 0), (5.0, PACES, 1),
+])  # fmt: skip
+def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depend_on(duration, paces, timed):
+    ends = conditions(duration, paces=paces)
+    ends.problem.timed = timed
     found, by_parameter = ends.at(FIRST, LAST, 0.1)
     rows, ways = ends.problem.rows, dict(ends.problem.ways)
 
@@ -95,9 +106,12 @@ def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depe
     unstable, away = left_subspace(J, stable=False), LAST[:3] - REST
     assert np.linalg.norm(found.values[:2]) == pytest.approx(0.0, abs=1e-14)
     assert abs(found.values[2]) == pytest.approx(abs((unstable @ away)[0]))
-    assert found.values[3] == pytest.approx(0.02)
-    last = np.log(lengths(away, monotone_norm(J, stable=True)) / 0.3) if duration is None else 7.0 / 5 - 1
-    assert found.values[4] == pytest.approx(last)
+    if paces is STILL:
+        assert found.values[3] == pytest.approx(0.02)
+        last = np.log(lengths(away, monotone_norm(J, stable=True)) / 0.3) if duration is None else 7.0 / 5 - 1
+        assert found.values[4] == pytest.approx(last)
+    else:
+        assert found.values[4 if timed is None else 3 + timed] != 0
     h = 1e-6
     for k in range(5):
         step = h * np.eye(5)[k]
@@ -107,6 +121,21 @@ def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depe
         np.testing.assert_allclose(found.by_last[:, k], slope, atol=1e-6)
     slope = (values(FIRST, LAST, 0.1 + h) - values(FIRST, LAST, 0.1 - h)) / (2 * h)
     np.testing.assert_allclose(by_parameter, slope, atol=1e-6)
+
+
+def test_an_orbit_stays_as_long_beside_an_equilibrium_whose_rate_changes_until_its_end_moves_by_e_cubed():
+    """In the time at the end it goes from the distance where it begins to the same one, at any rate."""
+    problem = conditions(5.0, paces=((2.0, 4.0), (1.0, 10.0))).problem
+    at = lambda k, rate: problem.stay(k, np.diag([rate, -rate]))
+    assert at(0, 2.0) == pytest.approx((0.1, 4.0))
+    assert at(1, 1.02) == pytest.approx((0.3 * np.exp(-0.2), 10.0), rel=3e-4)
+    for k, rate in ((0, 0.5), (0, 9.0), (1, 0.2), (1, 2.0)):
+        distance, time = at(k, rate)
+        assert distance * np.exp(rate * time) == pytest.approx((0.1 * np.exp(8), 0.3 * np.exp(10))[k])
+    assert at(1, 1e3)[0] == pytest.approx(0.3 * np.exp(-3))
+    assert problem.total([np.diag([2.0, -2.0]), np.diag([3.0, -3.0])]) == pytest.approx(5 + at(1, 3.0)[1] - 10)
+    pair = np.array([[-0.3, 2.0], [-2.0, -0.3]])
+    assert [mean_rate(J, stable=True) for J in (pair, np.diag([-0.3, 1.0]))] == pytest.approx([0.3, 0.3])
 
 
 def test_conditions_without_an_equilibrium_or_with_other_subspaces_are_not_numbers():
