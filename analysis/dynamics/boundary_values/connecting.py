@@ -226,16 +226,23 @@ def connecting_orbit(
         field, rests = rests_near(units, given)
         found = _paths_along(field, rests[0], rests[1], distance)
         paths = [(times * units.time, units.restored(states)) for times, states in found]
-    for k, (times, states) in enumerate(paths):
-        units = connection_units(parameter, states, float(np.ptp(times)))
-        field, rests = rests_near(units, given)
-        path = times / units.time, units.rescaled(states)
+    solve = lambda path: _solved_along(parameter, given, path, distance, rtol)
+    for path in paths[:-1]:
         try:
-            return solved_from(units, field, path, rests, distance, rtol)
-        except ArgumentError:
-            if k == len(paths) - 1:
-                raise
-    raise AssertionError
+            return solve(path)
+        except ArgumentError:  # of several paths, the next one may lead to an orbit
+            continue
+    return solve(paths[-1])
+
+
+def _solved_along(
+    parameter: Parameter, given: list[np.ndarray], path: tuple[np.ndarray, np.ndarray], distance: float, rtol: float
+) -> ConnectingOrbit:
+    """Solve for a connecting orbit from times and states of a path, in units of the latter."""
+    times, states = path
+    units = connection_units(parameter, states, float(np.ptp(times)))
+    field, rests = rests_near(units, given)
+    return solved_from(units, field, (times / units.time, units.rescaled(states)), rests, distance, rtol)
 
 
 def rests_near(units: Units, given: list[np.ndarray]) -> tuple[CycleField, tuple[np.ndarray, np.ndarray]]:
@@ -289,7 +296,7 @@ def _paths_along(
 
     If it has several, and the last equilibrium has one stable direction, go along that one backwards in time.
     """
-    spectra = [np.linalg.eig(linear_part(field)(rest)[1]) for rest in (begin, end)]
+    spectra: list[Any] = [np.linalg.eig(linear_part(field)(rest)[1]) for rest in (begin, end)]
     counts = int(np.sum(spectra[0][0].real > 0)), int(np.sum(spectra[1][0].real < 0))
     if 1 not in counts:
         must = "be given unless the first equilibrium has one unstable direction, or the last one stable direction"

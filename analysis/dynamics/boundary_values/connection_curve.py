@@ -93,21 +93,30 @@ class ConnectionCurve(BoundaryCurve):
         return new
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """End a curve as `saddle-node` where the slowest rate at an equilibrium is small beside its largest value."""
-        del before
-        self.slowest = np.maximum(self.slowest, rates := self._slowest_rates(point))
-        return "saddle-node" if np.any(rates < VANISHING * self.slowest) else ""
+        """End a curve where the slowest rate at an equilibrium is small beside its largest value.
 
-    def _slowest_rates(self, point: CurvePoint) -> np.ndarray:
-        """Compute the least modulus of the real parts of the eigenvalues, at both equilibria."""
+        It is a `saddle-node` if its eigenvalue is real, and a `Hopf point` of the equilibrium if it is one of a pair.
+        """
+        del before
+        slowest = self._slowest(point)
+        self.slowest = np.maximum(self.slowest, rates := np.abs(np.real(slowest)))
+        ended = rates < VANISHING * self.slowest
+        if not np.any(ended):
+            return ""
+        turning = np.abs(np.imag(slowest)) > VANISHING * self.slowest
+        return "Hopf point" if np.any(ended & turning) else "saddle-node"
+
+    def _slowest(self, point: CurvePoint) -> np.ndarray:
+        """Find the eigenvalues nearest to the imaginary axis at both equilibria; 0 without one."""
         conditions: Any = self._conditions
         nodes = self.nodes(point.state)
         n, own = nodes.shape[1] - 2, float(nodes[0, -2])
         linear = lambda x: conditions.linear(x, own, point.parameter)
-        rests = [equilibrium_near(linear, nodes[k, :n]) for k in (0, -1)]
-        return np.array([
-            0.0 if rest is None else float(np.min(np.abs(np.linalg.eigvals(linear(rest)[1]).real))) for rest in rests
-        ])  # fmt: skip
+        found = []
+        for rest in (equilibrium_near(linear, nodes[k, :n]) for k in (0, -1)):
+            values = np.zeros(1) if rest is None else np.linalg.eigvals(linear(rest)[1])
+            found.append(complex(values[np.argmin(np.abs(np.real(values)))]))
+        return np.array(found)
 
     def ends_of(self, point: CurvePoint) -> Ends:
         """Collect what test functions of special points need from a homoclinic orbit."""
