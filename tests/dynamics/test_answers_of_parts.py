@@ -285,12 +285,16 @@ def connection(rows):
 def test_a_connection_ends_where_the_slowest_rate_at_an_equilibrium_is_small():
     curve = connection(np.array([[0.1, 0.0], [5.0, 1.0], [9.9, 0.0]]))
     point = curve_point
-    assert curve._slowest_rates(point(1.0)).tolist() == [0.5, 1.0]
-    assert curve._slowest_rates(point(-4.0)).tolist() == [0.5, 3.0]
+    assert curve._slowest(point(1.0)).tolist() == [-0.5, 1.0]
+    assert curve._slowest(point(-4.0)).tolist() == [-0.5, -3.0]
     assert [curve.ends_at(point(), point(p)) for p in (1.0, 0.5, 0.021, 0.019)] == ["", "", "", "saddle-node"]
+    turning = connection(np.array([[0.1, 0.0], [5.0, 1.0], [9.9, 0.0]]))
+    pair = lambda x, own, p: (x * 0.0, np.array([[-p, 2.0], [-2.0, -p]]))
+    turning._conditions = SimpleNamespace(linear=pair)  # as at Shilnikov-Hopf points
+    assert [turning.ends_at(point(), point(p)) for p in (1.0, 0.021, 0.019)] == ["", "", "Hopf point"]
     lost = connection(np.array([[0.1, 0.0], [5.0, 1.0], [9.9, 0.0]]))
     lost._conditions = SimpleNamespace(linear=lambda x, *at: (x * np.nan, np.zeros((2, 2))))
-    assert lost._slowest_rates(point(1.0)).tolist() == [0.0, 0.0]
+    assert lost._slowest(point(1.0)).tolist() == [0.0, 0.0]
     for without in (0, -1):  # an equilibrium at one end alone is not enough
         half = connection(np.array([[0.1, 0.0], [5.0, 1.0], [9.9, 0.0]]))
         missing = (lambda x: x[0] < 5) if without == 0 else (lambda x: x[0] >= 5)

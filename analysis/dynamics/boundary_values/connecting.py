@@ -7,7 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
 
-from analysis.dynamics.boundary_values.projections import Connection, equilibrium_near, left_subspace
+from analysis.dynamics.boundary_values.projections import (
+    Connection,
+    equilibrium_near,
+    left_subspace,
+    lengths,
+    monotone_norm,
+)
 from analysis.dynamics.collocation.intervals import CycleField
 from analysis.dynamics.collocation.solver import BoundaryProblem, collocated, gauss_points
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
@@ -36,10 +42,13 @@ DISTANCE = 1e-4
 FIRST, FAR, CLOSER = 5.0, 0.3, 10.0
 # Number of intervals of the first mesh, and of the pieces that are added at the ends.
 INTERVALS, ADDED = 40, 8
-# Largest distance from the last equilibrium, relative to the ranges of the trajectory, at which it is approached.
+# Largest distance from the last equilibrium, relative to the ranges of the trajectory, at which it is approached; for a
+# return, relative to the largest distance before.
 CLOSEST = 0.5
-# Longest search along an unstable direction, in units of the slowest rate of the first equilibrium.
-LONGEST = 40.0
+# Longest search along a direction, in units of its rate, and distance at which one for a return ends, in units.
+LONGEST, AWAY = 40.0, 1e3
+# Largest number of paths that are tried.
+MANY = 4
 
 
 class ConnectingOrbit(NamedTuple):
@@ -173,7 +182,8 @@ def connecting_orbit(
     """Compute an orbit that leads from one equilibrium to another one, and the parameter value at which it exists.
 
     Without a guess, the trajectory along the unstable direction of the first equilibrium that comes closest to the last
-    one is taken.
+    one is taken, or the one along the stable direction of the last one, backwards in time. For a homoclinic orbit,
+    close returns to the equilibrium are tried one after another.
 
     >>> import jax.numpy as jnp
     >>> import dynsim as ds
@@ -198,20 +208,35 @@ def connecting_orbit(
     """
     check_connection(parameter, begin)
     given = [flat_state(double_state(name, state)) for name, state in (("begin", begin), ("end", end))]
-    path = None
+    paths: list[tuple[np.ndarray, np.ndarray]] = []
     if guess is not None:
-        path = np.ravel(np.asarray(guess[0], float)), np.asarray(guess[1], float)
-        if path[1].shape != (len(path[0]), len(given[0])) or not np.all(np.diff(path[0]) > 0):
+        paths = [(np.ravel(np.asarray(guess[0], float)), np.asarray(guess[1], float))]
+        times, states = paths[0]
+        if states.shape != (len(times), len(given[0])) or not np.all(np.diff(times) > 0):
             must = f"be increasing times and an array (times, {len(given[0])})"
-            raise ArgumentError("guess", must, f"has shapes {path[0].shape} and {path[1].shape}")
-    if path is None:
+            raise ArgumentError("guess", must, f"has shapes {times.shape} and {states.shape}")
+    else:
         units = connection_units(parameter, np.stack(given))
         field, rests = rests_near(units, given)
-        times, states = _along_unstable(field, rests[0], rests[1], distance)
-        path = times * units.time, units.restored(states)
-    units = connection_units(parameter, path[1], float(np.ptp(path[0])))
+        found = _paths_along(field, rests[0], rests[1], distance)
+        paths = [(times * units.time, units.restored(states)) for times, states in found]
+    solve = lambda path: _solved_along(parameter, given, path, distance, rtol)
+    for path in paths[:-1]:
+        try:
+            return solve(path)
+        except ArgumentError:  # of several paths, the next one may lead to an orbit
+            continue
+    return solve(paths[-1])
+
+
+def _solved_along(
+    parameter: Parameter, given: list[np.ndarray], path: tuple[np.ndarray, np.ndarray], distance: float, rtol: float
+) -> ConnectingOrbit:
+    """Solve for a connecting orbit from times and states of a path, in units of the latter."""
+    times, states = path
+    units = connection_units(parameter, states, float(np.ptp(times)))
     field, rests = rests_near(units, given)
-    return solved_from(units, field, (path[0] / units.time, units.rescaled(path[1])), rests, distance, rtol)
+    return solved_from(units, field, (times / units.time, units.rescaled(states)), rests, distance, rtol)
 
 
 def rests_near(units: Units, given: list[np.ndarray]) -> tuple[CycleField, tuple[np.ndarray, np.ndarray]]:
@@ -258,41 +283,77 @@ def linear_part(field: CycleField) -> Callable[[np.ndarray], tuple[np.ndarray, n
     return linear
 
 
-def _along_unstable(
+def _paths_along(
     field: CycleField, begin: np.ndarray, end: np.ndarray, distance: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Integrate along both unstable directions of an equilibrium; take the path that comes closest to another one."""
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Integrate along the unstable direction of the first equilibrium; give the paths that come close to the last one.
+
+    If it has several, and the last equilibrium has one stable direction, go along that one backwards in time.
+    """
+    spectra: list[Any] = [np.linalg.eig(linear_part(field)(rest)[1]) for rest in (begin, end)]
+    counts = int(np.sum(spectra[0][0].real > 0)), int(np.sum(spectra[1][0].real < 0))
+    if 1 not in counts:
+        must = "be given unless the first equilibrium has one unstable direction, or the last one stable direction"
+        raise ArgumentError("guess", must, f"is not, and they have {counts[0]} and {counts[1]}")
+    ahead = counts[0] == 1
+    (values, vectors), origin, aim = (spectra[0], begin, end) if ahead else (spectra[1], end, begin)
+    sign = 1.0 if ahead else -1.0
+    k = int(np.argmax(sign * values.real))
+    rate, way = abs(float(values[k].real)), np.real(vectors[:, k])
+    rows = lambda t, x: sign * field.at(np.zeros(()), x, np.zeros(()))[0]
+    both = [_approaches(rows, origin, aim, side * way, rate, distance) for side in (1.0, -1.0)]
+    found = sorted((path for paths in both for path in paths), key=lambda one: one[0])
+    if not found:
+        along = "unstable direction of `begin`" if ahead else "stable direction of `end`, backwards"
+        raise ArgumentError("end" if ahead else "begin", f"be approached along the {along}", "is not: try a `guess`")
+    chosen = [(times, states) for _, times, states in found[:MANY]]
+    return chosen if ahead else [(times[-1] - times[::-1], states[::-1]) for times, states in chosen]
+
+
+def _approaches(
+    rows: Callable[[float, np.ndarray], np.ndarray],
+    origin: np.ndarray,
+    aim: np.ndarray,
+    way: np.ndarray,
+    rate: float,
+    distance: float,
+) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    """Integrate from beside an equilibrium; cut the path where it is nearest to another one, if it comes close to it.
+
+    For a path back to the same equilibrium, cut it at each close return. Give a number by which paths are compared, the
+    distance or the time, with times and states.
+    """
     import scipy.integrate
 
-    found: Any = np.linalg.eig(linear_part(field)(begin)[1])
-    values, vectors = found
-    growing = np.flatnonzero(values.real > 0)
-    if len(growing) != 1:
-        must = "be given unless the first equilibrium has one unstable direction"
-        raise ArgumentError("guess", must, f"is not, and it has {len(growing)}")
-    size, rate = float(np.linalg.norm(end - begin)), float(values[growing[0]].real)
-    if size == 0:
-        raise ArgumentError("end", "differ from `begin` without a guess (see `homoclinic_orbit`)", "is the same")
-    way, best = np.real(vectors[:, growing[0]]), (np.inf, np.empty(0), np.empty((0, 0)))
-    rows = lambda t, x: field.at(np.zeros(()), x, np.zeros(()))[0]
-    moved = end != begin  # the units of the others are uncertain
-    far = lambda t, x: 10 - float(np.max(np.abs(x - begin)[moved] / np.abs(end - begin)[moved]))
+    returns = bool(np.all(aim == origin))
+    apart = np.ones(len(aim)) if returns else np.abs(aim - origin)
+    moved, size = apart > 0, 1.0 if returns else float(np.linalg.norm(apart))  # the units of the others are uncertain
+    most = AWAY if returns else 10.0
+    far = lambda t, x: most - float(np.max(np.abs(x - origin)[moved] / apart[moved]))
     far.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
-    for sign in (1.0, -1.0):
-        start = begin + sign * max(distance, 1e-3) * size * way
-        path = scipy.integrate.solve_ivp(
-            rows, (0.0, LONGEST / rate), start, rtol=1e-8, atol=1e-10 * size, dense_output=True, events=far
-        )
-        times = np.linspace(0.0, path.t[-1], 2001)
-        states = path.sol(times).T
-        near = np.all(np.abs(states - begin)[:, moved] <= 2 * np.abs(end - begin)[moved], axis=1)
-        apart = np.linalg.norm((states - end) / extents(states[near]), axis=1)
-        nearest_one = int(np.argmin(apart))
-        if apart[nearest_one] < best[0] and nearest_one > 8:
-            best = float(apart[nearest_one]), times[: nearest_one + 1], states[: nearest_one + 1]
-    if not best[0] < CLOSEST:
-        raise ArgumentError("end", "be approached along the unstable direction of `begin`", "is not: try a `guess`")
-    return best[1], best[2]
+    start = origin + max(distance, 1e-3) * size * way
+    path = scipy.integrate.solve_ivp(
+        rows, (0.0, LONGEST / rate), start, rtol=1e-8, atol=1e-10 * size, dense_output=True, events=far
+    )
+    times = np.linspace(0.0, path.t[-1], 2001)
+    states = path.sol(times).T
+    near = np.all(np.abs(states - origin)[:, moved] <= 2 * apart[moved], axis=1)
+    gaps = np.linalg.norm((states - aim) / extents(states if returns else states[near]), axis=1)
+    ends = _returns(gaps) if returns else [int(np.argmin(gaps))] * bool(np.min(gaps) < CLOSEST)
+    cut = lambda k: (float(times[k] if returns else gaps[k]), times[: k + 1], states[: k + 1])
+    return [cut(k) for k in ends if k > 8]
+
+
+def _returns(gaps: Float[np.ndarray, " times"]) -> list[int]:
+    """Find where a path returns to where it began, given its distances from there: once for each excursion."""
+    most, ends = np.maximum.accumulate(gaps), []
+    lows = np.flatnonzero((gaps[1:-1] <= gaps[:-2]) & (gaps[1:-1] < gaps[2:])) + 1
+    for k in lows[gaps[lows] < CLOSEST * most[lows]].tolist():
+        if not ends or np.max(gaps[ends[-1] : k]) >= CLOSEST * most[k]:
+            ends.append(k)
+        elif gaps[k] < gaps[ends[-1]]:
+            ends[-1] = k
+    return ends
 
 
 def solved_from(
@@ -314,13 +375,18 @@ def solved_from(
     (parameter,), (times, states) = units.varied, path
     size = float(np.max(np.ptp(states, axis=0)))
     aim, accuracy = number("distance", distance) * size, number("rtol", rtol)
-    counts = [len(left_subspace(linear_part(field)(rest)[1], stable=k == 0)) for k, rest in enumerate(rests)]
+    linear = [linear_part(field)(rest)[1] for rest in rests]
+    across = [left_subspace(J, stable=k == 0) for k, J in enumerate(linear)]
+    counts = [len(rows) for rows in across]
     n = field.size
     if sum(counts) != n:
         must = "lead between equilibria whose unstable and stable directions are as many as components"
         unstable, stable = n - counts[0], n - counts[1]
         raise ArgumentError("orbit", must, f"leads from {unstable} unstable to {stable} stable directions of {n}")
-    away = [np.linalg.norm(states - rest, axis=1) for rest in rests]
+    away = [
+        lengths(states - rest, monotone_norm(J, stable=k == 1) + rows.T @ rows)
+        for k, (rest, J, rows) in enumerate(zip(rests, linear, across, strict=True))
+    ]
     middle = int(np.argmax(np.minimum(away[0] / size, away[1] / size)))
     least = np.array([np.min(away[0][: middle + 1]), np.min(away[1][middle:])])
     starts = np.maximum(

@@ -6,13 +6,20 @@ import jax
 import numpy as np
 
 from analysis.dynamics.boundary_values.bogdanov_takens import homoclinic_beside
-from analysis.dynamics.boundary_values.connecting import ConnectingOrbit
+from analysis.dynamics.boundary_values.connecting import ConnectingOrbit, linear_part
 from analysis.dynamics.boundary_values.curve import BoundaryCurve, Profile
-from analysis.dynamics.boundary_values.projections import Connection, equilibrium_near, left_subspace
+from analysis.dynamics.boundary_values.projections import (
+    Connection,
+    equilibrium_near,
+    left_subspace,
+    lengths,
+    mean_rate,
+    monotone_norm,
+)
 from analysis.dynamics.boundary_values.special_points import Ends, bounded_adjoint, ends_of, special_points
 from analysis.dynamics.codim2.curves import CriticalCurve
 from analysis.dynamics.codim2.degeneracies import Degeneracy
-from analysis.dynamics.collocation.intervals import refined_mesh
+from analysis.dynamics.collocation.intervals import CycleField, refined_mesh
 from analysis.dynamics.continuation.collocation_curve import NODES
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes
@@ -29,6 +36,9 @@ from dynsim.systems.parameter import Parameter
 
 # Default of the largest number of points of a curve in each direction.
 POINTS = 500
+# Units of states, relative to their ranges: steps are measured by the parameters, as states on fast parts of an orbit
+# move far where it only shifts in time.
+ROOM = 16.0
 # Distance, relative to the ranges of the parameters, up to which two special points of a kind are one.
 SAME = 1e-6
 # Places along an orbit at which the signs of adjoint solutions of successive orbits are compared.
@@ -84,20 +94,30 @@ class ConnectionCurve(BoundaryCurve):
         return new
 
     def ends_at(self, before: CurvePoint, point: CurvePoint) -> str:
-        """End a curve as `saddle-node` where the slowest rate at an equilibrium is small beside its largest value."""
-        self.slowest = np.maximum(self.slowest, rates := self._slowest_rates(point))
-        return "saddle-node" if np.any(rates < VANISHING * self.slowest) else ""
+        """End a curve where the slowest rate at an equilibrium is small beside its largest value.
 
-    def _slowest_rates(self, point: CurvePoint) -> np.ndarray:
-        """Compute the least modulus of the real parts of the eigenvalues, at both equilibria."""
+        It is a `saddle-node` if its eigenvalue is real, and a `Hopf point` of the equilibrium if it is one of a pair.
+        """
+        del before
+        slowest = self._slowest(point)
+        self.slowest = np.maximum(self.slowest, rates := np.abs(np.real(slowest)))
+        ended = rates < VANISHING * self.slowest
+        if not np.any(ended):
+            return ""
+        turning = np.abs(np.imag(slowest)) > VANISHING * self.slowest
+        return "Hopf point" if np.any(ended & turning) else "saddle-node"
+
+    def _slowest(self, point: CurvePoint) -> np.ndarray:
+        """Find the eigenvalues nearest to the imaginary axis at both equilibria; 0 without one."""
         conditions: Any = self._conditions
         nodes = self.nodes(point.state)
         n, own = nodes.shape[1] - 2, float(nodes[0, -2])
         linear = lambda x: conditions.linear(x, own, point.parameter)
-        rests = [equilibrium_near(linear, nodes[k, :n]) for k in (0, -1)]
-        return np.array([
-            0.0 if rest is None else float(np.min(np.abs(np.linalg.eigvals(linear(rest)[1]).real))) for rest in rests
-        ])  # fmt: skip
+        found = []
+        for rest in (equilibrium_near(linear, nodes[k, :n]) for k in (0, -1)):
+            values = np.zeros(1) if rest is None else np.linalg.eigvals(linear(rest)[1])
+            found.append(complex(values[np.argmin(np.abs(np.real(values)))]))
+        return np.array(found)
 
     def ends_of(self, point: CurvePoint) -> Ends:
         """Collect what test functions of special points need from a homoclinic orbit."""
@@ -177,13 +197,20 @@ def continue_connection(
         flow, orbit = homoclinic_beside(parameters, orbit)
         first, second = first.of(flow), second.of(flow)
     duration = float(orbit.times[-1])
-    scale, time = power_near(extents(orbit.states), 1), float(power_near(duration, 1))  # which change no digits
+    scale, time = ROOM * power_near(extents(orbit.states), 1), float(power_near(duration, 1))
     sizes = [range_unit(first), range_unit(second)]
     own = Parameter(second.system, first.take, first.low, first.high, name=first.name)
     units = made_units(second.system, (own, second), scale, time, sizes)
     begin, end, last = (units.rescaled(np.asarray(x)) for x in (orbit.begin, orbit.end, orbit.states[[0, -1]]))
-    distances = float(np.linalg.norm(last[0] - begin)), float(np.linalg.norm(last[1] - end))
-    problem = Connection(units.varied[0], begin, end, distances)
+    linear = linear_part(CycleField(units.varied[0].at(orbit.parameter / sizes[0]), None, begin))
+    distances = [
+        float(lengths(state - rest, monotone_norm(linear(rest)[1], stable=k == 1)))
+        for k, (state, rest) in enumerate(zip(last, (begin, end), strict=True))
+    ]
+    problem = Connection(units.varied[0], begin, end, (distances[0], distances[1]))
+    problem.paces = _paces(np.asarray(orbit.times) / units.time, units.rescaled(orbit.states), (begin, end), linear)
+    counts = [len(left_subspace(linear(rest)[1], stable=k == 1)) for k, rest in enumerate((begin, end))]
+    problem.timed, problem.duration = int(counts[0] <= counts[1]), duration / units.time
     problem.equilibria = None  # they move with the orbit, whose ends are beside them
     mesh = np.asarray(orbit.times) / duration
     mesh[-1] = 1.0
@@ -203,6 +230,18 @@ def continue_connection(
     leads_away = lambda point: bool(point.flat_tangent[[begin.size, -1]] @ place >= 0)
     found = both_ways_on_meshes(curve, here, limits, collect, (corner.kind, leads_away))
     return _begun_at(corner, found)
+
+
+def _paces(
+    times: np.ndarray, states: np.ndarray, rests: tuple[np.ndarray, np.ndarray], linear: Any
+) -> tuple[tuple[float, float], ...]:
+    """Compute the rates at both equilibria, and the times that an orbit needs to get halfway to its farthest state."""
+    found = []
+    for k, rest in enumerate(rests):
+        far = np.linalg.norm(states - rest, axis=1)
+        away = np.flatnonzero(far > np.max(far) / 2)[[0, -1][k]]
+        found.append((mean_rate(linear(rest)[1], stable=k == 1), float(abs(times[[0, -1][k]] - times[away]))))
+    return tuple(found)
 
 
 def _begun_at(corner: Degeneracy, curve: CriticalCurve) -> CriticalCurve:

@@ -15,6 +15,10 @@ from dynsim.systems.parameter import Parameter
 
 # Relative step of the differences by which boundary conditions are differentiated by parameters.
 STEP = 1e-6
+# Least trace of a quadratic form, that of an empty one.
+TINY = 1e-300
+# Logarithm of the largest factor by which the distance of an end from its equilibrium changes with the rate there.
+MOST = 3.0
 # Most Newton steps for an equilibrium, and the last step relative to its size.
 NEWTON, LAST = 20, 1e-13
 
@@ -47,6 +51,26 @@ class Connection(BoundaryValueProblem):
         self.rows: list[np.ndarray] | None = None
         self.ways: dict[int, np.ndarray] = {}
         self.duration: float | None = None  # in place of the distance from the last equilibrium
+        self.paces: tuple[tuple[float, float], ...] = ((1.0, 0.0), (1.0, 0.0))
+        self.timed: int | None = None  # the end whose distance is left free, and the duration given in its place
+
+    def stay(self, k: int, J: np.ndarray) -> tuple[float, float]:
+        """Compute the distance of an end from its equilibrium, and the time near it, where the derivative is J.
+
+        Given are a rate and a time at each end. If the rate changes, the distance does, and the time does not, so that
+        the orbit stays where it is on a mesh; beyond a factor of the distance, the time changes.
+        """
+        rate, time = self.paces[k]
+        if not time:
+            return self.distances[k], 0.0
+        now = mean_rate(J, stable=k == 1)
+        change = MOST * float(np.tanh((now - rate) * time / MOST))
+        return self.distances[k] * float(np.exp(-change)), (rate * time + change) / now
+
+    def total(self, linear: list[np.ndarray]) -> float:
+        """Compute the duration from the times near both equilibria."""
+        passing = self.duration or 0.0
+        return passing + sum(self.stay(k, J)[1] - self.paces[k][1] for k, J in enumerate(linear))
 
     def extended(self, flow: Any) -> WithUnknowns:
         """Build the flow whose state has the parameter and the duration as further components."""
@@ -72,45 +96,55 @@ class _Projections:
         ends = self._ends(first, last, own, parameter)
         if ends is None:
             return EndConditions(np.full(n + 2, np.nan), by_first, by_last), np.full(n + 2, np.nan)
-        rests, rows = ends
+        rests, rows, linear = ends
         self.problem.rows = rows
         count, away = len(rows[0]), [state[:n] - rest for state, rest in zip((first, last), rests, strict=True)]
         by_first[:count, :n], by_last[count:n, :n] = rows
-        ways, gaps = self._lengths(rows, away)
+        ways, gaps = self._lengths(rows, linear, away)
         by_first[-2, :n], by_last[-1, :n] = ways
         values = np.concatenate([rows[0] @ away[0], rows[1] @ away[1], gaps])
-        by_own, by_parameter = (self._by(k, (own, parameter), rests, rows, away, ways) for k in (0, 1))
+        found = [self._by(k, (own, parameter), rests, rows, away, ways) for k in (0, 1)]
+        (by_own, _), (by_parameter, _) = found
         if self.problem.duration is not None:
-            values[-1], by_last[-1], by_own[-1], by_parameter[-1] = last[-1] / self.problem.duration - 1, 0.0, 0.0, 0.0
-            by_last[-1, -1] = 1 / self.problem.duration
+            row = -2 if self.problem.timed == 0 else -1
+            duration = self.problem.total(linear)
+            values[row], by_first[row], by_last[row] = last[-1] / duration - 1, 0.0, 0.0
+            by_last[row, -1] = 1 / duration
+            for by, longer in found:
+                by[row] = -longer * last[-1] / duration**2
         by_first[:, n] = by_own
         return EndConditions(values, by_first, by_last), by_parameter
 
     def _ends(
         self, first: np.ndarray, last: np.ndarray, own: float, parameter: float
-    ) -> tuple[list[np.ndarray], list[np.ndarray]] | None:
-        """Find both equilibria and left vectors of their subspaces; None if they are not like those known before."""
-        n, problem, rests, rows = self.n, self.problem, [], []
+    ) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]] | None:
+        """Find both equilibria, left vectors of their subspaces and derivatives; None if these are not like before."""
+        n, problem, rests, rows, linear = self.n, self.problem, [], [], []
         for k, state in enumerate((first, last)):
             near = state[:n] if problem.equilibria is None else problem.equilibria[k]
             rest = equilibrium_near(lambda x: self.linear(x, own, parameter), near)
             if rest is None:
                 return None
+            J = self.linear(rest, own, parameter)[1]
             rests.append(rest)
-            rows.append(left_subspace(self.linear(rest, own, parameter)[1], stable=k == 0))
+            rows.append(left_subspace(J, stable=k == 0))
+            linear.append(J)
         known = rows if problem.rows is None else problem.rows
         if [len(mine) for mine in rows] != [len(one) for one in known]:
             return None
-        return rests, [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
+        return rests, [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)], linear
 
-    def _lengths(self, rows: list[np.ndarray], away: list[np.ndarray]) -> tuple[list[np.ndarray], list[float]]:
+    def _lengths(
+        self, rows: list[np.ndarray], linear: list[np.ndarray], away: list[np.ndarray]
+    ) -> tuple[list[np.ndarray], list[float]]:
         """Compute how far the distances of both ends are from the given ones, and the derivatives by the states.
 
-        In a subspace of one dimension the distance is a coordinate, which is linear. Otherwise it is a logarithm.
+        In a subspace of one dimension the distance is a coordinate, which is linear. Otherwise it is the logarithm of a
+        norm that is monotone in time.
         """
         derivatives, gaps = [], []
-        for k, (own, apart, given) in enumerate(zip(rows, away, self.problem.distances, strict=True)):
-            length = float(np.linalg.norm(apart))
+        for k, (own, J, apart) in enumerate(zip(rows, linear, away, strict=True)):
+            given = self.problem.stay(k, J)[0]
             if len(own) == self.n - 1:
                 way = np.linalg.svd(own)[2][-1]
                 known = self.problem.ways.get(k, apart)
@@ -118,7 +152,9 @@ class _Projections:
                 derivatives.append(way)
                 gaps.append(float(way @ apart) - given)
             else:
-                derivatives.append(apart / length**2)
+                P = monotone_norm(J, stable=k == 1)
+                length = float(lengths(apart, P))
+                derivatives.append(P @ apart / length**2)
                 gaps.append(np.log(length / given))
         return derivatives, gaps
 
@@ -130,27 +166,33 @@ class _Projections:
         rows: list[np.ndarray],
         away: list[np.ndarray],
         ways: list[np.ndarray],
-    ) -> np.ndarray:
-        """Differentiate the conditions by one of both parameters.
+    ) -> tuple[np.ndarray, float]:
+        """Differentiate the conditions by one of both parameters, and the duration that they may give.
 
         Equilibria move by the implicit function theorem, also beside a fold, where a difference would cross it.
         """
         h = STEP * (1 + abs(at[k]))
         moved = lambda x, share: self.linear(x, at[0] + share * h * (k == 0), at[1] + share * h * (k == 1))
-        by_rows, by_gaps = [], []
+        by_rows, by_gaps, longer = [], [], 0.0
         for rest, own, apart, way, stable in zip(rests, rows, away, ways, (True, False), strict=True):
             slope = (moved(rest, 1.0)[0] - moved(rest, -1.0)[0]) / 2
             move = -np.linalg.lstsq(moved(rest, 0.0)[1], slope, rcond=None)[0]
             share = 1 / max(1.0, float(np.max(np.abs(move) / (STEP * (1 + np.abs(rest))))))
-            ahead, behind = (
-                left_subspace(moved(rest + s * share * move, s * share)[1], stable=stable) for s in (1.0, -1.0)
-            )
-            turned = np.zeros_like(own)
+            both = [moved(rest + s * share * move, s * share)[1] for s in (1.0, -1.0)]
+            ahead, behind = (left_subspace(J, stable=stable) for J in both)
+            turned, bent = np.zeros_like(own), 0.0
             if len(ahead) == len(behind) == len(own):
                 turned = (nearest_basis(ahead, own) - nearest_basis(behind, own)) / (2 * share)
+                stays = [self.problem.stay(int(not stable), J) for J in both]
+                given = [one[0] for one in stays]
+                longer += (stays[0][1] - stays[1][1]) / (2 * share * h)
+                bent = given[1] - given[0]
+                if len(own) < self.n - 1:
+                    sizes = [lengths(apart, monotone_norm(J, stable=not stable)) for J in both]
+                    bent = float(np.log(sizes[0] / sizes[1] * given[1] / given[0]))
             by_rows.append((turned @ apart - own @ move) / h)
-            by_gaps.append(-(way @ move) / h)
-        return np.concatenate([*by_rows, by_gaps])
+            by_gaps.append((bent / (2 * share) - way @ move) / h)
+        return np.concatenate([*by_rows, by_gaps]), longer
 
     def linear(self, x: np.ndarray, own: float, parameter: float) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate the field of the flow, and its derivative by the state."""
@@ -187,6 +229,42 @@ def left_subspace(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndar
 
     found: Any = scipy.linalg.schur(J.T, sort="lhp" if stable else "rhp")
     return found[1][:, : found[2]].T
+
+
+def monotone_norm(J: Float[np.ndarray, "n n"], *, stable: bool) -> Float[np.ndarray, "n n"]:
+    r"""Compute P such that $x^T P x$ decreases along $\dot x = J x$ in the stable subspace, or grows in the unstable.
+
+    The Euclidean distance of a spiral from its centre oscillates, so that it may be the same at several times. P is one
+    on average over the subspace, and zero across it: what Newton's method removes there must not count as a length.
+    """
+    basis, inside = _decay(J, stable=stable)
+    return basis.T @ (len(basis) / max(float(np.trace(inside)), TINY) * inside) @ basis
+
+
+def mean_rate(J: Float[np.ndarray, "n n"], *, stable: bool) -> float:
+    """Compute the rate of decay or growth within a subspace, that of its eigenvalue if it has one, else near the least.
+
+    Unlike the least rate it is smooth where two real ones become a pair.
+    """
+    basis, inside = _decay(J, stable=stable)
+    return len(basis) / max(2 * float(np.trace(inside)), TINY)
+
+
+def _decay(J: np.ndarray, *, stable: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Integrate the squares of solutions that decay over all times, as a quadratic form; with the basis."""
+    import scipy.linalg
+
+    basis = left_subspace(J.T, stable=stable)
+    own = basis @ J @ basis.T
+    inside = np.zeros_like(own)
+    if len(own):
+        inside = scipy.linalg.solve_continuous_lyapunov(own.T, (-1.0 if stable else 1.0) * np.eye(len(own)))
+    return basis, inside
+
+
+def lengths(away: Float[np.ndarray, "*k n"], P: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "*k"]:
+    """Compute the lengths of vectors in a norm of `monotone_norm`."""
+    return np.asarray(np.sqrt(np.sum((away @ P) * away, axis=-1)))
 
 
 def nearest_basis(rows: Float[np.ndarray, "k n"], known: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k n"]:

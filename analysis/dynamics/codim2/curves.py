@@ -173,7 +173,7 @@ def plane_of(parameters: Any) -> tuple[Parameter, Parameter]:
 NEAR_ZERO, AT_END = 1e-4, 1e-6
 END_WORDS = {
     "bounds": "a bound of the second parameter", "outside": "a bound of the first one",
-    "saddle-node": "a fold in which the saddle vanishes",
+    "saddle-node": "a fold in which the saddle vanishes", "Hopf point": "a Hopf point of the saddle",
 }  # fmt: skip
 """Descriptions of ends of curves at bounds, and where a homoclinic orbit loses its saddle."""
 
@@ -197,8 +197,8 @@ class CriticalCurve(NamedTuple):
         ends: why the curve ends at either side: `bounds` of the second parameter, `outside` the bounds of the first
             one, a `Bogdanov-Takens point`, a `1:1 resonance` or `1:2 resonance`, an `equilibrium` to which orbits
             shrink, the longest `period`, close to a `homoclinic` orbit, where a stricter solver does not confirm the
-            orbits (`accuracy`), a fold in which an equilibrium of a connecting orbit vanishes (`saddle-node`),
-            `closed`, `steps`, `corner` or `lost`.
+            orbits (`accuracy`), a fold in which an equilibrium of a connecting orbit vanishes (`saddle-node`), its
+            `Hopf point`, `closed`, `steps`, `corner` or `lost`.
         iterate: iterate of a map.
     """
 

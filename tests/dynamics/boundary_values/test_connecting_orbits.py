@@ -3,7 +3,6 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.integrate
 
 from analysis.dynamics.boundary_values import connecting
 from analysis.dynamics.boundary_values.connecting import ConnectingOrbit, connecting_orbit, homoclinic_orbit
@@ -82,14 +81,9 @@ def test_a_rotation_is_cut_where_it_is_slowest_and_leads_one_turn_on(monkeypatch
     np.testing.assert_allclose(rows[0] - begin, nodes[0] - [saddle, 0.0], atol=1e-9)
 
 
-@pytest.mark.slow
 def test_lorenzs_homoclinic_orbit_is_where_it_is_published():
-    """C. Sparrow, The Lorenz Equations (1982): rho = 13.926557."""
-    rho = Parameter(Lorenz(rho=13.93), "rho", 10.0, 20.0)
-    x = np.array([0.006, 0.0086, 0.0])
-    field = lambda t, s: [10 * (s[1] - s[0]), s[0] * (13.93 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2]]
-    path = scipy.integrate.solve_ivp(field, (0.0, 2.6), x, rtol=1e-9, atol=1e-10, t_eval=np.linspace(0.0, 2.5, 500))
-    found = connecting_orbit(rho, np.zeros(3), np.zeros(3), guess=(path.t, path.y.T))
+    """C. Sparrow, The Lorenz Equations (1982): rho = 13.926557; at 14.5 the path from the origin returns near it."""
+    found = connecting_orbit(Parameter(Lorenz(rho=14.5), "rho", 10.0, 20.0), np.zeros(3), np.zeros(3))
     assert found.parameter == pytest.approx(13.926557, abs=1e-6)
     assert found.saddle_quantity > 0  # chaos begins
 
@@ -97,8 +91,7 @@ def test_lorenzs_homoclinic_orbit_is_where_it_is_published():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: connecting_orbit(SPEED, [0.0, 0.0], [0.0, 0.0]), "`end` must differ from `begin`"),
-        (lambda: connecting_orbit(SPEED, [0.25, 0.0], [1.0, 0.0]), "must be given unless"),
+        (lambda: connecting_orbit(SPEED, [0.25, 0.0], [0.25, 0.0]), "must be given unless"),
         (
             lambda: connecting_orbit(SPEED, [0.0, 0.0], [1.0, 0.0], guess=([0, 1], [[0, 1]])),
             "`guess` must be increasing",

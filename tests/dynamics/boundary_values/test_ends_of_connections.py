@@ -6,12 +6,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.dynamics.boundary_values.connecting import _along_unstable, _linear, _prolonged, connecting_orbit
+from analysis.dynamics.boundary_values.connecting import (
+    _linear,
+    _paths_along,
+    _prolonged,
+    _returns,
+    connecting_orbit,
+)
 from analysis.dynamics.boundary_values.projections import (
     Connection,
     _Projections,
     equilibrium_near,
     left_subspace,
+    lengths,
+    mean_rate,
+    monotone_norm,
     nearest_basis,
 )
 from analysis.dynamics.collocation.intervals import CycleField
@@ -30,9 +39,13 @@ def field_at(t, y, parameter):
     return np.append(f, 0.0), np.pad(J, ((0, 1), (0, 2)))
 
 
-def conditions(duration=None, distances=(0.1, 0.3)):
+STILL = (1.0, 0.0), (1.0, 0.0)
+
+
+def conditions(duration=None, distances=(0.1, 0.3), paces=STILL):
     problem = object.__new__(Connection)
     problem.distances, problem.equilibria, problem.rows, problem.ways = distances, None, None, {}
+    problem.paces, problem.timed = paces, None
     problem.duration = duration
     found = object.__new__(_Projections)
     found.problem, found.n, found._field = problem, 3, SimpleNamespace(at=field_at)  # pyright: ignore
@@ -72,9 +85,15 @@ def test_left_vectors_span_the_subspaces_of_the_rates_of_one_sign():
     np.testing.assert_allclose(nearest_basis(turned, np.eye(3)[:2]), np.eye(3)[:2], atol=1e-12)
 
 
-@pytest.mark.parametrize("duration", [None, 5.0])
-def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depend_on(duration):
-    ends = conditions(duration)
+PACES = (1.1, 3.0), (0.4, 2.0)
+
+
+@pytest.mark.parametrize(("duration", "paces", "timed"), [
+    (None, STILL, None), (5.0, STILL, None), (None, PACES, None), (5.0, PACES, 0), (5.0, PACES, 1),
+])  # fmt: skip
+def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depend_on(duration, paces, timed):
+    ends = conditions(duration, paces=paces)
+    ends.problem.timed = timed
     found, by_parameter = ends.at(FIRST, LAST, 0.1)
     rows, ways = ends.problem.rows, dict(ends.problem.ways)
 
@@ -86,9 +105,12 @@ def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depe
     unstable, away = left_subspace(J, stable=False), LAST[:3] - REST
     assert np.linalg.norm(found.values[:2]) == pytest.approx(0.0, abs=1e-14)
     assert abs(found.values[2]) == pytest.approx(abs((unstable @ away)[0]))
-    assert found.values[3] == pytest.approx(0.02)
-    last = np.log(np.linalg.norm(away) / 0.3) if duration is None else 7.0 / 5 - 1
-    assert found.values[4] == pytest.approx(last)
+    if paces is STILL:
+        assert found.values[3] == pytest.approx(0.02)
+        last = np.log(lengths(away, monotone_norm(J, stable=True)) / 0.3) if duration is None else 7.0 / 5 - 1
+        assert found.values[4] == pytest.approx(last)
+    else:
+        assert found.values[4 if timed is None else 3 + timed] != 0
     h = 1e-6
     for k in range(5):
         step = h * np.eye(5)[k]
@@ -98,6 +120,21 @@ def test_the_conditions_of_a_connection_are_differentiated_by_all_that_they_depe
         np.testing.assert_allclose(found.by_last[:, k], slope, atol=1e-6)
     slope = (values(FIRST, LAST, 0.1 + h) - values(FIRST, LAST, 0.1 - h)) / (2 * h)
     np.testing.assert_allclose(by_parameter, slope, atol=1e-6)
+
+
+def test_an_orbit_stays_as_long_beside_an_equilibrium_whose_rate_changes_until_its_end_moves_by_e_cubed():
+    """In the time at the end it goes from the distance where it begins to the same one, at any rate."""
+    problem = conditions(5.0, paces=((2.0, 4.0), (1.0, 10.0))).problem
+    at = lambda k, rate: problem.stay(k, np.diag([rate, -rate]))
+    assert at(0, 2.0) == pytest.approx((0.1, 4.0))
+    assert at(1, 1.02) == pytest.approx((0.3 * np.exp(-0.2), 10.0), rel=3e-4)
+    for k, rate in ((0, 0.5), (0, 9.0), (1, 0.2), (1, 2.0)):
+        distance, time = at(k, rate)
+        assert distance * np.exp(rate * time) == pytest.approx((0.1 * np.exp(8), 0.3 * np.exp(10))[k])
+    assert at(1, 1e3)[0] == pytest.approx(0.3 * np.exp(-3))
+    assert problem.total([np.diag([2.0, -2.0]), np.diag([3.0, -3.0])]) == pytest.approx(5 + at(1, 3.0)[1] - 10)
+    pair = np.array([[-0.3, 2.0], [-2.0, -0.3]])
+    assert [mean_rate(J, stable=True) for J in (pair, np.diag([-0.3, 1.0]))] == pytest.approx([0.3, 0.3])
 
 
 def test_conditions_without_an_equilibrium_or_with_other_subspaces_are_not_numbers():
@@ -171,7 +208,7 @@ def follow(begin, end, distance=1e-3, size=1.0, rates=(1.0, -1.0)):
 
     field: Any = object.__new__(Field)
     field.at = at
-    return _along_unstable(field, size * np.array(begin), size * np.array(end), distance)
+    return _paths_along(field, size * np.array(begin), size * np.array(end), distance)[0]
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -188,11 +225,43 @@ def test_the_unstable_direction_leads_to_the_equilibrium_on_its_side(side, size)
 
 def test_a_path_that_leads_elsewhere_or_not_along_one_direction_is_refused():
     for begin, end, rates, sentence in (
-        ([0.0, 0.0], [1.0, 0.0], (1.0, 2.0), "it has 2"), ([0.0, 0.0], [1.0, 0.0], (-1.0, -2.0), "it has 0"),
-        ([0.0, 0.0], [0.0, 0.0], (1.0, -1.0), "is the same"), ([0.0, 0.0], [0.0, 1.0], (1.0, -1.0), "is not: try"),
+        ([0.0, 0.0], [0.0, 0.0], (1.0, 2.0), "they have 2 and 0"),
+        ([0.0, 0.0], [0.0, 0.0], (-1.0, -2.0), "they have 0 and 2"),
+        ([0.0, 0.0], [1.0, 0.0], (-1.0, -2.0), "`begin` must be approached along the stable direction of `end`"),
+        ([0.0, 0.0], [0.0, 0.0], (1.0, -1.0), "is not: try"), ([0.0, 0.0], [0.0, 1.0], (1.0, -1.0), "is not: try"),
     ):  # fmt: skip
         with pytest.raises(ArgumentError, match=sentence):
             follow(begin, end, rates=rates)
+
+
+def test_the_stable_direction_leads_backwards_to_where_there_are_two_unstable_ones():
+    times, states = follow([0.0, 0.0], [1.0, 0.0], rates=(1.0, 2.0))
+    assert np.all(np.diff(times) > 0)
+    assert np.linalg.norm(states[0]) < 1e-6
+    assert states[-1].tolist() == pytest.approx([0.999, 0.0])
+
+
+def test_a_path_returns_once_for_each_excursion():
+    """It comes near three times in the first one, nearest at 6, as a spiral does, and once in the second one."""
+    gaps = np.array([0.0, 5.0, 9.0, 2.0, 2.5, 1.0, 0.5, 3.0, 8.0, 1.5, 4.0, 3.9])
+    assert _returns(gaps) == [6, 9]
+    assert _returns(np.array([0.0, 5.0, 4.0, 5.0, 6.0])) == []
+
+
+def test_a_norm_is_monotone_on_spirals_and_zero_across_their_plane():
+    """Its square has the derivative x^T (P J + J^T P) x. The Euclidean one of this spiral oscillates."""
+    turned = np.linalg.qr(np.array([[1.0, 0.3, 0.2], [0.0, 1.0, 0.5], [0.4, 0.0, 1.0]]))[0]
+    J = turned @ np.array([[-0.1, 3.0, 0.4], [-0.5, -0.1, 0.3], [0.0, 0.0, 2.0]]) @ turned.T
+    P, plane, away = monotone_norm(J, stable=True), turned[:, :2], turned[:, 2]
+    assert np.max(np.linalg.eigvalsh(plane.T @ (P @ J + J.T @ P) @ plane)) < 0
+    assert np.max(np.linalg.eigvalsh(plane.T @ (J + J.T) @ plane)) > 0
+    assert np.trace(P) == pytest.approx(2.0)
+    np.testing.assert_allclose(P @ away, 0.0, atol=1e-14)
+    grows = monotone_norm(J, stable=False)
+    way = np.linalg.eig(J)[1][:, np.argmax(np.linalg.eigvals(J).real)].real
+    np.testing.assert_allclose([lengths(way, grows), lengths(3 * way, grows)], [1.0, 3.0])
+    np.testing.assert_allclose(lengths(np.array([2 * plane[:, 0], away]), np.eye(3)), [2.0, 1.0])
+    assert not np.any(monotone_norm(-np.eye(2), stable=False))
 
 
 @pytest.mark.parametrize(
