@@ -42,12 +42,14 @@ from dynsim.systems.hardmax.maps import ExactHardmaxMap
 
 PACKAGES = (analysis, dynsim.simulation, dynsim.integrators)
 NOT_OF_RESULTS = ("analysis.verifiers", "analysis.claims", "analysis.experiments")
-PARTS = {*("base.Event", "Bounds", "Rightmost", "TakenStep", "curve.Equations", "EndConditions", "LienardFunctions",
-    "FlowParts", "special_points.Ends", "Shots"), *("Lane", "TrialStep", "Recorded", "Solved", "March", "Marched",
-    "Moment", "Ways", "FlowForm", "SlidingStates"), *("FollowedStates", "Path", "Critical", "CurvePoint", "BranchLine",
-    "Rest", "TimeMap", "Form", "Units", "Curve", "Candidates"), *("Candidates", "Gap", "Motion", "Echelon", "Facets",
-    "Claim", "Statement"), *("brackets.Bracket", "Unravel", "InOrder", "Transition", "Points", "Intervals",
-    "Collocated", "Solutions", "RestingPoint"), "meshes.Part"}  # fmt: skip
+PARTS = {
+    "base.Event", "Bounds", "Rightmost", "TakenStep", "curve.Equations", "EndConditions", "LienardFunctions",
+    "FlowParts", "special_points.Ends", "Shots", "Lane", "TrialStep", "Recorded", "Solved", "March", "Marched",
+    "Moment", "Ways", "FlowForm", "SlidingStates", "FollowedStates", "Path", "Critical", "CurvePoint", "BranchLine",
+    "Rest", "TimeMap", "Form", "Units", "Curve", "Candidates", "Gap", "Motion", "Echelon", "Facets", "Claim",
+    "Statement", "brackets.Bracket", "Unravel", "InOrder", "Transition", "Points", "Intervals", "Collocated",
+    "Solutions", "RestingPoint", "meshes.Part", "FlowChart",
+}  # fmt: skip
 """Classes that functions return and that are no results: systems, solvers, options, and parts of a computation."""
 
 
