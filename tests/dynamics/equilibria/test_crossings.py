@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.equilibria.crossings import (
+    SHARES,
     Completeness,
+    _halves,
     box_degree,
     completed,
     crossings,
@@ -14,8 +16,10 @@ from analysis.dynamics.equilibria.crossings import (
     spread,
 )
 from analysis.dynamics.equilibria.families import equilibrium_families
+from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Finder, in_box, start_units
 from analysis.dynamics.equilibria.search import AllEquilibria, equilibria_in_box, find_equilibria
+from analysis.dynamics.scaling.units import made_units
 from dynsim.keys import random_key
 from dynsim.programs import without_compiling
 from dynsim.systems.base import FunctionFlow
@@ -187,6 +191,27 @@ def test_the_degree_of_a_field_on_the_edge_of_a_box():
     assert box_degree(lambda p: np.where(p > 0, p, np.nan), low, high) is None
     assert box_degree(lambda p: p, low[:1], high[:1]) == 1
     assert box_degree(lambda p: p**2 - 0.25, low[:1], high[:1]) == 0
+
+
+def test_the_degrees_of_two_halves_count_the_zeros_in_them():
+    """The zeros of (z - a)(z - b) conj(z - c) have the indices 1, 1 and -1; a cut through one of them is moved."""
+    low, high = np.array([-1.0, 2.0]), np.array([7.0, 3.0])
+    middle = low[0] + SHARES[0] * (high[0] - low[0])
+    zeros, indices = np.array([0.5 + 2.5j, middle + 2.4j, 6.0 + 2.6j]), np.array([1, 1, -1])
+
+    def field(t, u):
+        times = lambda a, b: (a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0])
+        first, second, third = ((u[0] - z.real, u[1] - z.imag) for z in zeros)
+        return jnp.stack(times(times(first, second), (third[0], -third[1])))
+
+    corners = np.stack([low, high])
+    parts = _halves(FieldRows(made_units(FunctionFlow(field)), corners), low, high, 1)
+    cut = low[0] + SHARES[1] * (high[0] - low[0])
+    assert [(a.tolist(), b.tolist()) for a, b, _ in parts] == [([-1.0, 2.0], [cut, 3.0]), ([cut, 2.0], [7.0, 3.0])]
+    within = [np.sum(indices[(zeros.real > a[0]) & (zeros.real < b[0])]) for a, b, _ in parts]
+    assert [degree for _, _, degree in parts] == within == [2, -1]
+    undefined = FunctionFlow(lambda t, u: u * jnp.nan)
+    assert _halves(FieldRows(made_units(undefined), corners), low, high, 1) == []
 
 
 def test_a_box_whose_degree_is_not_explained_is_searched_again():
