@@ -17,7 +17,7 @@ from dynsim.systems.hardmax.search import brute_force, choice
 from dynsim.systems.hardmax.search import cone_bisection as cones
 from dynsim.systems.hardmax.search import direction_grid as cells
 from dynsim.systems.hardmax.search.cone_bisection import Margin
-from dynsim.systems.hardmax.search.grouping import equal_keys
+from dynsim.systems.hardmax.search.grouping import equal_keys, equal_rows
 from dynsim.systems.hardmax.search.leaves import PAIRS, Leaves, _pieces, scored
 from dynsim.systems.hardmax.search.scores import Scores
 from dynsim.systems.hardmax.search.ties import FloatTies
@@ -320,3 +320,20 @@ def test_bounds_of_queries_that_vanish_are_their_rounding_error(d):
     lost = 8 * d * 2.0**-52 * np.linalg.norm(norms.matrix) * np.linalg.norm(x, axis=1)
     np.testing.assert_allclose(high, lost, rtol=1e-9)
     assert low.tolist() == [0.0, 0.0]
+
+
+def test_rows_whose_hashes_collide_are_told_apart():
+    """The second entry of the other row makes up for the first one in the hash."""
+    factor, shift = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+    mixed = lambda bits: (hashed := bits * factor) ^ (hashed >> shift)
+    one = np.array([0.3, 0.7]).view(np.uint64)
+    for first in np.linspace(1.0, 2.0, 1000):
+        other = np.array([first, 0.0]).view(np.uint64)
+        with np.errstate(over="ignore"):
+            other[1] = one[1] ^ mixed(one[0]) ^ mixed(other[0])
+        if np.isfinite(other.view(float)).all():
+            break
+    rows = np.stack([one, other] * 20).view(float)
+    label, tokens = equal_rows(rows)
+    assert np.array_equal(label == label[0], np.arange(40) % 2 == 0)
+    assert sorted(tokens.tolist()) == [0, 1]
