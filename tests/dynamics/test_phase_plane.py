@@ -1,5 +1,6 @@
 """Phase planes: equilibria, limit cycles, separatrices and slices; the command `dynsim portrait` and its figures."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -316,6 +317,16 @@ def test_a_field_that_is_finite_nowhere_in_the_window_is_refused():
     flow = FunctionFlow(lambda t, x: jnp.sqrt(-1.0 - x**2))
     with pytest.raises(ValueError, match="Argument `box` must hold points at which the field is finite"):
         phase_plane(flow, (-1.0, 1.0, -1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("axes", "at", "but"),
+    [((0, 2), None, "2 components; `at` gives the others, but is (0, 2)"), ((1, 1), None, "(1, 1)"),
+     ((0, 3), np.zeros(3), "3 components, but is (0, 3)")],
+)  # fmt: skip
+def test_axes_of_a_slice_are_two_components(axes, at, but):
+    with pytest.raises(ValueError, match=r"`axes` must be the indices of two of .*" + re.escape(but)):
+        phase_plane(FunctionFlow(lambda t, x: -x), (-1.0, 1.0, -1.0, 1.0), axes=axes, at=at)
 
 
 @pytest.mark.slow

@@ -312,6 +312,9 @@ def phase_plane(
     low, high = window(box, 2)
     tolerances = number("rtol", rtol), None if atol is None else number("atol", atol)
     state = np.zeros(2) if at is None else np.asarray(reals("at", at), float)
+    if len(set(axes)) != 2 or not set(axes) <= set(range(len(state))):
+        others = "; `at` gives the others" if at is None else ""
+        raise ArgumentError("axes", f"be the indices of two of {len(state)} components{others}", f"is {axes}")
     lifted = lambda p: (
         np.where(np.isin(np.arange(len(state)), axes), np.zeros(len(state)), state) + _placed(p, axes, len(state))
     )
