@@ -504,7 +504,6 @@ class _OfState(eqx.Module):
     function: Callable[[State], Scalar]
 
     def __call__(self, t: Any, x: State) -> Scalar:
-        del t
         return self.function(x)
 
 

@@ -193,7 +193,6 @@ class _Clock(eqx.Module):
     rate: Array
 
     def __call__(self, t: Time, x: State) -> Scalar:
-        del x
         return jnp.sin(self.rate * t)
 
 

@@ -184,7 +184,6 @@ class _Line(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Evaluate f at this distance."""
-        del t
         return self.fast(x, self.begin + self.distance * self.rate)
 
 
@@ -195,7 +194,6 @@ class _Manifold(EquilibriumCurve):
 
     def coefficient(self, name: str, point: CurvePoint, frequency: float) -> Coefficient:
         """Give NaN, because normal form coefficients are not needed."""
-        del name, point, frequency
         return UNKNOWN
 
 

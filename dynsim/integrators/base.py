@@ -192,7 +192,6 @@ class AbstractIntegrator(eqx.Module):
 
     def _ways(self, flows: Sequence[Any], y0: Any, ts: Any, events: Sequence[Event]) -> Any:
         """The same for arrays that are known, and the shapes and types of a member's state."""
-        del flows, y0, ts, events
         return f"the integrator is {type(self).__name__}"
 
     def dense(self, flow: AbstractFlow, y0: State, t0: float, t1: float) -> tuple[StatesAt, Stats]:

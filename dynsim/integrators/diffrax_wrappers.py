@@ -103,7 +103,6 @@ class Sampled(dfx.AbstractLocalInterpolation):
 
     def evaluate(self, t0, t1=None, left=True):
         """State at a time, or the difference of the states at two times."""
-        del left
         if t1 is not None:
             return jax.tree.map(jnp.subtract, self.evaluate(t1), self.evaluate(t0))
         share = (t0 - self.t0) / jnp.where(self.t1 == self.t0, 1, self.t1 - self.t0)

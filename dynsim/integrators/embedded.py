@@ -22,7 +22,6 @@ class FirstStep(AbstractWrapping):
 
     def init(self, terms, t0, t1, y0, dt0, args, func, error_order):
         """Begin with the given step."""
-        del dt0
         return self.controller.init(terms, t0, t1, y0, self.length, args, func, error_order)
 
     def adapt_step_size(self, *given):

@@ -42,7 +42,6 @@ class ByEntry(dfx.AbstractAdaptiveSolver):
 
     def init(self, terms, t0, t1, y0, args):
         """Begin without a known field: the memory is whether it is unknown, and the field at the end of a step."""
-        del terms, t0, t1, args
         return jnp.asarray(True), jax.tree.map(jnp.zeros_like, y0)
 
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):

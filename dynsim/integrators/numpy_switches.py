@@ -99,7 +99,6 @@ class NotedTime(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         """Apply a function of arrays: those that select are followed, others get the number."""
-        del types
         self.notes.used = True
         if function is np.where and len(arguments) == 3 and isinstance(arguments[0], bool | np.bool_):
             return arguments[1] if arguments[0] else arguments[2]

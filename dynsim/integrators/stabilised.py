@@ -79,17 +79,14 @@ class RKC2(dfx.AbstractAdaptiveSolver):
 
     def order(self, terms: Any) -> int:
         """Order of the method, two."""
-        del terms
         return 2
 
     def error_order(self, terms: Any) -> int:
         """Order of the error estimate, three, as for the local error."""
-        del terms
         return 3
 
     def init(self, terms: Any, t0: Any, t1: Any, y0: State, args: Any) -> _Memory:
         """Evaluate the field; the spectrum is not known yet."""
-        del t1
         radius = jnp.zeros((), jnp.result_type(*jax.tree.leaves(y0)))
         length = jnp.asarray(jnp.inf, jnp.result_type(t0))
         return _Memory(terms.vf(t0, y0, args), radius, _drawn_like(y0), jnp.asarray(EVERY), length)

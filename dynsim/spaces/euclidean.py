@@ -17,7 +17,6 @@ class Flat(AbstractSpace):
 
     def tangent(self, x: State, v: State) -> State:
         """The vector itself."""
-        del x
         return v
 
     def defect(self, y: State) -> Scalar:

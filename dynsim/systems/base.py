@@ -95,7 +95,6 @@ class AbstractFlow(eqx.Module):
 
         It is computed in the precision of the state: time and parameters are cast to it.
         """
-        del args
         flow, t = in_precision_of(y, (self, t))
         x = flow.space.project(y)
         return flow.space.tangent(x, in_types_of(x, flow.velocity(t, x)))
@@ -106,12 +105,10 @@ class AbstractFlow(eqx.Module):
         Empty, with shape (0, 0, 0), unless the flow is a sum of pairwise interactions in which a particle does not act
         on itself. `settle` uses it to measure how fast clusters merge when rounding makes them appear at rest.
         """
-        del t, x
         return np.empty((0, 0, 0))
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Times strictly between `t0` and `t1` at which the vector field jumps."""
-        del t0, t1
         return np.empty(0)
 
     def step_limit(self) -> float:

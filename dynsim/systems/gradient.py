@@ -31,5 +31,4 @@ class GradientFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Minus the Euclidean gradient of the energy, which `vector_field` projects to the tangent space."""
-        del t
         return jax.tree.map(lambda g: -g, jax.grad(self.energy)(x))

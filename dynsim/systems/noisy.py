@@ -104,7 +104,6 @@ class NoisyFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Raise `ValueError`, because code that uses only a velocity would ignore the noise."""
-        del t, x
         must = "be without noise here (its field `flow` is; `simulate` and `ensemble` take noise)"
         raise ArgumentError("flow", must, "is a NoisyFlow")
 

@@ -59,7 +59,6 @@ class AbstractSchedule(eqx.Module):
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Times strictly between `t0` and `t1` at which a matrix jumps."""
-        del t0, t1
         return np.empty(0)
 
     def fastest_period(self) -> float:
@@ -86,7 +85,6 @@ class Constant(AbstractSchedule):
 
     def __call__(self, t: Time) -> Matrices:
         """The constant matrices."""
-        del t
         return self.value
 
     @property
@@ -118,7 +116,6 @@ class ScaledIdentity(AbstractSchedule):
 
     def __call__(self, t: Time) -> Matrices:
         """The matrices c_h I."""
-        del t
         return self.factor[:, None, None] * jnp.eye(self.dimension, dtype=self.factor.dtype)[None]
 
     @property
@@ -130,12 +127,10 @@ class ScaledIdentity(AbstractSchedule):
         self, t: Time, weights: Float[Array, "heads n m"], x: Float[Array | np.ndarray, "m d"]
     ) -> Float[Array, "n d"]:
         """Weighted sums over h of c_h `weights[h]` x, shape (n, d)."""
-        del t
         return jnp.einsum("h,hij->ij", self.factor.astype(x.dtype), weights) @ x
 
     def applied(self, t: Time, means: Float[Array, "heads n d"]) -> Float[Array, "n d"]:
         """Sum over h of c_h `means[h, i]`."""
-        del t
         return jnp.einsum("h,hid->id", self.factor.astype(means.dtype), means)
 
     def norm_bound(self) -> float:

@@ -34,7 +34,6 @@ class Spring(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         return jnp.stack([x[1], -self.stiffness * x[0] - self.damping * x[1] - self.gravity])
 
 

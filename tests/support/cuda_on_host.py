@@ -127,7 +127,6 @@ class HostKernel:
 
     def __init__(self, text: str, name: str, *, options: Any = ()):
         """Compile the text; options of the device's compiler mean nothing here."""
-        del options
         library = _compiled(text, name, self.lanes)
         self.run = library.run_lanes if self.lanes else library.run_all
 

@@ -98,7 +98,6 @@ class ConnectionCurve(BoundaryCurve):
 
         It is a `saddle-node` if its eigenvalue is real, and a `Hopf point` of the equilibrium if it is one of a pair.
         """
-        del before
         slowest = self._slowest(point)
         self.slowest = np.maximum(self.slowest, rates := np.abs(np.real(slowest)))
         ended = rates < VANISHING * self.slowest

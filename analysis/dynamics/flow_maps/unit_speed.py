@@ -48,7 +48,6 @@ class Frozen(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Evaluate the frozen vector field."""
-        del t
         return self.flow.vector_field(self.t, x)
 
 
@@ -86,7 +85,6 @@ class Paced(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Evaluate the field at nearly unit speed, or unchanged if c is infinite."""
-        del t
         v = self.sign * self.unit / self.size * self.flow.vector_field(self.t, self.size * x)
         speed = jnp.sqrt(jnp.sum(v**2) + self.slow**2)
         return v / jnp.where(jnp.isfinite(self.slow), speed, 1.0)

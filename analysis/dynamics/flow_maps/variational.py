@@ -108,7 +108,6 @@ class Linearised(eqx.Module):
 
     def field(self, t: Any, y: tuple[Array, Array], args: Any = None) -> tuple[Array, Array]:
         """Compute the velocities of a state and of tangent vectors under a flow."""
-        del args
         return self._with_vectors(lambda z: self.system.vector_field(t, self.restored(z)), y)
 
     def in_python(self, n: int) -> NumbersFunction | None:

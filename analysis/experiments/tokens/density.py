@@ -51,7 +51,6 @@ class _Kept(eqx.Module):
     degrees: int = eqx.field(static=True)
 
     def __call__(self, t: Time, x: Array) -> Array:
-        del t
         angles = jnp.arctan2(x[:, 1], x[:, 0])
         turned = jnp.arange(1, self.degrees + 1, dtype=x.dtype)[:, None] * angles[None]
         size = jnp.hypot(jnp.mean(jnp.cos(turned), axis=1), jnp.mean(jnp.sin(turned), axis=1))

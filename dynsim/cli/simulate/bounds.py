@@ -30,7 +30,6 @@ class Excess(eqx.Module):
 
     def __call__(self, t: Time, x: State) -> Scalar:
         """The excess at a time and a state."""
-        del t
         return jnp.max(jnp.abs(jnp.asarray(x))) - self.bounds
 
 

@@ -43,7 +43,6 @@ class Shares(eqx.Module):
 
     def __call__(self, t: Time, x: jax.Array) -> jax.Array:
         """Compute the share of the tokens in each cell."""
-        del t
         return self.grid.shares(x)
 
 

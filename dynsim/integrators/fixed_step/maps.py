@@ -26,7 +26,6 @@ class MapRule(Rule):
 
     def step(self, form: FlowForm, system: System, run: March, at: Moment, key: Any) -> March:
         """Apply the map."""
-        del key
         image = system.flow.image(at.index, form.restored(run.y))
         return run._replace(y=jnp.concatenate([jnp.ravel(part) for part in jax.tree.leaves(image)]))
 
@@ -44,7 +43,6 @@ class Iteration(AbstractIntegrator):
         raise NotImplementedError
 
     def _ways(self, flows: Sequence[Any], y0: Any, ts: Any, events: Sequence[Event]) -> Ways | str:
-        del ts, events
         return ways(MapRule(), program_form(flows[0]), y0)
 
     def observe(

@@ -116,7 +116,6 @@ class AbstractStochastic(AbstractIntegrator):
         return _observe(self, flow, axes, y0s, jnp.asarray(ts), steps, fn)
 
     def _ways(self, flows: Sequence[AbstractFlow], y0: Any, ts: Times, events: Sequence[Event]) -> Ways | str:
-        del ts, events
         if self.path_resolution is not None:
             return "the Brownian path has a resolution"
         if not counts_by_threefry(self.key):

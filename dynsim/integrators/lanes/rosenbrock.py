@@ -221,7 +221,6 @@ class RodasPath(dfx.AbstractLocalInterpolation):
 
     def evaluate(self, t0: Any, t1: Any = None, left: bool = True) -> Any:
         """State at a time, or the difference of the states at two times."""
-        del left
         if t1 is not None:
             return jax.tree.map(jnp.subtract, self.evaluate(t1), self.evaluate(t0))
         x = (t0 - self.t0) / jnp.where(self.t1 == self.t0, 1, self.t1 - self.t0)
@@ -262,12 +261,10 @@ class Rodas5P(dfx.AbstractAdaptiveSolver):
 
     def order(self, terms: Any) -> int:
         """Order of the method."""
-        del terms
         return 5
 
     def init(self, terms: Any, t0: Any, t1: Any, y0: Any, args: Any) -> Any:
         """The field at the start."""
-        del t1
         return terms.vf(t0, y0, args)
 
     def func(self, terms: Any, t0: Any, y0: Any, args: Any) -> Any:

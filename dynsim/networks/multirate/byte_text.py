@@ -61,7 +61,6 @@ class RandomWindows(eqx.Module):
 
     def __call__(self, step: Int[Array, ""], key: Key) -> Int[Array, "batch length_and_next"]:
         """Windows of a step, (batch, length + 1)."""
-        del step
         starts = jax.random.randint(key, (self.batch,), 0, self.text.shape[0] - self.length)
         return self.text[starts[:, None] + jnp.arange(self.length + 1)[None]].astype(jnp.int32)
 

@@ -111,7 +111,6 @@ class HardQuantiser(AbstractQuantiser):
 
     def __call__(self, z: Embeddings, temperature: Any) -> Quantised:
         """Quantise embeddings: nearest prototypes, their indicators and the loss; the temperature is ignored."""
-        del temperature
         p, constant = self.codebook, jax.lax.stop_gradient
         nearest = jnp.argmin(pairwise_distances(constant(z), constant(p)), axis=-1)
         chosen = p[nearest]

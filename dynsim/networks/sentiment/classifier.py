@@ -197,7 +197,6 @@ class EpochBatches(eqx.Module):
 
     def __call__(self, step: Int[Array, ""], key: Key) -> tuple[Array, Array, Array]:
         """Batch of a step: arrays of shape (size, n), (size,) and (size,)."""
-        del key
         count = self.labels.shape[0]
         order = jax.random.permutation(jax.random.fold_in(self.key, step // self.steps), count)
         places = (step % self.steps) * self.size + jnp.arange(self.size)

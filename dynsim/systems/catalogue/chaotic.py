@@ -31,7 +31,6 @@ class Lorenz(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         a, b, c = x[0], x[1], x[2]
         return jnp.stack([self.sigma * (b - a), a * (self.rho - c) - b, a * b - self.beta * c])
 
@@ -53,7 +52,6 @@ class Roessler(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         return jnp.stack([-x[1] - x[2], x[0] + self.a * x[1], self.b + x[2] * (x[0] - self.c)])
 
 
@@ -70,7 +68,6 @@ class HenonHeiles(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side, Hamilton's equations."""
-        del t
         a, b = x[0], x[1]
         return jnp.stack([x[2], x[3], -a - 2 * a * b, -b - a**2 + b**2])
 

@@ -26,7 +26,6 @@ class Logistic(AbstractMap):
 
     def step(self, k: Step, x: State) -> State:
         """The next state."""
-        del k
         return self.r * x * (1 - x)
 
 
@@ -45,7 +44,6 @@ class Henon(AbstractMap):
 
     def step(self, k: Step, x: State) -> State:
         """The next state."""
-        del k
         return jnp.stack([1 - self.a * x[0] ** 2 + x[1], self.b * x[0]])
 
 
@@ -64,7 +62,6 @@ class Standard(AbstractMap):
 
     def step(self, k: Step, x: State) -> State:
         """The next state, reduced to [0, 2 pi)."""
-        del k
         p = x[1] + self.K * jnp.sin(x[0])
         return jnp.mod(jnp.stack([x[0] + p, p]), 2 * jnp.pi)
 
@@ -87,7 +84,6 @@ class CircleMap(AbstractMap):
 
     def step(self, k: Step, x: State) -> State:
         """The next state, reduced to [0, 1)."""
-        del k
         return jnp.mod(x + self.Omega - self.K / (2 * jnp.pi) * jnp.sin(2 * jnp.pi * x), 1.0)
 
 
@@ -106,7 +102,6 @@ class Ikeda(AbstractMap):
 
     def step(self, k: Step, x: State) -> State:
         """The next state."""
-        del k
         turn = 0.4 - 6 / (1 + jnp.sum(x**2))
         c, s = jnp.cos(turn), jnp.sin(turn)
         return jnp.stack([1 + self.u * (x[0] * c - x[1] * s), self.u * (x[0] * s + x[1] * c)])

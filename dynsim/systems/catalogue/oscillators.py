@@ -27,7 +27,6 @@ class VanDerPol(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         return jnp.stack([x[1], self.mu * (1 - x[0] ** 2) * x[1] - x[0]])
 
 
@@ -49,7 +48,6 @@ class FitzHughNagumo(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         v, w = x[0], x[1]
         return jnp.stack([v - v**3 / 3 - w + self.current, (v + self.a - self.b * w) / self.tau])
 
@@ -94,7 +92,6 @@ class Pendulum(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         return jnp.stack([x[1], -jnp.sin(x[0]) - self.friction * x[1]])
 
 
@@ -116,7 +113,6 @@ class Josephson(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         return jnp.stack([x[1], self.current - jnp.sin(x[0]) - self.alpha * x[1]])
 
 
@@ -141,7 +137,6 @@ class DoublePendulum(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side: both accelerations from Lagrange's equations, by Cramer's rule."""
-        del t
         m, l_1, l_2, g = self.mass_2 / (self.mass_1 + self.mass_2), self.length_1, self.length_2, self.gravity
         first, second, w_1, w_2 = x[0], x[1], x[2], x[3]
         c, s = jnp.cos(first - second), jnp.sin(first - second)
@@ -174,5 +169,4 @@ class DoubleWell(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         return self.a * x - x**3 + self.h

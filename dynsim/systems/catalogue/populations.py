@@ -31,7 +31,6 @@ class LotkaVolterra(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         return jnp.stack([x[0] * (self.a - self.b * x[1]), x[1] * (self.c * x[0] - self.d)])
 
     def conserved(self, x: State) -> Scalar:
@@ -54,7 +53,6 @@ class Brusselator(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side."""
-        del t
         production = x[0] ** 2 * x[1]
         return jnp.stack([self.a + production - (self.b + 1) * x[0], self.b * x[0] - production])
 
@@ -87,7 +85,6 @@ class Kuramoto(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Right-hand side, evaluated through the order parameter."""
-        del t
         c, s = jnp.cos(x), jnp.sin(x)
         return self.frequencies + self.coupling * (jnp.mean(s) * c - jnp.mean(c) * s)
 

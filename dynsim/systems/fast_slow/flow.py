@@ -79,7 +79,6 @@ class FastSlowFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """The velocity (f / epsilon, g) in slow time."""
-        del t
         f, g = rates(self, x)
         return FastSlow(f / self.epsilon.astype(f.dtype), g)
 
@@ -107,7 +106,6 @@ class FastTimeFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """The velocity (f, epsilon g) in fast time."""
-        del t
         f, g = rates(self.flow, x)
         return FastSlow(f, self.flow.epsilon.astype(g.dtype) * g)
 
@@ -126,7 +124,6 @@ class FastSubsystem(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """The value of f at the fixed y."""
-        del t
         return _shaped("fast", self.fast(x, self.slow.astype(x.dtype)), x)
 
 

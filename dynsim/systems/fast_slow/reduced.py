@@ -77,7 +77,6 @@ class ReducedFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """The vector (0, g); projection to the tangent space then sets the component of x from g."""
-        del t
         return FastSlow(jnp.zeros_like(x.fast), self.slow(x.fast, x.slow))
 
 

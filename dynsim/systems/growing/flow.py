@@ -54,12 +54,10 @@ class FixedEmbeddings(AbstractEncoder):
 
     def embed(self, parameters: State, x: Data) -> Embeddings:
         """The data, unchanged."""
-        del parameters
         return x
 
     def draw(self, key: Key) -> State:
         """An empty array of parameters."""
-        del key
         return jnp.zeros(0)
 
     @property
@@ -199,7 +197,6 @@ class GrowingFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Time derivatives of encoder, gate, prototypes, cubed temperatures and clock."""
-        del t
         dtype = x.prototypes.dtype
         z, pull = jax.vjp(lambda theta: self.encoder.embed(theta, self.data.astype(dtype)), x.encoder)
         inputs = z if self.rules.head_input == "shared" else self._inputs(z)
@@ -244,7 +241,6 @@ class GrowingFlow(AbstractFlow):
 
     def value(self, t: Time, x: State) -> Scalar:
         """Total loss: all heads, the task, and the regulariser of the encoder."""
-        del t
         task = 0.0 if self.task is None else self.task(self.embed(x))
         return jnp.sum(self.head_losses(x)) + task + self.penalty(x.encoder)
 

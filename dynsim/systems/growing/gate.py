@@ -63,5 +63,4 @@ class GateFlow(AbstractFlow):
 
     def velocity(self, t: Time, x: State) -> State:
         """Velocity of the gate."""
-        del t
         return self.rate.astype(x.dtype) * gate_velocity(self.matrix.astype(x.dtype), x, self.normalisation)

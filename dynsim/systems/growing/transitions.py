@@ -31,7 +31,6 @@ class GrowthGuard(eqx.Module):
 
     def __call__(self, t: Time, x: State) -> Scalar:
         """The smallest margin of the conditions, at most 1 in size."""
-        del t
         return _limited(jnp.minimum(jnp.minimum(clock_margin(self.flow, x), gate_margin(self.flow, x)), self._room()))
 
     def _room(self) -> Scalar:
@@ -45,7 +44,6 @@ class PruningGuard(eqx.Module):
 
     def __call__(self, t: Time, x: State) -> Scalar:
         """The smaller margin of the two conditions, at most 1 in size; -1 without a pruning threshold."""
-        del t
         threshold = self.flow.rules.pruning
         below = jnp.max(jnp.where(self.flow.active, threshold - head_measures(self.flow, x), -1.0))
         margin = jnp.where(threshold > 0, below, -1.0)
@@ -59,7 +57,6 @@ class ClipGuard(eqx.Module):
 
     def __call__(self, t: Time, x: State) -> Scalar:
         """Smallest T^3 - T_min^3 over the existing heads that are not clipped; 1 if there is none."""
-        del t
         warm = self.flow.active & ~self.flow.clipped
         return jnp.min(jnp.where(warm, x.cubes - self.flow.rules.least_temperature**3, 1.0))
 

@@ -57,7 +57,6 @@ class HardmaxMap(AbstractMap):
 
     def step(self, k: Step, x: Any) -> np.ndarray:
         """Tokens after layer `k`; a token with C_i = {i} is unchanged, bit for bit."""
-        del k
         z = self.rule.tokens(x)
         return self.moved(z, self.rule.follower_sets(z))
 
@@ -89,7 +88,6 @@ class ExactHardmaxMap(AbstractMap):
 
     def step(self, k: Step, x: Any) -> np.ndarray:
         """Tokens after layer `k`, as Fractions."""
-        del k
         z = self.rule.tokens(x)
         return self.moved(z, self.rule.follower_sets(z))
 
@@ -135,7 +133,6 @@ class SoftmaxMap(AbstractMap):
 
     def step(self, k: Step, x: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """Tokens after layer `k`, in the precision of `x`."""
-        del k
         a = self.alpha.astype(x.dtype)
         return (x + a * self.rule.averages(x)) / (1 + a)
 
@@ -179,7 +176,6 @@ class MultiHeadMap(AbstractMap):
 
     def step(self, k: Step, x: Any) -> Any:
         """Tokens after layer `k`, in the arithmetic of the heads."""
-        del k
         x = np.asarray(x) if self.on_host else x
         heads = zip(self.rules, self.value, strict=True)
         return self.scale * (x + sum(rule.averages(x) @ V.T for rule, V in heads))

@@ -139,7 +139,6 @@ class MasterEquationMap(AbstractMap):
 
     def step(self, k: Step, x: Any) -> np.ndarray:
         """Distribution of shape (k,), or a batch of shape (..., k), after one step."""
-        del k
         p = np.asarray(x)
         if p.shape[-1] != self.generator.shape[-1]:
             raise ArgumentError("x0", f"have {self.generator.shape[-1]} states", f"has {p.shape[-1]}")

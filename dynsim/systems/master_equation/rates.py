@@ -38,7 +38,6 @@ class SparseGenerator(AbstractSchedule):
 
     def __call__(self, t: Time) -> Float[Array, "1 k k"]:
         """Q as a dense array of shape (1, k, k)."""
-        del t
         return jnp.zeros((1, self.size, self.size)).at[0, self.rows, self.columns].add(self.values)
 
     @property

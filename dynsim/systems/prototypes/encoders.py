@@ -54,12 +54,10 @@ class FreeEmbeddings(AbstractEncoder):
 
     def embed(self, parameters: State, x: Data) -> Embeddings:
         """The parameters, which are the embeddings."""
-        del x
         return parameters
 
     def embed_rows(self, parameters: State, x: Data, rows: Int[Array, " batch"]) -> Float[Array, "batch m"]:
         """Some rows of the parameters."""
-        del x
         return parameters[rows]
 
     @checked

@@ -28,7 +28,6 @@ class AbstractTemperature(eqx.Module):
 
     def breakpoints(self, t0: float, t1: float) -> np.ndarray:
         """Times strictly between `t0` and `t1` at which the temperature has a kink."""
-        del t0, t1
         return np.empty(0)
 
 
@@ -43,7 +42,6 @@ class ConstantTemperature(AbstractTemperature):
 
     def __call__(self, t: Time) -> Scalar:
         """The constant temperature."""
-        del t
         return self.value
 
     def limit(self) -> Scalar:

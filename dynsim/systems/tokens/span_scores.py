@@ -32,7 +32,6 @@ class ConstantScores(eqx.Module):
 
     def __call__(self, t: Time) -> Float[Array, "heads n n"]:
         """The constant scores, at any time."""
-        del t
         return self.value
 
 

@@ -311,7 +311,6 @@ class Jumping(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         return 0 * x
 
     def breakpoints(self, t0, t1):

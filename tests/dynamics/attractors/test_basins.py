@@ -263,7 +263,6 @@ class Pitch(AbstractMap):
     space: Euclidean = Euclidean()
 
     def step(self, k, x):
-        del k
         return 1.5 * x - 0.5 * x**3 + self.h
 
 

@@ -38,7 +38,6 @@ class BogdanovTakens(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         return jnp.stack([x[1], self.p + self.q * x[1] + x[0] ** 2 + x[0] * x[1]])
 
 
@@ -50,7 +49,6 @@ class Disc(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         return x**2 + self.p**2 + self.q**2 - 1
 
 
@@ -164,7 +162,6 @@ class Lorenz84(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, state):
-        del t
         x, y, z = state
         return jnp.stack([-(y**2) - z**2 - x / 4 + self.F / 4, x * y - 4 * x * z - y + self.G, 4 * x * y + x * z - z])
 
@@ -191,7 +188,6 @@ class ExtendedLorenz84(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, state):
-        del t
         x, y, z, u = state
         rest = [x * y - x * z - y + 0.25, x * y + x * z - z, -1.04 * u + 0.987 * u * x + self.T]
         return jnp.stack([-(y**2) - z**2 - x / 4 + self.F / 4 - 0.987 * u**2, *rest])
@@ -255,7 +251,6 @@ class Arch(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         return jnp.stack([x[1], self.p + x[0] ** 2 + (x[0] + 1 - self.q**2) * x[1]])
 
 

@@ -164,7 +164,6 @@ class Turned(AbstractMap):
     space: Sphere = Sphere()
 
     def step(self, k, x):
-        del k
         y = jnp.stack([(1 + self.p + self.q**2) * x[0] + x[2] * x[0], 0.3 * x[1], x[2] + 0.4 * x[0] ** 2])
         return self.space.project(y)
 

@@ -36,7 +36,6 @@ class Pendulum(AbstractFlow):
 
     def velocity(self, t, x):
         """Return the velocities of angle and rate."""
-        del t
         return jnp.stack([x[1], self.p * x[1] - jnp.sin(x[0])])
 
 
@@ -77,7 +76,6 @@ class Stretch(AbstractFlow):
 
     def velocity(self, t, x):
         """Return p x."""
-        del t
         return self.p * x
 
 

@@ -92,7 +92,6 @@ class Turned(AbstractFlow):
     names: ClassVar[tuple[str, ...]] = ("x", "y", "z")
 
     def velocity(self, t, x):
-        del t
         return jnp.stack([jnp.sin(self.angle), jnp.zeros_like(self.angle), jnp.cos(self.angle)])
 
 
@@ -125,7 +124,6 @@ class Rotated(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         return (self.a - jnp.sum(x**2)) * x
 
 
@@ -146,7 +144,6 @@ def test_a_closed_branch_ends_where_it_began():
         space: Euclidean = Euclidean()
 
         def velocity(self, t, x):
-            del t
             return 1 - x**2 - self.p**2
 
     found = continue_equilibria(Parameter(Ring(0.0), lambda f: f.p, -2.0, 2.0), jnp.asarray([1.0]))
@@ -198,7 +195,6 @@ class Scalar(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         return self.rule(self.p, x)
 
 
@@ -461,7 +457,6 @@ class DelayedLogistic(AbstractMap):
     space: Euclidean = Euclidean()
 
     def step(self, k, x):
-        del k
         return jnp.stack([self.a * x[0] * (1 - x[1]), x[0]])
 
 

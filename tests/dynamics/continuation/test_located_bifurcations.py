@@ -42,7 +42,6 @@ class Field(AbstractFlow):
 
     def velocity(self, t, x):
         """Return the function."""
-        del t
         return self.function(x, self.p)
 
 
@@ -345,7 +344,6 @@ class Companion(AbstractMap):
 
     def step(self, n, x):
         """Return the image."""
-        del n
         return jnp.stack([x[1], 49 * self.p + 7 * x[1] - x[1] ** 2 - 6 * x[0]])
 
 

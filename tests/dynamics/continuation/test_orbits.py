@@ -38,7 +38,6 @@ class Bautin(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         r = jnp.sum(x**2)
         pull = self.p + 2 * r - r**2
         return jnp.stack([pull * x[0] - x[1], x[0] + pull * x[1]])

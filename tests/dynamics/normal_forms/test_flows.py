@@ -49,7 +49,6 @@ class Bent(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         return bent(x, self.p, self.q)
 
 
@@ -64,7 +63,6 @@ class BentOnEllipsoid(AbstractFlow):
     space: Ellipsoid = Ellipsoid(WEIGHTS)
 
     def velocity(self, t, x):
-        del t
         return x[0] * jnp.concatenate([jnp.zeros(1), bent(x[1:] / x[0], self.p, self.q)])
 
 

@@ -26,7 +26,6 @@ class Delayed(AbstractMap):
     space: Euclidean = Euclidean()
 
     def step(self, k, x):
-        del k
         return jnp.stack([self.r * x[0] * (1 - x[1]), x[0]])
 
 
@@ -39,7 +38,6 @@ class Turned(AbstractMap):
     space: Euclidean = Euclidean()
 
     def step(self, k, x):
-        del k
         c, s = jnp.cos(self.angle), jnp.sin(self.angle)
         turned = jnp.stack([c * x[0] - s * x[1], s * x[0] + c * x[1]])
         return turned * (1 + self.p + self.q * jnp.sum(x**2))
@@ -53,7 +51,6 @@ class Flipped(AbstractMap):
     space: Euclidean = Euclidean()
 
     def step(self, k, x):
-        del k
         return -(1 + self.p) * x + self.q * x**3
 
 

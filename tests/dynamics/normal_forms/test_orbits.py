@@ -60,7 +60,6 @@ class Torus(AbstractFlow):
     space: Euclidean = Euclidean()
 
     def velocity(self, t, x):
-        del t
         r = jnp.sqrt(x[0] ** 2 + x[1] ** 2)
         c, s, out = x[0] / r, x[1] / r, r - 1
         rate, rise = across(self.p, self.q, self.half, c, s, jnp.stack([out, x[2] - self.bend * out**2]))

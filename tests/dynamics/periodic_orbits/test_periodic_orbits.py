@@ -114,7 +114,6 @@ class Linear(AbstractMap):
     space: Euclidean = Euclidean()
 
     def step(self, k, x):
-        del k
         return self.matrix @ x
 
 

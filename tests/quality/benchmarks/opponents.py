@@ -130,7 +130,6 @@ class _Perturbed:
         self.callback_accept_step = self.callback_reject_step = self.callback_step
 
     def __call__(self, t: Any, y: Any, *, perturb: Any = None) -> Any:
-        del perturb
         return self.field(t, y)
 
 

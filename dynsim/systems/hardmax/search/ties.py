@@ -108,7 +108,6 @@ class IntegerTies(AbstractTies):
 
     def best(self, near, queries, tokens):
         """Exactly best candidates and slack, by integers alone, because floats of rational numbers are rounded."""
-        del queries, tokens
         kept = self.exactly_best(near)
         return kept, np.where(np.logical_and.reduceat(kept, near.starts[:-1]), np.inf, 0.0)
 

@@ -55,7 +55,6 @@ class AbstractInteraction(eqx.Module):
         Raises:
             ValueError: if it cannot compute the output of these heads.
         """
-        del heads
         return self
 
 

@@ -53,7 +53,6 @@ class Full(AbstractMask):
 
     def sees(self, i: Indices, j: Indices, n: int) -> Bool[Array, "rows columns"]:
         """Ones, because every token attends to every token."""
-        del n
         return jnp.ones((i.shape[0], j.shape[0]), bool)
 
 
@@ -71,12 +70,10 @@ class Causal(AbstractMask):
 
     def sees(self, i: Indices, j: Indices, n: int) -> Bool[Array, "rows columns"]:
         """Whether j <= i."""
-        del n
         return j[None] <= i[:, None]
 
     def span(self, i: Indices, n: int) -> tuple[Indices, Indices]:
         """The range of tokens 0 to i."""
-        del n
         return jnp.zeros_like(i), i
 
 
@@ -96,10 +93,8 @@ class Window(AbstractMask):
 
     def sees(self, i: Indices, j: Indices, n: int) -> Bool[Array, "rows columns"]:
         """Whether i - width < j <= i."""
-        del n
         return (j[None] <= i[:, None]) & (j[None] > i[:, None] - self.width)
 
     def span(self, i: Indices, n: int) -> tuple[Indices, Indices]:
         """The range of tokens i - width + 1 to i."""
-        del n
         return i - self.width + 1, i
