@@ -40,6 +40,7 @@ def in_units(kind, function, size, middle=NONE):
     return kind(function, parameters={"size": size, "middle": middle})
 
 
+@pytest.mark.slow
 def test_attractors_are_found_in_units_that_are_far_apart():
     starts = np.array([[1.5, 0.0], [-1.5, 0.0], [0.1, 0.1], [-0.2, 0.0], [0.5, 1.0], [-1.0, 0.5]])
     found = find_attractors(in_units(FunctionFlow, duffing, FAR_APART), starts * FAR_APART)

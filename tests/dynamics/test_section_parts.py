@@ -177,6 +177,3 @@ def test_neighbours_on_a_grid_are_beside_above_and_below():
     sheets = planes._Sheets.__new__(planes._Sheets)
     sheets.grid = np.zeros((2, 3, 2))
     assert [sorted(sheets._beside(place)) for place in (0, 1, 4, 5)] == [[1, 3], [0, 2, 4], [1, 3, 5], [2, 4]]
-    sheets.radius, sheets.found = 0.1, [[np.array([1.0, 2.0])], []]
-    assert [sheets._may_be_new(0, np.array(x)) for x in ([1.05, 2.05], [1.0, 2.2], [1.2, 2.0])] == [False, True, True]
-    assert sheets._may_be_new(1, np.array([1.0, 2.0]))

@@ -153,7 +153,7 @@ def test_a_trajectory_slides_along_the_intersection_of_two_surfaces_and_leaves_i
     assert np.all(np.isnan(x))
 
 
-@pytest.mark.parametrize("speed", [0.125, 3.0])
+@pytest.mark.parametrize("speed", [pytest.param(0.125, marks=pytest.mark.slow), 3.0])
 def test_where_all_fields_run_along_a_surface_the_other_one_decides(speed):
     """Across x = 0 they have the rates -2 and 4 times a speed, which cancel at a third of the far side."""
     signs = lambda x: jnp.stack([speed * (1 - 3 * jnp.sign(x[0])), -x[1] * jnp.sign(x[1]), jnp.asarray(2.0)])

@@ -125,7 +125,7 @@ NOISY = {"diagonal": (DIAGONAL, EulerMaruyama(), STARTS), "general": (GENERAL, S
     "single precision": (DIAGONAL, EulerMaruyama(), STARTS.astype(np.float32))}  # fmt: skip
 
 
-@pytest.mark.parametrize("case", NOISY)
+@pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c == "diagonal")) for c in NOISY])
 def test_noisy_members_are_what_simulate_gives(case):
     flow, scheme, starts = NOISY[case]
     ts = np.array([0.0, 0.1, 0.4], starts.dtype)

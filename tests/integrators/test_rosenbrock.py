@@ -65,6 +65,7 @@ def test_linear_equations_are_solved_with_exchanges_of_rows():
         np.testing.assert_allclose(alone, exact, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_stiff_members_are_what_radau_gives():
     found = ensemble(VAN_DER_POL, STARTS, SLOW, state, integrator=Diffrax(Rodas5P(), rtol=1e-8, atol=1e-10))
     assert found.solved == "in lanes, in JAX"

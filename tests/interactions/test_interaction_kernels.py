@@ -53,7 +53,12 @@ def general(d, size):
 
 @on_host
 @pytest.mark.parametrize(
-    ("n", "d", "dtype", "atol"), [(1, 3, np.float32, 1e-7), (2, 2, np.float64, 1e-15), (77, 17, np.float32, 1e-6)]
+    ("n", "d", "dtype", "atol"),
+    [
+        pytest.param(1, 3, np.float32, 1e-7, marks=pytest.mark.slow),
+        (2, 2, np.float64, 1e-15),
+        (77, 17, np.float32, 1e-6),
+    ],
 )
 def test_the_kernel_of_pairs_has_the_means_of_a_softmax(n, d, dtype, atol):
     x = tokens(n, d, dtype)

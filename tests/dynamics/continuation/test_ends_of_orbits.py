@@ -51,7 +51,7 @@ def test_a_family_of_orbits_at_one_value_is_vertical_and_has_no_folds(capsys):
     assert "a branch is vertical: it is a family of solutions at the single value p = 0" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("method", ["collocation", "shooting"])
+@pytest.mark.parametrize("method", [pytest.param("collocation", marks=pytest.mark.slow), "shooting"])
 def test_orbits_that_shrink_to_another_hopf_point_have_no_fold_there(method):
     def arch(t, x, mu=-2.0):  # orbits r^2 = 1 - mu^2 with the multiplier exp(2e-4 r^2 T), which tends to 1 at both ends
         r = x[0] ** 2 + x[1] ** 2

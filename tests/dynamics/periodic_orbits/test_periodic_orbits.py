@@ -49,6 +49,7 @@ def test_orbits_do_not_depend_on_the_units(cycle):
     assert 1e6 * cycle.gap / 100 < found.gap < 1e6 * cycle.gap * 100
 
 
+@pytest.mark.slow
 def test_components_of_very_different_sizes_have_the_units_of_the_continuation():
     """Two components follow those of van der Pol, at sizes of 1e-12 and 1e12; they relax at rate 1."""
     followed = lambda s: jnp.stack([1e-12 * (1 + s[0]) - s[2], 1e12 * s[1] - s[3]])
