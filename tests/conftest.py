@@ -123,7 +123,7 @@ def _compiled_programs(request):
         jax.clear_caches()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _annotations_are_checked_anew():
     check_anew()
 

@@ -18,6 +18,11 @@ from tests.support.annotations import check_anew, checked, unchecked
 Matrix, Vector = Float[np.ndarray, "a b"], Float[np.ndarray, " b"]
 
 
+@pytest.fixture(autouse=True)
+def first_calls():
+    check_anew()
+
+
 @checked(typechecker=None)
 def product(x: Matrix, y: "Vector", scale: float = 1, unknown: "Nowhere" = None) -> "tuple[Vector, Nowhere]":
     return x @ y * scale
@@ -85,7 +90,7 @@ def test_checks_can_be_left_out():
         assert product([[1.0]], np.ones(1)).tolist() == [1]
 
 
-def test_the_first_call_of_each_test_is_checked():
+def test_only_the_first_call_is_checked_until_all_are_checked_anew():
     of_length_three(np.ones(3))
     assert of_length_three(np.ones(2)).size == 3
     check_anew()

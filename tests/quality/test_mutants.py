@@ -130,6 +130,7 @@ def test_each_stale_row_is_a_line():
     ]
 
 
+@pytest.mark.slow
 def test_claims_notice_the_quick_mutants():
     survived = [result for result in run(attempts(QUICK)) if not result.killed]
     assert not survived
