@@ -110,8 +110,12 @@ class _Factors:
             most = float(np.linalg.norm(large)) ** 0.5
         if np.min(np.abs(self.diagonal)) > NO_PIVOT * np.max(np.abs(self.diagonal)):
             for _ in range(POWERS):
-                small = self.solved(self.solved(small / np.linalg.norm(small), transposed=True))
-                least = 1 / float(np.linalg.norm(small)) ** 0.5
+                with np.errstate(over="ignore", invalid="ignore"):
+                    small = self.solved(self.solved(small / np.linalg.norm(small), transposed=True))
+                    size = float(np.linalg.norm(small))
+                if not np.isfinite(size):  # its square is no number: the value is zero up to rounding
+                    return most, 0.0
+                least = 1 / size**0.5
         return most, least
 
 

@@ -40,6 +40,13 @@ def test_an_exactly_singular_matrix_has_the_least_singular_value_zero():
     assert dense.solution(A, np.ones(50)) == pytest.approx(np.linalg.lstsq(A, np.ones(50), rcond=1e-11)[0])
 
 
+def test_an_inverse_whose_squares_are_no_numbers_has_the_least_singular_value_zero():
+    A = np.eye(50)
+    A[6:8, 6:8] = [[1e-45, 1.0], [0.0, 1e-45]]
+    assert dense.signed_least(A) == 0
+    assert dense.solution(A, np.ones(50)) == pytest.approx(np.linalg.lstsq(A, np.ones(50), rcond=1e-11)[0])
+
+
 @pytest.mark.parametrize("least", [(0.3,), (1e-6,), (1e-10,), (1e-10, 1e-10)])
 def test_factors_give_null_vectors(least):
     """Where two singular values are small, the null vector is that nearest to the direction."""
