@@ -245,10 +245,7 @@ def _taking(name: str, fn: Any, parameters: dict[str, jax.Array]) -> dict[str, j
 
 def needed_arguments(function: Callable[..., Any]) -> list[str]:
     """List the arguments of a function after time and state that have no default."""
-    try:
-        arguments = [*inspect.signature(function).parameters.values()][2:]
-    except (TypeError, ValueError):  # functions written in C may have no signature
-        return []
+    arguments = [*signature_of(function).parameters.values()][2:]
     named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     return [one.name for one in arguments if one.kind in named and one.default is one.empty]
 

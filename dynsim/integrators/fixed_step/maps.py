@@ -39,8 +39,8 @@ class Iteration(AbstractIntegrator):
         return True
 
     def integrate(self, flow: Any, y0: State, ts: Any) -> tuple[State, Stats]:
-        """Nothing: single starts are iterated by `iterate`."""
-        raise NotImplementedError
+        """Not offered: `iterate` applies a map to a single start."""
+        raise NotImplementedError("`iterate` applies a map to a single start")
 
     def _ways(self, flows: Sequence[Any], y0: Any, ts: Any, events: Sequence[Event]) -> Ways | str:
         return ways(MapRule(), program_form(flows[0]), y0)
