@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import functools
 import math
 import operator
 import weakref
@@ -247,6 +248,32 @@ def taken_apart(flow: AbstractFlow) -> FlowParts:
         if len(_apart) > REMEMBERED:
             _apart.pop(next(iter(_apart)), None)
     return parts
+
+
+def of_one_kind(compiled: Any, flow: AbstractFlow, *given: Any) -> tuple[list[Array], Any]:
+    """Arrays of a flow, and what a cached function makes of the rest of it, which flows of one kind share."""
+    leaves, tree, static, rest = taken_apart(flow)
+    try:
+        return leaves, compiled(tree, static, rest, *given)
+    except TypeError:  # a static part is not hashable
+        return leaves, compiled.__wrapped__(tree, static, rest, *given)
+
+
+def velocity_like(flow: AbstractFlow, t: Any, y: Any) -> Any:
+    """Shapes and types of the vector field at a state, which JAX traces once for flows of one kind.
+
+    Raises:
+        Exception: whatever the flow raises when it is traced.
+    """
+    leaves, traced = of_one_kind(_traced, flow)
+    return traced.eval_shape(leaves, t, y)
+
+
+@functools.lru_cache(maxsize=64)
+def _traced(tree: Any, static: tuple, rest: Any) -> Any:
+    """The vector field of flows of one kind, as a function of their arrays, time and state, for JAX to trace."""
+    whole = lambda leaves: eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))
+    return jax.jit(lambda leaves, t, y: whole(leaves).vector_field(t, y))
 
 
 class _Apart(NamedTuple):

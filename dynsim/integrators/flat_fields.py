@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from dynsim._core.types import ArrayLike, State
 from dynsim.errors import ArgumentError
-from dynsim.integrators.base import taken_apart
+from dynsim.integrators.base import of_one_kind
 from dynsim.programs import scalar_program
 from dynsim.programs.program import Program
 from dynsim.programs.python_function import field_maker
@@ -66,7 +66,7 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
 
     A field that JAX cannot trace, because it calls NumPy or branches on its state, is called directly.
     """
-    leaves, compiled = _of_one_kind(_compiled, flow, unravel)
+    leaves, compiled = of_one_kind(_compiled, flow, unravel)
     # one array for all numbers, because each argument takes a microsecond or two
     joined = [leaf.dtype == float and not leaf.weak_type and leaf.size <= JOINED for leaf in leaves]
     apart = [leaf for leaf, own in zip(leaves, joined, strict=True) if not own]
@@ -106,7 +106,7 @@ def shortened(
 
     Where a number is not finite, the compiled functions decide.
     """
-    leaves, programs = _of_one_kind(_programs, flow, unravel)
+    leaves, programs = of_one_kind(_programs, flow, unravel)
     if any(jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in leaves if hasattr(leaf, "dtype")):
         return field, jacobian  # random keys are no numbers
     fixed = [entry for leaf in leaves for entry in np.asarray(leaf).ravel().tolist()]
@@ -129,7 +129,7 @@ def flat_jacobian(
     column that is not finite, as where a norm is zero, is replaced by a difference quotient. Large Jacobians with few
     entries are sparse matrices.
     """
-    leaves, jacobian = _of_one_kind(_differentiated, flow, unravel)
+    leaves, jacobian = of_one_kind(_differentiated, flow, unravel)
     both = np.append(t0, flat)
     try:
         pattern = jacobian(leaves, both)[1]
@@ -152,15 +152,6 @@ def flat_jacobian(
         return pattern.matrix(found) if pattern else found
 
     return evaluated
-
-
-def _of_one_kind(compiled: Any, flow: AbstractFlow, unravel: Unravel) -> tuple[list[Array], Any]:
-    """Arrays of a flow, and `compiled` applied to the rest of it, which flows of one kind share."""
-    leaves, tree, static, rest = taken_apart(flow)
-    try:
-        return leaves, compiled(tree, static, rest, unravel)
-    except TypeError:  # a static part is not hashable
-        return leaves, compiled.__wrapped__(tree, static, rest, unravel)
 
 
 def _count(shapes: tuple[tuple[int, ...], ...]) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynsim.errors import ArgumentError
-from dynsim.integrators.base import AbstractIntegrator, step_limit, taken_apart
+from dynsim.integrators.base import AbstractIntegrator, step_limit, taken_apart, velocity_like
 from dynsim.integrators.flat_fields import field_on_host
 from dynsim.integrators.numpy_switches import numpy_switches
 from dynsim.programs import program_or_none
@@ -50,7 +50,7 @@ def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float, first: int | 
 def _traceable(flow: AbstractFlow, y0: Any) -> bool:
     """Whether JAX can trace the vector field."""
     try:
-        jax.eval_shape(flow.vector_field, 0.0, y0)
+        velocity_like(flow, 0.0, y0)
     except Exception:  # noqa: BLE001  (a function for NumPy may raise anything when it is traced)
         return False
     return True

@@ -16,6 +16,7 @@ from dynsim._core.user_code import untraceable
 from dynsim._core.validation import LONGEST, reals
 from dynsim.errors import ArgumentError, reason, shown
 from dynsim.integrators import AbstractIntegrator, Event
+from dynsim.integrators.base import velocity_like
 from dynsim.spaces import AbstractSpace
 from dynsim.spaces.euclidean import Flat
 from dynsim.systems.base import AbstractFlow, AbstractMap, FunctionFlow, FunctionMap
@@ -222,7 +223,7 @@ def check_velocity(flow: AbstractFlow, name: str, y0: State, t0: Any) -> None:
     """
     shapes = lambda tree: ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(tree))
     try:
-        found = jax.eval_shape(without_noise(flow).vector_field, t0, y0)
+        found = velocity_like(without_noise(flow), t0, y0)
         if any(map(jnp.iscomplexobj, jax.tree.leaves(found))):
             raise ArgumentError("flow", "have a real velocity", "has a complex one")
         why = "" if shapes(found) == shapes(y0) else f"its velocity has shape {shapes(found)}"
@@ -252,7 +253,10 @@ def check_traceable(flow: AbstractFlow, y0: State, t0: Any) -> None:
 def _tracing_error(flow: AbstractFlow | AbstractMap, y0: State, t0: Any) -> Exception | None:
     """The error of JAX when it traces the vector field; None without one."""
     try:
-        jax.eval_shape(flow.image if isinstance(flow, AbstractMap) else without_noise(flow).vector_field, t0, y0)
+        if isinstance(flow, AbstractMap):
+            jax.eval_shape(flow.image, t0, y0)
+        else:
+            velocity_like(without_noise(flow), t0, y0)
     except jax.errors.JAXTypeError as error:
         return error
     return None

@@ -326,6 +326,21 @@ def digest():
 """
 
 
+def test_a_second_ensemble_of_one_function_does_not_trace_it_again():
+    traced = []
+
+    def decay(t, x):
+        traced.append(t)
+        return -x
+
+    flow, starts = FunctionFlow(decay), jnp.asarray([[1.0], [2.0]])
+    ensemble(flow, starts, TS, first, shown=False)
+    before = len(traced)
+    again = ensemble(flow, 3 * starts, TS, first, shown=False)
+    assert len(traced) == before > 0
+    np.testing.assert_allclose(again.values[:, -1], 3 * starts[:, 0] * np.exp(-2.0), rtol=1e-5)
+
+
 def test_a_digest_depends_on_nothing_but_the_mathematics(tmp_path):
     variables = {"PYTHONHASHSEED": "1", "LC_ALL": "C", "OMP_NUM_THREADS": "2", "COLUMNS": "40", "HOME": str(tmp_path)}
     path = {"PYTHONPATH": str(Path(__file__).parents[2])}
