@@ -261,9 +261,9 @@ def ensemble(
         integrator: `Diffrax()`, the default, or `Scipy()`; a fixed-step scheme for flows with noise, see `simulate`.
         key: for flows with noise; member k equals what `simulate` returns for `jax.random.fold_in(key, k)`.
         chunk: the largest number of members solved together; on a processor all of them take as many steps as the
-            slowest one. By default 128 in lanes (256 in float32) and 32 otherwise, or fewer if their states exceed half
-            a megabyte, and as many as fit on an accelerator; parts are distributed over the cores. Results do not
-            depend on it.
+            slowest one. By default at most 1,920 in lanes (448 with a folder or an executor) and 32 otherwise, or fewer
+            if their states exceed half a megabyte, and as many as fit on an accelerator; parts are distributed over the
+            cores. Results do not depend on it.
         cost: predicts a member's number of steps, up to a factor, from its initial state; members of similar cost are
             solved together.
         folder: for checkpoints of finished members; the same call with the same folder resumes, with the same bits.
@@ -343,7 +343,8 @@ def _solved_all(
     solver = work.integrator
     finer = _finer(work) if error_estimate else None
     together = solver.batched and work.alike and (not work.events or isinstance(solver, Diffrax))
-    parts = _parts(work, cost, chunk) if together else [np.array([k]) for k in range(work.members)]
+    here = folder is None and executor is None
+    parts = _parts(work, cost, chunk, here=here) if together else [np.array([k]) for k in range(work.members)]
     solve = solve_together if together else solve_alone
     values, final, stats = _run(solve, work, parts, folder, executor, shown)
     if finer is not None:
@@ -456,18 +457,23 @@ def _starts(work: Work) -> State:
 _inspected_together = eqx.filter_jit(eqx.filter_vmap(inspected, in_axes=(None, 0)))
 
 
-LANES = 4096
-"""Bytes of one number for all members in lanes together on a processor, whose states then stay in its cache."""
+FEWEST, MOST = 448, 1920
+"""Members in lanes together on a processor, fewer if there are cores for more parts; then they stay in its cache."""
 
 
-def _parts(work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None) -> list[np.ndarray]:
-    """Divide the members into parts, sorted by cost and nearly equal in size, so that one program serves all."""
+def _parts(
+    work: Work, cost: Callable[[State], Scalar] | None, chunk: int | None, *, here: bool = False
+) -> list[np.ndarray]:
+    """Divide the members into parts, sorted by cost and nearly equal in size, so that one program serves all.
+
+    Parts depend on the number of cores only if they are solved `here`, and not kept in a folder.
+    """
     if chunk is None:
         size = sum(y.nbytes for y in jax.tree.leaves(work.y0s)) / work.members
         lanes = isinstance(work.way or way(work), Ways)
         if current().platform == "cpu":
-            most = LANES // min(y.dtype.itemsize for y in jax.tree.leaves(work.y0s)) if lanes else 32
-            chunk = int(np.clip(2**19 / size, 1, most))
+            most = np.clip(work.members / cores(), FEWEST, MOST) if here else FEWEST
+            chunk = int(np.clip(2**19 / size, 1, most if lanes else 32))
         else:  # with the saved states of a part
             chunk = int(np.clip(2**32 / (size * len(work.ts)) if lanes else 2**28 / size, 1, work.members))
     chunk = integer("chunk", chunk, least=1)

@@ -29,6 +29,7 @@ from dynsim.integrators.lanes.method import (
     stepped,
     within,
 )
+from dynsim.integrators.lanes.plain import widened
 from dynsim.integrators.lanes.recorded import System, form_of, recorded
 from dynsim.programs import ProgramError
 from dynsim.simulation.ensemble import ensemble
@@ -163,6 +164,14 @@ def test_members_that_do_not_fit_are_solved_in_parts(monkeypatch):
     many = ensembles._parts(work(np.linspace(0.0, 1.0, 1001)), None, None)
     assert max(map(len, many)) * 16 * 1001 <= 2**32 < (max(map(len, many)) + 5) * 16 * 1001 * 1.34
     np.testing.assert_array_equal(np.concatenate(many), np.arange(1_000_000))
+
+
+@pytest.mark.parametrize(("given", "filled"), [(3, 64), (128, 128), (200, 320), (500, 576), (576, 576), (1000, 1088)])
+def test_lanes_are_filled_up_to_a_width_that_is_no_large_power_of_two(given, filled):
+    numbers, system = jnp.arange(2.0 * given).reshape(2, given), {"rate": jnp.arange(given), "shared": jnp.arange(5)}
+    (wide,), whole = widened((numbers,), system, {"rate": 0, "shared": None})
+    assert (wide.shape, whole["rate"].shape, whole["shared"].shape) == ((2, filled), (filled,), (5,))
+    np.testing.assert_array_equal(wide, numbers[:, [*range(given), *[given - 1] * (filled - given)]])
 
 
 def test_results_do_not_depend_on_the_company():

@@ -274,14 +274,18 @@ def test_bad_arguments_are_named():
         ensemble(FLOW, STARTS, TS, alignment, cost=lambda t, y: 1.0)
 
 
-def test_parts_are_of_nearly_equal_size_and_hold_few_large_states():
-    def sizes(members, entries, chunk=None, cost=None, solver=None, dtype=float):
-        work = Work((BLOW_UP,), Diffrax(solver), np.zeros((members, entries), dtype), jnp.asarray(TS, dtype), first)
-        return [len(part) for part in module._parts(work, cost, chunk)]
+def test_parts_are_of_nearly_equal_size_and_hold_few_large_states(monkeypatch):
+    def sizes(members, entries, chunk=None, cost=None, solver=None, **options):
+        work = Work((BLOW_UP,), Diffrax(solver), np.zeros((members, entries)), jnp.asarray(TS), first)
+        return [len(part) for part in module._parts(work, cost, chunk, **options)]
 
-    assert sizes(1200, 2) == [400, 400, 400]  # 512 lanes at most
-    assert sizes(512, 2) == [512]
-    assert sizes(1200, 2, dtype=np.float32) == [600, 600]  # 1024
+    assert sizes(1200, 2) == [400, 400, 400]  # 448 lanes at most
+    assert sizes(448, 2) == [448]
+    for workers, expected in ((1, [1200]), (2, [600, 600]), (8, [400, 400, 400])):
+        monkeypatch.setattr(module, "cores", lambda workers=workers: workers)
+        assert sizes(1200, 2, here=True) == expected
+    monkeypatch.setattr(module, "cores", lambda: 1)
+    assert sizes(3840, 2, here=True) == [1920, 1920]
     assert sizes(70, 2, solver=dfx.Kvaerno5()) == [24, 23, 23]  # 32 at most
     assert sizes(64, 2, solver=dfx.Kvaerno5()) == [32, 32]
     assert sizes(5, 2**15) == [2, 2, 1]  # half a megabyte

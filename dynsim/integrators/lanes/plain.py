@@ -27,6 +27,8 @@ from dynsim.integrators.lanes.recorded import FlowForm
 
 WIDTH = 64
 """Lanes are filled up to a multiple: a loop over a remainder rounds otherwise, and results would depend on it."""
+CROWDED = 256
+"""Powers of two from here on get another `WIDTH`: all arrays would fall on the same lines of a processor's cache."""
 
 
 class Solved(NamedTuple):
@@ -185,7 +187,10 @@ def _ended(lane: Lane, hit: Array, found: Bracket, at: Array) -> Lane:
 
 def widened(arrays: tuple[Array, ...], system: Any, axes: Any) -> tuple[tuple[Array, ...], Any]:
     """Fill arrays with members on the last axis, and a system, up to a multiple of `WIDTH` members."""
-    more = -arrays[0].shape[-1] % WIDTH
+    given = arrays[0].shape[-1]
+    more = -given % WIDTH
+    if (given + more).bit_count() == 1 and given + more >= CROWDED:
+        more += WIDTH
     of = lambda axis, a: a if axis is None else _filled(a, more, axis)
     whole = jax.tree.map(of, axes, system, is_leaf=lambda axis: axis is None)
     return tuple(_filled(a, more, -1) for a in arrays), whole
