@@ -25,9 +25,9 @@ def saddle(t, x, k):
     return jnp.stack([du + dv, du - dv])
 
 
-FLOWS = [FunctionFlow(saddle, parameters={"k": k}) for k in (0.1, 0.2, 0.3)]
-STARTS = np.array([[1.0, 0.0], [0.0, 1.0], [np.sqrt(0.5), -0.1]])
-EXACT = np.array([[0.1, -0.2], [0.2, -0.4], [0.3, -0.6]])
+FLOWS = [FunctionFlow(saddle, parameters={"k": k}) for k in (0.1, 0.2)]
+STARTS = np.array([[1.0, 0.0], [np.sqrt(0.5), -0.1]])
+EXACT = np.array([[0.1, -0.2], [0.2, -0.4]])
 OPTIONS = {"transient": 20.0, "interval": 0.5}
 
 
@@ -36,7 +36,7 @@ def test_linear_flows_have_their_rates():
     assert found.solved == "in lanes, in JAX"
     np.testing.assert_allclose(found.exponents, EXACT, atol=1e-6)
     assert (found.errors < 1e-6).all()
-    assert str(found) == "largest Lyapunov exponents of 3 trajectories from 0.1 to 0.3; 0 failed"
+    assert str(found) == "largest Lyapunov exponents of 2 trajectories from 0.1 to 0.2; 0 failed"
 
 
 def test_spectra_in_lanes_are_those_of_each_system():
@@ -121,7 +121,7 @@ def test_a_factor_that_the_tolerance_hides_is_found_by_shorter_intervals_or_not_
 
 def test_bad_ensembles_are_one_sentence():
     with pytest.raises(ValueError, match="Argument `flow` must be one flow or one for each of 3 starts, but holds 2"):
-        lyapunov_ensemble(FLOWS[:2], STARTS)
+        lyapunov_ensemble(FLOWS, np.ones((3, 2)))
     with pytest.raises(ValueError, match="Argument `duration` must be at least 20 intervals of 1, but is 10"):
         lyapunov_ensemble(FLOWS, STARTS, 10.0)
     with pytest.raises(ValueError, match="Argument `count` must be at most the dimension, 2, but is 3"):

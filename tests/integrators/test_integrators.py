@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import expm
 
 from dynsim.errors import IntegrationError, Outcome
-from dynsim.integrators import Diffrax, Event, Scipy
+from dynsim.integrators import Diffrax, Event, Scipy, Stats
 from dynsim.integrators.flat_fields import flat_field, flat_jacobian, flattened
 from dynsim.integrators.presets import implicit, stiff
 from dynsim.simulation.dense import dense_output
@@ -218,6 +218,11 @@ def test_the_mean_length_of_the_steps_is_that_since_the_first_time():
     words = (r"t = ([\d.]+)", r"(\d+) of them", r"others ([\d.]+)")
     reached, rejected, mean = (float(re.findall(word, said)[0]) for word in words)
     assert mean == pytest.approx((reached - 50) / (20 - rejected), rel=1e-2)
+
+
+def test_no_mean_length_is_given_where_all_steps_were_rejected():
+    stats = Stats(*map(jnp.asarray, (False, Outcome.MAX_STEPS.value, 20, 20, 0.0, 50.0)))
+    assert stats.since(50.0).startswith("The integration only reached t = 50 after 20 steps, 20 of them rejected: all")
 
 
 def test_a_trial_step_that_overflows_does_not_poison_the_controller():

@@ -147,6 +147,7 @@ def test_layers_drawn_anew_are_distinct_and_reproducible():
     np.testing.assert_array_equal(drawn(0.1), drawn(0.4))
     assert not np.allclose(drawn(0.4), drawn(0.5))
     np.testing.assert_allclose(drawn.breakpoints(0.2, 1.7), [0.5, 1.0, 1.5])
+    np.testing.assert_allclose(Resampled(drawn.key, drawn.shape, 0.02, 2.0).breakpoints(5.0, 9.0), [6.0, 8.0])
     many = np.stack([drawn(0.5 * k) for k in range(300)])
     assert abs(many.std() - 0.02) < 0.002  # 2700 entries: standard error 3e-4
 

@@ -229,6 +229,11 @@ def test_sets_that_are_apart_or_meet_by_less_than_rounding_are_told_apart(a, b, 
     assert found.hypotheses[1].status == status
 
 
+def test_a_pair_of_a_set_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"`covers` must name sets by indices below 2, but is \[\(0, 1\), \(0, 2\)\]"):
+        th.horseshoe(henon(4.8), SETS, covers=[(0, 1), (0, 2)])
+
+
 def test_areas_that_floats_change_are_kept_by_algebra():
     found = th.twist(flow("p = y + 0.3*sin(x); x[n+1] = x + 0.1*p + 0.7*p; y[n+1] = p"), [(-np.pi, np.pi)])
     assert {one.words: one.status for one in found.hypotheses}["the map keeps areas"] == "holds"

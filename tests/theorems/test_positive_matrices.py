@@ -39,6 +39,14 @@ APPLIES = {
         PAIR_JUMPS, PAIR, lambda x: 3 * x[0] + x[1], beyond=12, drift=0.5
     ),
 }
+
+
+def test_a_flow_has_no_powers_that_could_be_positive():
+    found = th.perron_frobenius(flow("x' = -5*x + y; y' = 2*x - y"), primitive=True)
+    assert [row.words for row in found.hypotheses if "primitive" in row.words] == []
+    assert "modulus" not in str(found)
+
+
 MISSES = {
     "a negative rate between components": (
         lambda: th.perron_frobenius(flow("x' = -5*x + y; y' = -2*x - y")),
