@@ -109,6 +109,8 @@ def changes(node: ast.AST, *, option: bool = False) -> Iterator[ast.AST]:
 def _of_operation(node: ast.BinOp) -> Iterator[ast.expr]:
     left, right = node.left, node.right
     if isinstance(node.op, ast.MatMult):
+        if isinstance(left, ast.BinOp) and _is_vector(left) and _is_vector(right):
+            return  # x @ P @ y is a number
         if _is_vector(right) and not _is_vector(left):
             yield ast.BinOp(ast.Attribute(left, "T", ast.Load()), node.op, right)
         else:
@@ -123,7 +125,9 @@ def _of_operation(node: ast.BinOp) -> Iterator[ast.expr]:
 
 
 def _is_vector(node: ast.expr) -> bool:
-    """Whether a factor has a small letter, as vectors have, whose transposes are themselves."""
+    """Whether a factor has a small letter, as vectors have, whose transposes are themselves, or consists of such."""
+    if isinstance(node, ast.BinOp):
+        return _is_vector(node.left) and (isinstance(node.op, ast.MatMult) or _is_vector(node.right))
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else "T"
     return name[:1].islower()
 
