@@ -76,6 +76,7 @@ PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.aran
         (lambda t, x: jnp.maximum(jnp.sin(t), 0.5) * x, (1, 8), (), np.pi * np.array([5, 13]) / 6),
         (lambda t, x: jnp.minimum(0.5, jnp.sin(t)) * x, (1, 8), (), np.pi * np.array([5, 13]) / 6),
         (lambda t, x: lax.clamp(-0.5, jnp.sin(t), 0.5) * x, (1, 6), (), np.pi * np.array([5, 7, 11]) / 6),
+        (lambda t, x: lax.clamp(-0.5, 1e17 * jnp.sin(t), 0.5) * x, (1, 8), (), [np.pi, 2 * np.pi]),  # a jump
         (lambda t, x: jnp.floor(jnp.exp(t)) * x, (0.1, 1.2), (), np.log([2, 3])),
         (lambda t, x: jnp.fmod(jnp.exp(t), 2.0) * x, (0.1, 2), (), np.log([2, 4, 6])),
         (lambda t, x: jnp.sign(jnp.sin(1000 * t)) * x, (1e-3, 20), (), np.pi * np.arange(1, 6367) / 1000),
