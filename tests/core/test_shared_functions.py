@@ -2,10 +2,12 @@
 
 import math
 import types
+from collections import OrderedDict
 
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim._core import shared_functions
 from dynsim._core.shared_functions import shared
 
 level = 1.0
@@ -32,6 +34,17 @@ def test_a_shared_function_keeps_its_values(monkeypatch):
     later = shared(crossing(0))
     assert [fn([9.0]) for fn in (first, later)] == [8.0, 4.0]
     assert (with_array([9.0])[0], shared(crossing(0, units))([9.0])[0]) == (7.0, -26.0)
+
+
+def test_the_oldest_function_is_forgotten_first(monkeypatch):
+    monkeypatch.setattr(shared_functions, "_known", OrderedDict())
+    monkeypatch.setattr(shared_functions, "ROOM", 2)
+    first, second, third = (shared(crossing(k)) for k in (10, 11, 12))
+    assert [shared(crossing(k)) is known for k, known in ((12, third), (11, second), (10, first))] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_what_may_change_is_not_shared():
