@@ -26,6 +26,21 @@ def test_equal_functions_are_one():
     assert shared(crossing(0, np.ones(2))) is shared(crossing(0, np.ones(2)))
 
 
+def test_all_values_around_a_function_tell_it_apart():
+    """Defaults, also of arguments given by name, values in tuples and arrays, and the values around its functions."""
+    makers = (
+        lambda a: lambda x, b=a: x - b,
+        lambda a: lambda x, *, b=a: x - b,
+        lambda a: (lambda pair: lambda x: x - pair[1])((0.0, a)),
+        lambda a: (lambda array: lambda x: x - array)(jnp.full(2, a)),
+        lambda a: (lambda inner: lambda x: 2 * inner(x))(lambda x: x - a),
+    )
+    for make in makers:
+        assert shared(make(1.0)) is shared(make(1.0))
+        assert shared(make(1.0)) is not shared(make(2.0))
+        assert [np.max(shared(make(a))(5.0)) for a in (1.0, 2.0)] == [np.max(make(a)(5.0)) for a in (1.0, 2.0)]
+
+
 def test_a_shared_function_keeps_its_values(monkeypatch):
     first, units = shared(crossing(0)), np.array([2.0])
     with_array = shared(crossing(0, units))
@@ -70,7 +85,17 @@ def test_what_may_change_is_not_shared():
     def of_method(x, get={"level": 1.0}.get, draw=np.random.default_rng(0).normal):
         return x - get("level") + draw()
 
-    assert all(shared(fn) is fn for fn in (of_module, of_class, of_method))
+    def of_itself(x):
+        global level
+        level = x
+
+    def unbound():
+        return (lambda x: x - later) if level else (later := level)
+
+    deep = lambda x: x
+    for _ in range(shared_functions.DEPTH):
+        deep = (lambda inner: lambda x: inner(x))(deep)
+    assert all(shared(fn) is fn for fn in (of_module, of_class, of_method, of_itself, unbound(), deep))
     trusted = lambda: lambda x: math.sin(x) + np.sin(x) + float(jnp.sin(x)) + len([x])
     assert shared(trusted()) is shared(trusted())
     assert shared(listed) is listed
