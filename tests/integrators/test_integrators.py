@@ -221,8 +221,9 @@ def test_the_mean_length_of_the_steps_is_that_since_the_first_time():
 
 
 def test_a_trial_step_that_overflows_does_not_poison_the_controller():
-    path = simulate(chosen("steep"), jnp.array([1.0]), [0.0, 0.5, 1.0], integrator=Diffrax(rtol=1e-3, atol=1e-6))
+    path = simulate(chosen("steep"), jnp.array([1.0]), [-3.0, -2.5, -2.0], integrator=Diffrax(rtol=1e-3, atol=1e-6))
     assert bool(path.stats.succeeded)
+    assert int(path.stats.num_rejected) > 0  # which ends no run, also where times are negative
 
 
 def test_small_states_have_the_relative_tolerance():
