@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import pickle
 
 import jax
 import jax.numpy as jnp
@@ -94,6 +95,13 @@ def test_the_python_expression_of_an_operation_gives_what_numpy_does():
                 np.testing.assert_allclose(found, [evaluate(program, *given)], rtol=1e-14, err_msg=f"{program} {given}")
                 seen |= {operation.name for operation in program.operations}
     assert seen >= {*FORMS, *LOGIC}
+
+
+def test_what_is_taken_beyond_an_array_is_that_of_jax_for_each_type():
+    """NaN, the least integer, the largest one without a sign, and true."""
+    beyond = jnp.array([1, 7])
+    kinds = lambda x: (x, x.astype(int), x.astype(jnp.uint8), x > 1)
+    agree(lambda x: [kind.at[beyond].get(mode="fill") for kind in kinds(x)], np.array([0.5, 1.5, 2.5]))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "float64"])
@@ -352,6 +360,8 @@ def test_what_is_no_list_of_scalar_operations_is_refused_by_name(named):
         scalar_program(REFUSED[named], ())
     assert str(error.value).startswith("Argument `fn` must consist of scalar operations on its input, but uses `")
     assert str(error.value).count(".") == 1
+    again = pickle.loads(pickle.dumps(error.value))  # as it comes from another process
+    assert (again.uses, str(again)) == (error.value.uses, str(error.value))
 
 
 def test_look_ups_in_tables_are_recorded_on_request():

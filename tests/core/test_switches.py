@@ -67,6 +67,7 @@ PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.aran
         (lambda t, x, a: jnp.where(jnp.where(a > 0, t, 9 - t) > 7, x, 0.0), (0, 9), (1.0,), [7]),
         (lambda t, x: jnp.where((3 * t - 2) - (t + 1) > 0, x, -x), (0, 9), (), [1.5]),
         (lambda t, x: jnp.where(-(t - 3) > -1, x, -x), (0, 9), (), [4]),
+        (lambda t, x: jnp.where(t.astype(jnp.float32) > 3, x, -x), (0, 9), (), [3]),
         # at neither end
         (lambda t, x: jnp.floor(t) * x, (1, 3), (), [2]),
         # curves
