@@ -31,26 +31,10 @@ def progress(total: float, what: str, *, unit: str = "", shown: bool | None = No
     from tqdm import tqdm
 
     if shown is None and not sys.stderr.isatty():
-        return tqdm(
-            total=total,
-            desc=what,
-            unit=f" {unit}" if unit else "it",
-            delay=LINE_SECONDS,
-            mininterval=LINE_SECONDS,
-            leave=False,
-            file=_Lines(),
-            ncols=LINE_WIDTH,
-        )
-    return tqdm(
-        total=total,
-        desc=what,
-        unit=f" {unit}" if unit else "it",
-        delay=SILENT_SECONDS,
-        leave=False,
-        file=sys.stderr,
-        disable=None if shown is None else not shown,
-        dynamic_ncols=True,
-    )
+        way = {"delay": LINE_SECONDS, "mininterval": LINE_SECONDS, "file": _Lines(), "ncols": LINE_WIDTH}
+    else:
+        way = {"delay": SILENT_SECONDS, "file": sys.stderr, "dynamic_ncols": True, "disable": shown is False}
+    return tqdm(total=total, desc=what, unit=f" {unit}" if unit else "it", leave=False, **way)
 
 
 class _Lines:

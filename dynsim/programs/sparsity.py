@@ -74,10 +74,8 @@ def entries_of(
 def sparse_pattern(program: Program, size: int) -> Pattern | None:
     """Pattern of the Jacobian of a program of [t, *x] and parameters by x, whatever their values.
 
-    None for small systems, and where sparse factors would be nearly full.
+    None where sparse factors would be nearly full. Of fewer than `SMALLEST` unknowns full ones are faster.
     """
-    if size < SMALLEST:
-        return None
     used = _dependences(program, size)
     columns: list[list[int]] = [[] for _ in range(size)]
     for row, found in enumerate(used):

@@ -133,7 +133,7 @@ def work_digest(work: Work, parts: list[np.ndarray]) -> str:
         found.update(f"{without_addresses(program)} {times}".encode())
         for leaf in traced.consts:
             found.update(array_bytes(leaf))
-    found.update(without_addresses(work.integrator).encode())
+    found.update(without_addresses(jax.tree.flatten(work.integrator)).encode())  # its `repr` rounds, and leaves out
     for leaf in jax.tree.leaves(
         eqx.filter((work.flows, work.integrator, work.y0s, work.ts, work.events), eqx.is_array)
     ):

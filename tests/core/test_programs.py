@@ -1,5 +1,9 @@
 """Scalar programs: each operation and its values beside JAX's, listings, batches, refusals by name, and limits."""
 
+import contextlib
+import itertools
+import pickle
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +12,7 @@ from jax import lax
 
 from dynsim.programs import NumpyEvaluator, ProgramError, Tabulated, evaluate, jacobian_program, scalar_program
 from dynsim.programs.arrays import NUMPY
+from dynsim.programs.python_function import FORMS, LOGIC, python_function
 from dynsim.programs.reductions import REDUCED, _neutral
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, -4.2, 1e-3, 60.0, np.inf, -np.inf, np.nan])
@@ -31,7 +36,7 @@ BINARY = {
     "ge": lax.ge, "eq": lax.eq, "ne": lax.ne,
     "and": lambda x, y: lax.bitwise_and(x > 0, y > 0), "or": lambda x, y: lax.bitwise_or(x > 0, y > 0),
     "xor": lambda x, y: lax.bitwise_xor(x > 0, y > 0), "not": lambda x, y: lax.bitwise_not(x > y),
-    "select_n": lambda x, y: lax.select(x > y, x, y), "clamp": lambda x, y: lax.clamp(-0.5, x, jnp.abs(y)),
+    "select_n": lambda x, y: lax.select(x > y, x, y), "clamp": lambda x, y: lax.clamp(-0.5, x, y),
     "shift_left": lambda x, y: lax.shift_left(*_words(x, y)),
     "shift_right_logical": lambda x, y: lax.shift_right_logical(*_words(x, y)),
     "add_any": lambda x, y: jax.grad(lambda z: jnp.sum(jnp.sin(z) * y + z * y))(x),
@@ -76,6 +81,27 @@ def test_operations_agree_with_jax_at_ordinary_and_special_values(name):
         program = agree({**BINARY, **POSITIVE}[name], *given, tolerance=tolerance)
     older = name in ("log2", "one_minus_square") and not hasattr(lax, name)  # than the operation
     assert older or name in {operation.name for operation in program.operations}
+
+
+def test_the_python_expression_of_an_operation_gives_what_numpy_does():
+    """At numbers of both signs, equal ones included; where Python refuses a number there is nothing to compare."""
+    seen = set()
+    for fn, count in [*((fn, 1) for fn in UNARY.values()), *((fn, 2) for fn in BINARY.values())]:
+        program = scalar_program(fn, *[()] * count)
+        function = python_function(program)
+        for given in itertools.product((-1.5, -0.5, 0.25, 0.5, 2.0), repeat=count) if function else ():
+            with contextlib.suppress(ArithmeticError, ValueError):
+                found = function(given)
+                np.testing.assert_allclose(found, [evaluate(program, *given)], rtol=1e-14, err_msg=f"{program} {given}")
+                seen |= {operation.name for operation in program.operations}
+    assert seen >= {*FORMS, *LOGIC}
+
+
+def test_what_is_taken_beyond_an_array_is_that_of_jax_for_each_type():
+    """NaN, the least integer, the largest one without a sign, and true."""
+    beyond = jnp.array([1, 7])
+    kinds = lambda x: (x, x.astype(int), x.astype(jnp.uint8), x > 1)
+    agree(lambda x: [kind.at[beyond].get(mode="fill") for kind in kinds(x)], np.array([0.5, 1.5, 2.5]))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "float64"])
@@ -334,6 +360,8 @@ def test_what_is_no_list_of_scalar_operations_is_refused_by_name(named):
         scalar_program(REFUSED[named], ())
     assert str(error.value).startswith("Argument `fn` must consist of scalar operations on its input, but uses `")
     assert str(error.value).count(".") == 1
+    again = pickle.loads(pickle.dumps(error.value))  # as it comes from another process
+    assert (again.uses, str(again)) == (error.value.uses, str(error.value))
 
 
 def test_look_ups_in_tables_are_recorded_on_request():

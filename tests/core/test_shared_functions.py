@@ -2,10 +2,12 @@
 
 import math
 import types
+from collections import OrderedDict
 
 import jax.numpy as jnp
 import numpy as np
 
+from dynsim._core import shared_functions
 from dynsim._core.shared_functions import shared
 
 level = 1.0
@@ -24,6 +26,21 @@ def test_equal_functions_are_one():
     assert shared(crossing(0, np.ones(2))) is shared(crossing(0, np.ones(2)))
 
 
+def test_all_values_around_a_function_tell_it_apart():
+    """Defaults, also of arguments given by name, values in tuples and arrays, and the values around its functions."""
+    makers = (
+        lambda a: lambda x, b=a: x - b,
+        lambda a: lambda x, *, b=a: x - b,
+        lambda a: (lambda pair: lambda x: x - pair[1])((0.0, a)),
+        lambda a: (lambda array: lambda x: x - array)(jnp.full(2, a)),
+        lambda a: (lambda inner: lambda x: 2 * inner(x))(lambda x: x - a),
+    )
+    for make in makers:
+        assert shared(make(1.0)) is shared(make(1.0))
+        assert shared(make(1.0)) is not shared(make(2.0))
+        assert [np.max(shared(make(a))(5.0)) for a in (1.0, 2.0)] == [np.max(make(a)(5.0)) for a in (1.0, 2.0)]
+
+
 def test_a_shared_function_keeps_its_values(monkeypatch):
     first, units = shared(crossing(0)), np.array([2.0])
     with_array = shared(crossing(0, units))
@@ -32,6 +49,17 @@ def test_a_shared_function_keeps_its_values(monkeypatch):
     later = shared(crossing(0))
     assert [fn([9.0]) for fn in (first, later)] == [8.0, 4.0]
     assert (with_array([9.0])[0], shared(crossing(0, units))([9.0])[0]) == (7.0, -26.0)
+
+
+def test_the_oldest_function_is_forgotten_first(monkeypatch):
+    monkeypatch.setattr(shared_functions, "_known", OrderedDict())
+    monkeypatch.setattr(shared_functions, "ROOM", 2)
+    first, second, third = (shared(crossing(k)) for k in (10, 11, 12))
+    assert [shared(crossing(k)) is known for k, known in ((12, third), (11, second), (10, first))] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_what_may_change_is_not_shared():
@@ -57,7 +85,17 @@ def test_what_may_change_is_not_shared():
     def of_method(x, get={"level": 1.0}.get, draw=np.random.default_rng(0).normal):
         return x - get("level") + draw()
 
-    assert all(shared(fn) is fn for fn in (of_module, of_class, of_method))
+    def of_itself(x):
+        global level
+        level = x
+
+    def unbound():
+        return (lambda x: x - later) if level else (later := level)
+
+    deep = lambda x: x
+    for _ in range(shared_functions.DEPTH):
+        deep = (lambda inner: lambda x: inner(x))(deep)
+    assert all(shared(fn) is fn for fn in (of_module, of_class, of_method, of_itself, unbound(), deep))
     trusted = lambda: lambda x: math.sin(x) + np.sin(x) + float(jnp.sin(x)) + len([x])
     assert shared(trusted()) is shared(trusted())
     assert shared(listed) is listed

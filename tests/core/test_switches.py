@@ -67,6 +67,7 @@ PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.aran
         (lambda t, x, a: jnp.where(jnp.where(a > 0, t, 9 - t) > 7, x, 0.0), (0, 9), (1.0,), [7]),
         (lambda t, x: jnp.where((3 * t - 2) - (t + 1) > 0, x, -x), (0, 9), (), [1.5]),
         (lambda t, x: jnp.where(-(t - 3) > -1, x, -x), (0, 9), (), [4]),
+        (lambda t, x: jnp.where(t.astype(jnp.float32) > 3, x, -x), (0, 9), (), [3]),
         # at neither end
         (lambda t, x: jnp.floor(t) * x, (1, 3), (), [2]),
         # curves
@@ -76,6 +77,7 @@ PERIODIC = np.sort(np.append(0.3 + 1.7 * np.arange(-3, 12), 0.31 + 1.7 * np.aran
         (lambda t, x: jnp.maximum(jnp.sin(t), 0.5) * x, (1, 8), (), np.pi * np.array([5, 13]) / 6),
         (lambda t, x: jnp.minimum(0.5, jnp.sin(t)) * x, (1, 8), (), np.pi * np.array([5, 13]) / 6),
         (lambda t, x: lax.clamp(-0.5, jnp.sin(t), 0.5) * x, (1, 6), (), np.pi * np.array([5, 7, 11]) / 6),
+        (lambda t, x: lax.clamp(-0.5, 1e17 * jnp.sin(t), 0.5) * x, (1, 8), (), [np.pi, 2 * np.pi]),  # a jump
         (lambda t, x: jnp.floor(jnp.exp(t)) * x, (0.1, 1.2), (), np.log([2, 3])),
         (lambda t, x: jnp.fmod(jnp.exp(t), 2.0) * x, (0.1, 2), (), np.log([2, 4, 6])),
         (lambda t, x: jnp.sign(jnp.sin(1000 * t)) * x, (1e-3, 20), (), np.pi * np.arange(1, 6367) / 1000),

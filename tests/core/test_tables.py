@@ -217,6 +217,7 @@ def test_commands_write_tables_by_the_suffix(capsys, tmp_path, monkeypatch):
 
 
 def test_small_numbers_and_tables_at_the_limits_of_their_size_are_printed_whole():
+    assert str(Table({"ok": [True, False]})).split() == ["ok", "yes", "no"]
     text = str(Table({"x": np.array([1e-5, 1e-301])}))
     assert text.split() == ["x", "1e-05", "0"]
     assert "more" not in str(Table({"k": np.arange(20)}))

@@ -226,8 +226,9 @@ def test_no_mean_length_is_given_where_all_steps_were_rejected():
 
 
 def test_a_trial_step_that_overflows_does_not_poison_the_controller():
-    path = simulate(chosen("steep"), jnp.array([1.0]), [0.0, 0.5, 1.0], integrator=Diffrax(rtol=1e-3, atol=1e-6))
+    path = simulate(chosen("steep"), jnp.array([1.0]), [-3.0, -2.5, -2.0], integrator=Diffrax(rtol=1e-3, atol=1e-6))
     assert bool(path.stats.succeeded)
+    assert int(path.stats.num_rejected) > 0  # which ends no run, also where times are negative
 
 
 def test_small_states_have_the_relative_tolerance():

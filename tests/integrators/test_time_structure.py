@@ -95,6 +95,9 @@ IN_NUMPY = {
         lambda t, x: np.any((t >= STARTS) & (t < STARTS + 0.5)) * 5.0 - np.asarray(x), {},
         [10, 10.5, 20, 20.5, 31, 31.5],
     ),
+    "many rates": (
+        lambda t, x: np.any(~(t * np.array([1.0, 2.0]) < 30.0)) * 5.0 - np.asarray(x), {}, [15, 30]
+    ),
     "a corner": (lambda t, x: [max(0.0, 1 - abs(t - 7.5)) - float(x[0])], {}, [6.5, 7.5, 8.5]),
     "pieces": (lambda t, x: np.where((t > 3) & (t < 4), np.sin(t), 0.0) - np.asarray(x), {}, [3, 4]),
     "the time in a piece": (lambda t, x: np.where(t > 13.3, t, 2.0) - np.asarray(x), {}, [13.3]),

@@ -15,7 +15,6 @@ from dynsim.networks.growing.growth import (
     revised,
     sample,
     with_random_head,
-    without_head,
 )
 from dynsim.networks.growing.layer import draw_layer
 from dynsim.networks.growing.training import growing_optimiser, logits, sentence_loss
@@ -235,7 +234,7 @@ def test_a_collapsed_head_is_removed_and_its_direction_stays_captured(two_heads)
     np.testing.assert_allclose(residual(after, tokens.inputs, "features") @ u, 0, atol=1e-12)
     assert after.layer.growth.event == 9
     assert np.array_equal(revised(model, GrowthRules(1e3, 0.005), tokens, 9).layer.growth.active, [1, 1, 0])
-    released = without_head(model, 1, 9, release=True)
+    released = revised(model, GrowthRules(1e3, 0.05, release="release"), tokens, 9)
     assert not np.allclose(residual(released, tokens.inputs, "features") @ u, 0)
     next_one = grown(after, RULES, tokens, 10).layer.growth
     assert np.array_equal(next_one.active, [1, 0, 1])  # a place that never had a head comes first
@@ -244,6 +243,8 @@ def test_a_collapsed_head_is_removed_and_its_direction_stays_captured(two_heads)
     m = antisymmetric_part(two_heads.attention.interaction)
     np.testing.assert_allclose(energies[1], np.linalg.norm(m @ u) / np.linalg.norm(m))
     assert np.isinf(energies[[0, 2]]).all()
+    weaker = [GrowthRules(1e3, share * float(energies[1]), prune_by="direction") for share in (1.01, 0.99)]
+    assert [revised(two_heads, one, tokens, 9).layer.growth.active.tolist() for one in weaker] == [[1, 0, 0], [1, 1, 0]]
 
 
 @pytest.mark.slow

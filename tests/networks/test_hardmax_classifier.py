@@ -87,6 +87,14 @@ def test_generic_tokens_are_certain_and_a_tie_is_not():
     assert forward_pass(classifier(cross), ids).certain.tolist() == [False]
 
 
+def test_a_review_is_certain_while_the_rounding_of_its_layers_cannot_close_the_gap_of_its_scores():
+    """Two leaders that do not move, whose scores 30 ulp of displacement change; a layer rounds by 8 of each entry."""
+    noise, moved = 16 * 5 * np.sqrt(2), 2 * (1 + np.sqrt(2)) * np.sqrt(2)  # ulp of a score by rounding, and by motion
+    tokens = np.array([[1.0, 0.0], [1 - (noise + 30 * moved) * 2.0**-52, 1.0]])
+    found = [forward_pass(classifier(tokens, depth=k), np.array([[0, 1]])).certain[0] for k in (1, 2, 3)]
+    assert found == [True, True, False]  # 8 k sqrt(2) is 11, 23, 34
+
+
 def test_a_score_that_only_rounding_makes_the_best_is_not_followed():
     tokens = 0.1 * np.array([[-2, 5, 1], [1, 7, -3], [5, 3, -7]])
     assert HardmaxMap(1.0).follower_sets(tokens).lists() == [[1], [1], [2]]

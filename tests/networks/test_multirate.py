@@ -111,9 +111,9 @@ def test_all_parts_of_a_network_begin_with_numbers_of_their_own(projector):
     check_normal(parts)
 
 
-def test_the_depth_counts_the_layers_of_every_round():
+def test_the_depth_counts_the_layers_of_every_round_and_pass():
     config = replace(SMALL, layers_before=2, rounds=3, layers_after=4, slow_layers=5)
-    assert config.depth == 2 + 3 * 4
+    assert [replace(config, passes=passes).depth for passes in (1, 2)] == [2 + 3 * 4, 2 + 3 * 2 * 4]
 
 
 @given(n=st.integers(1, 40), block=st.integers(1, 12))
@@ -211,7 +211,8 @@ def test_the_networks_of_the_paper_have_the_printed_number_of_parameters():
 
 
 def test_passes_apply_the_layers_with_the_same_context():
-    model, x = drawn(replace(SMALL, passes=3)), gated().embed(IDS)
+    thrice = replace(gated().rounds[0], method=FixedPointIteration(3))
+    model, x = replace(gated(), rounds=(thrice,)), gated().embed(IDS)
     forcing, (after, residual), whole, parts = _of_a_round(model, x)
     once = lambda z: eqx.filter_jit(Round.fast_map)(gated().rounds[0], z, forcing)
     z = once(once(once(x)))

@@ -16,9 +16,9 @@ import pytest
 
 from dynsim._runtime.cores import cores
 from dynsim.errors import Outcome
-from dynsim.integrators import Diffrax, Event, Scipy, Stats
+from dynsim.integrators import RKC2, Diffrax, EulerMaruyama, Event, InSpan, Scipy, Stats
 from dynsim.simulation.ensemble import Ensemble, ensemble
-from dynsim.simulation.ensemble_work import Work
+from dynsim.simulation.ensemble_work import Work, work_digest
 from dynsim.simulation.run_files import save
 from dynsim.simulation.simulate import simulate
 from dynsim.spaces import Sphere
@@ -354,6 +354,17 @@ def test_a_digest_depends_on_nothing_but_the_mathematics(tmp_path):
     here = {}
     exec(DIGEST, here)  # without a terminal, and in other surroundings
     assert ran.stdout.strip() == here["digest"]()
+
+
+def test_a_digest_tells_methods_apart_by_all_their_numbers():
+    flow = FunctionFlow(lambda t, x: -x)
+    methods = [
+        *(Diffrax(longest_step=longest) for longest in (0.333333, 1 / 3)), *(Diffrax(RKC2(most)) for most in (20, 30)),
+        *(EulerMaruyama(step) for step in (0.01, 0.01 + 1e-9)), *(InSpan(Scipy(name)) for name in ("RK45", "Radau")),
+    ]  # fmt: skip
+    works = [Work((flow,), one, np.ones((2, 1)), jnp.array([0.0, 1.0]), lambda t, x: x) for one in methods]
+    assert len({work_digest(work, [np.arange(2)]) for work in works}) == len(methods)
+    assert work_digest(works[0], [np.arange(2)]) == work_digest(works[0], [np.arange(2)])
 
 
 def test_members_of_a_part_keep_their_starts_flows_and_numbers():

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynsim.errors import Outcome
 from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.io.npz import read_arrays, write_arrays
 from dynsim.io.serialisation import describe, import_path, rebuild, resolve, share
@@ -423,3 +425,35 @@ def test_fractions_of_any_length_are_stored(tmp_path):
     save(tmp_path / "run.npz", path)
     found = load(tmp_path / "run.npz").ys
     assert np.all(found == np.stack([start, start]))
+
+
+def test_values_of_every_kind_come_back_through_json():
+    key, weak = jax.random.key(3), jnp.asarray(2.5)
+    value = {
+        "numbers": (1, 2.5, float("inf"), True, None, "a word"), "exact": [Fraction(-1, 3)], "pairs": {1: 2, (3, 4): 5},
+        "arrays": [np.arange(3), jnp.ones(2, jnp.float32), weak, np.array([[Fraction(1, 3), 2]], object)],
+        "key": key, "why": Outcome.MAX_STEPS, "state": Two(1.0, 2.0), "function": iterate,
+    }  # fmt: skip
+    arrays = {}
+    told = json.loads(json.dumps(describe("value", value, arrays)))
+    back = rebuild(told, arrays, trust=(__name__,))
+    plain = ("numbers", "exact", "pairs", "why", "state", "function")
+    assert [back[name] for name in plain] == [value[name] for name in plain]
+    assert [type(entry) for entry in back["numbers"]] == [type(entry) for entry in value["numbers"]]
+    for one, other in zip(back["arrays"], value["arrays"], strict=True):
+        assert (type(one), one.dtype, one.tolist()) == (type(other), other.dtype, other.tolist())
+    assert (back["arrays"][2].weak_type, back["arrays"][1].weak_type) == (True, False)
+    assert jax.random.key_data(back["key"]).tolist() == jax.random.key_data(key).tolist()
+
+
+@pytest.mark.parametrize(("node", "says"), [
+    ({"fraction": "1e9"}, "hold fractions of integers, but holds `1e9`"),
+    ({"fraction": "1/00"}, "hold fractions of integers, but holds `1/00`"),
+    ({"fraction": 3}, "hold a str in every `fraction`, but holds a int"),
+    ({"tuple": "abc"}, "hold a list in every `tuple`, but holds a str"),
+    ({"numpy": "a"}, "hold the array `a`, but does not"),
+    ({"matrix": "a"}, "hold only parts that this version knows, but holds a `matrix`"),
+])  # fmt: skip
+def test_parts_that_no_file_of_ours_has_are_refused(node, says):
+    with pytest.raises(ValueError, match=re.escape(f"Argument `path` must {says}")):
+        rebuild(node, {})

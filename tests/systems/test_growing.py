@@ -245,10 +245,10 @@ def test_the_guards_of_growth_and_pruning_are_positive_where_their_conditions_ho
         banks[head] *= scale
         x = x._replace(prototypes=jnp.asarray(banks))
         least = min(np.sum((p[1:] - p[:-1]) ** 2, axis=1).min() for p in banks[:3])
-        for threshold in (0.9 * least, 1.1 * least):
+        for threshold in (0.0, 0.9 * least, 1.1 * least):
             rules = eqx.tree_at(lambda r: r.pruning, f.rules, jnp.asarray(threshold))
             _, guard = guards(eqx.tree_at(lambda g: g.rules, f, rules), x)
-            assert guard == pytest.approx(np.clip(threshold - least, -1, 1))
+            assert guard == pytest.approx(np.clip(threshold - least, -1, 1) if threshold else -1)  # 0 removes none
         dropped.append(int(np.argmin(np.asarray(prune(f, 0.0, x)[0].active)[:3])))
     assert dropped == [0, 2, 1]
     banks[:3] *= 100

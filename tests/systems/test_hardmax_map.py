@@ -64,8 +64,8 @@ def normal(name, *shape):
 
 def by_definition(x, attention=None):
     """Return C_1, ..., C_n of (1.1b) in fractions, one comparison after the other."""
-    z = [[Fraction(float(entry)) for entry in row] for row in x]
-    A = None if attention is None else [[Fraction(float(entry)) for entry in row] for row in attention]
+    z = [[Fraction(entry) for entry in row] for row in x]
+    A = None if attention is None else [[Fraction(entry) for entry in row] for row in attention]
     dot = lambda a, b: sum(p * q for p, q in zip(a, b, strict=True))
     queries = z if A is None else [[dot(row, token) for row in A] for token in z]
     scores = [[dot(q, token) for token in z] for q in queries]
@@ -136,6 +136,21 @@ def test_a_recorded_run_has_the_states_of_iterate_to_the_bit(cloud, alpha):
         assert np.array_equal(iterate_hardmax(map, x, LAYERS, every=LAYERS).path.ys, plain.ys[[0, -1]])
         for k in range(LAYERS):  # gaps of the record are lower bounds of those found anew
             assert run.gaps[k] <= np.min(map.follower_sets(plain.ys[k]).gaps) * (1 + 1e-9) + 1e-10
+
+
+@settings(max_examples=20, deadline=None, derandomize=True, database=None)
+@given(clouds(6), st.sampled_from(ALPHAS))
+@unchecked()
+def test_a_run_in_fractions_is_that_of_a_loop_over_the_definition(cloud, alpha):
+    x, A = cloud
+    share = Fraction(alpha) / (1 + Fraction(alpha))
+    z = [[Fraction(entry) for entry in row] for row in x.tolist()]
+    run = iterate_hardmax(ExactHardmaxMap(alpha, A), x, 3).path.ys
+    for k in range(3):
+        assert run[k].tolist() == z
+        means = [[sum(z[j][c] for j in near) / len(near) for c in range(len(z[0]))] for near in by_definition(z, A)]
+        z = [[a + share * (m - a) for a, m in zip(row, mean, strict=True)] for row, mean in zip(z, means, strict=True)]
+    assert run[3].tolist() == z
 
 
 BIG = {

