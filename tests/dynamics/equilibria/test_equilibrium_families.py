@@ -151,6 +151,16 @@ def test_parts_of_a_curve_are_one_set():
     assert not one_curve(one, other._replace(kind="equilibrium"), unit)
 
 
+def test_a_segment_of_equilibria_has_the_type_of_its_inner_points_at_both_ends():
+    """X' is 0 for |x| < 1, and its derivative at 1, where it jumps, is half of that beyond."""
+    outside = lambda x: jnp.maximum(x, 1) + jnp.minimum(x, -1)
+    flow = FunctionFlow(lambda t, x: jnp.stack([outside(x[0]), x[1] * (x[0] - 1.5)]))
+    with without_compiling():
+        _, (family,) = found_from(flow, [[0.3, 0.0]], [2.0, 2.0])
+    np.testing.assert_allclose(family.points[[0, -1]], [[-1, 0], [1, 0]], atol=1e-6)
+    assert (family.end, [word for word, *_ in family.runs]) == ("open", ["stable"])
+
+
 SHEETS = FunctionFlow(lambda t, x: jnp.stack([0 * x[0], 0 * x[1], (x[2] - x[0] ** 2) * (1 - (x[2] - x[0] ** 2) ** 2)]))
 
 
