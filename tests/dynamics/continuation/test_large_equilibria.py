@@ -84,6 +84,14 @@ def test_a_known_direction_is_not_found_again_in_the_rounding_of_new_vectors():
     assert search_module._joined(Q[:, :2], again).shape == (30, 3)
 
 
+def test_the_largest_eigenvalue_of_the_inverse_across_known_vectors_is_that_of_the_nearest_other_one():
+    J = SparseMatrix(sp.diags_array([1.0, 3.0, -2.0, 7.0]).tocsc())
+    stretch = lambda shift, *known: search_module._stretch(J.shifted(shift), np.eye(4)[:, list(known)])
+    assert [stretch(0.9), stretch(0.9, 0), stretch(0.9, 0, 1)] == pytest.approx([10.0, 1 / 2.1, 1 / 2.9])
+    assert stretch(2j) == pytest.approx(5**-0.5)
+    assert stretch(1 + 1e-200j) == np.inf
+
+
 @pytest.mark.parametrize(("rate", "copies", "frequency"), [(1e-5, 1, 0.0), (1e-5, 2, 7.0), (0.3, 3, 0.9)])
 def test_hidden_copies_of_an_eigenvalue_near_the_axis_are_counted(rate, copies, frequency):
     """A cluster of decaying rates beside copies of one that grows; the search reports none of these."""
