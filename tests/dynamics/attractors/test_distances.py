@@ -299,6 +299,8 @@ def test_a_trajectory_has_left_a_set_if_it_is_far_for_the_others_or_at_rest():
     seen = np.array([0.01, 0.012, 0.2, 0.01, 0.04])
     assert returns._away(record, seen, late).tolist() == [False, False, True, True, False]
     assert returns._away(record, 10 * seen, late).tolist() == [False, False, True, True, False]
+    units = np.array([1e-3, 1e3])
+    assert returns._away(record_of(units * states), seen, units * late).tolist() == [False, False, True, True, False]
 
 
 def test_a_trajectory_on_a_sparse_part_of_a_set_has_not_left_it():
