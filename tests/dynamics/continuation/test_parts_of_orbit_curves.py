@@ -14,11 +14,11 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.continuation.orbits import orbit_ranges
+from analysis.dynamics.continuation.orbits import curve_of_orbits, orbit_ranges
 from analysis.dynamics.continuation.section_coefficients import _maps, _mean_square
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.units import made_units
-from dynsim import FunctionFlow, FunctionMap, Parameter, system
+from dynsim import FunctionFlow, FunctionMap, Parameter, Sphere, system
 from dynsim.programs import without_compiling
 
 TURN = 2 * np.pi
@@ -115,6 +115,38 @@ def test_maps_between_nodes_lead_to_the_next_surface_in_its_share_of_the_period(
     after = np.sqrt(p / (1 + (p / r**2 - 1) * np.exp(-2 * p * TURN / 3)))
     for one in _maps(curve, shot, cycle.nodes[:, :, None] / 0.2, p):
         assert float(image(one, jnp.array([r - 0.2]))[0]) == pytest.approx(after - 0.2, abs=1e-7)
+
+
+def test_orbits_on_a_sphere_move_in_the_tangent_planes_of_their_nodes():
+    flow = FunctionFlow(lambda t, x, p: p * jnp.stack([-x[1], x[0], 0.0]), Sphere(), parameters={"p": 1.0})
+    curve = OrbitCurve(Parameter(flow, "p", 0.0, 9.0), jnp.array([0.6, 0.0, 0.8]), 3, None, 10.0, 1e-9)
+    nodes = np.stack([0.6 * np.cos(THIRDS), 0.6 * np.sin(THIRDS), np.full(3, 0.8)], axis=1)
+    cycle = Cycle(nodes, np.asarray(TURN))
+    basis = curve.basis(cycle)
+    assert basis.shape == (10, 7)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(7), atol=1e-12)
+    for k, node in enumerate(nodes):
+        np.testing.assert_allclose(node @ basis[3 * k : 3 * k + 3], 0.0, atol=1e-12)
+        np.testing.assert_array_equal(basis[3 * k : 3 * k + 3, 2 * k : 2 * k + 2], curve._bases(cycle)[k])
+    moved = curve.displaced(cycle, basis @ np.linspace(0.1, 0.7, 7))
+    np.testing.assert_allclose(np.linalg.norm(moved.nodes, axis=1), 1.0)
+    assert np.min(np.linalg.norm(moved.nodes - nodes, axis=1)) > 0.05
+    assert float(moved.period) == pytest.approx(TURN + 0.7)
+
+
+def test_a_period_that_depends_on_the_parameter_moves_the_ends_of_the_intervals_of_a_mesh():
+    """Of x' = p cos t the gaps are p (sin t_{k+1} - sin t_k), with t_k = s_k T and T = 6 + 2 p."""
+    flow = FunctionFlow(lambda t, x, p: p * jnp.cos(t) + 0 * x, parameters={"p": 1.0})
+    p, mesh = Parameter(flow, "p", 0.0, 1.0), np.array([0.0, 0.1, 0.3, 0.6, 0.8, 1.0])
+    units = made_units(flow, (p,), parameters=(1.0,))
+    curve = curve_of_orbits(units, jnp.zeros(1), 5, lambda flow: 6 + 2 * flow.parameters["p"], None, (1e-9, None), mesh)
+    cycle = Cycle(np.zeros((5, 1)), np.asarray(1.0))
+    with without_compiling():
+        found, halves = curve.equations(cycle, 0.4, curve.basis(cycle)), curve._shot(cycle, 0.4, 0.1)
+    t = mesh * 6.8
+    np.testing.assert_allclose(halves.ends[:, 0], 0.4 * np.diff(np.sin(t)), atol=1e-7)
+    np.testing.assert_allclose(found.values, 0.4 * np.diff(np.sin(t)), atol=1e-5)
+    np.testing.assert_allclose(found.slope, np.diff(np.sin(t)) + 0.4 * np.diff(np.cos(t) * t) * 2 / 6.8, atol=1e-4)
 
 
 def test_the_period_of_an_orbit_and_its_derivative_are_those_of_a_circle(monkeypatch):
