@@ -20,6 +20,7 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, _frozen, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits import shooting
 from dynsim import FunctionFlow, FunctionMap
+from dynsim.errors import IntegrationError
 from dynsim.integrators.dop853 import FIFTH, STAGES, THIRD
 from dynsim.programs.programmed import without_compiling
 
@@ -269,6 +270,31 @@ def test_segments_in_python_take_no_longer_steps_than_the_flow_allows(monkeypatc
             np.testing.assert_allclose(last, np.stack([ends[:, 1], -ends[:, 0]], axis=1))
             np.testing.assert_allclose(first, [[0, -1], [2, 0]])
     assert taken == [np.inf, np.inf, 0.25, 0.25]
+
+
+def test_a_segment_that_blows_up_has_no_end_and_python_leaves_long_ones_to_compiled_code(monkeypatch):
+    """The solution of x' = x^2 from 1 is infinite at 1, from 1 / 4 it is 1 / (4 - t)."""
+    flow = FunctionFlow(lambda t, x: x**2)
+    nodes, spans = np.array([[1.0], [0.25]]), (np.zeros(2), np.full(2, 2.0))
+    with without_compiling():
+        pair = Linearised(flow, jnp.zeros(1))
+        found = shooting._segments_in_python(pair, nodes, *spans, 1e-9)
+        with pytest.raises(IntegrationError, match=r"cannot go on at t = 1\b"):
+            rolled_solver.followed_path(flow, np.ones(1), 0.0, 2.0, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.ends[:, 0], [np.nan, 0.5], rtol=1e-7)
+    np.testing.assert_allclose(found.maps[1], [[4.0]], rtol=1e-6)
+    monkeypatch.setattr("dynsim.programs.programmed.PATIENCE", 30_000)
+    with without_compiling():  # fewer operations than are needed
+        assert shooting._segments_in_python(pair, nodes, *spans, 1e-9) is None
+        given = {"rtol": 1e-8, "atol": 1e-10, "longest": 1e-3}
+        assert rolled_solver._path_in_python(flow, np.full(1, 0.25), 0.0, 2.0, **given) is None
+
+
+def test_starts_without_a_finite_field_have_no_later_states():
+    field = lambda which, t, y: np.where(y == 1, np.inf, y)
+    found = numpy_solver.follow(field, np.ones((1, 1)), np.zeros(1), np.ones(1), rtol=1e-6, atol=1e-8, keep=True)
+    states = numpy_solver.sampled(field, found, np.ones((1, 1)), np.zeros(1), np.array([0.0, 0.5, 1.0]))
+    np.testing.assert_array_equal(states[0, :, 0], [1.0, np.nan, np.nan])
 
 
 @pytest.mark.parametrize("missing", [0, 1])

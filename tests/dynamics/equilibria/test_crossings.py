@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.equilibria.centres import centre_type
 from analysis.dynamics.equilibria.crossings import (
     SHARES,
     Completeness,
@@ -19,6 +20,7 @@ from analysis.dynamics.equilibria.families import equilibrium_families
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Finder, in_box, start_units
 from analysis.dynamics.equilibria.search import AllEquilibria, equilibria_in_box, find_equilibria
+from analysis.dynamics.equilibrium_types import CENTRE
 from analysis.dynamics.scaling.units import made_units
 from dynsim.keys import random_key
 from dynsim.programs import without_compiling
@@ -159,6 +161,17 @@ def test_a_centre_is_confirmed_or_called_one_of_the_linearisation(field, words):
     assert (found.description, found.kind) == (words, "stable" if words == "stable focus" else "undecided")
     assert words in str(found.spectrum)
     assert str(AllEquilibria((found,), (), 0, 1, 32, "quiet")).startswith(f"1 equilibrium: 1 {words};")
+
+
+def test_a_centre_is_one_of_the_linearisation_where_time_or_more_components_count():
+    A, none = np.array([[0.0, 1.0], [-1.0, 0.0]]), np.zeros(2)
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[1] + x[0] ** 3, -x[0]]))
+    with without_compiling():
+        rows = [FieldRows(made_units(flow), none[None], t) for t in (0.0, 1.0)]
+        found = [centre_type(one, none, A, flow, none) for one in rows]
+        space = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0], -x[2]]))
+        found.append(centre_type(FieldRows(made_units(space), np.zeros((1, 3))), np.zeros(3), np.eye(3), space, none))
+    assert found == ["unstable weak focus", CENTRE, CENTRE]
 
 
 def test_where_a_component_may_touch_zero_does_not_depend_on_its_unit_or_sign():

@@ -9,12 +9,14 @@ from analysis.dynamics.attractors.distances import one_curve
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
 from analysis.dynamics.attractors.search import NOT_ATTRACTING, find_attractors
 from analysis.dynamics.attractors.surfaces import alike, leads_to
-from analysis.dynamics.equilibria.families import equilibrium_families
+from analysis.dynamics.equilibria import families
+from analysis.dynamics.equilibria.families import equilibrium_families, family_through
 from analysis.dynamics.equilibria.newton import Equilibrium
 from analysis.dynamics.equilibria.search import find_equilibria
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.portraits.plane import phase_plane
+from analysis.dynamics.scaling.units import made_units
 from dynsim import FunctionFlow, Sphere, random_key
 from dynsim.programs import without_compiling
 from tests.support.searches import accurate
@@ -83,14 +85,25 @@ def test_a_slice_shows_the_part_of_a_surface_in_it():
     np.testing.assert_allclose(family.points[[0, -1]], [[-1, 0, 0.1], [1, 0, 0.1]], atol=2e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("sign", "kind"), [(1, "stable"), (-1, "unstable")])
-def test_the_equator_of_a_sphere_attracts_or_repels(sign, kind):
+def test_the_equator_of_a_sphere_attracts_or_repels(monkeypatch, sign, kind):
+    monkeypatch.setattr(families, "STEPS", 20)
     flow = FunctionFlow(lambda t, x: sign * jnp.array([2.0, 2.0, 1.0]) * x, Sphere())
-    isolated, (family,) = found_from(flow, [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [1, 1, 1])
+    with without_compiling():
+        isolated, (family,) = found_from(flow, [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [1, 1, 1])
     assert (family.end, set(family.kinds), len(isolated)) == ("closed", {kind}, 1)
     assert np.max(np.abs(family.points[:, 2])) < 1e-8
-    assert abs(len(family.points) - 2 * np.pi * 150 / np.sqrt(3)) < 2
+    assert abs(len(family.points) - 2 * np.pi * 20 / np.sqrt(3)) < 2
+
+
+def test_a_long_family_is_cut_and_an_isolated_equilibrium_is_none(monkeypatch):
+    monkeypatch.setattr(families, "LONGEST", 5)
+    units = made_units(FunctionFlow(lambda t, x: x * (1.0 - jnp.sum(x**2))))
+    with without_compiling():
+        family = family_through(units, np.array([0.6, 0.8]), np.full(2, 2.0))
+        assert family_through(units, np.zeros(2), np.full(2, 2.0)) is None
+    assert family is not None
+    assert (family.end, len(family.points), {*family.kinds}) == ("cut", 11, {"stable"})
 
 
 @pytest.mark.slow

@@ -119,6 +119,7 @@ def test_isochrons_are_spirals_up_to_the_edges_of_the_window(clock):
         steps = np.linalg.norm(np.diff(curve[np.max(np.abs(curve), axis=1) < 2], axis=0), axis=1)
         assert np.max(steps) < 0.1
     assert len(table(found)["phase"]) == sum(map(len, found.curves))
+    assert str(found) == f"2 isochrons of {sum(map(len, found.curves))} points"
 
 
 def test_kicks_that_are_simulated_advance_as_the_adjoint_says():
