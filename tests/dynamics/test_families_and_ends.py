@@ -10,7 +10,7 @@ import pytest
 from analysis.dynamics import diagrams
 from analysis.dynamics.attractors import edge_tracking, options, surfaces
 from analysis.dynamics.attractors.classification import LimitSet
-from analysis.dynamics.codim2 import curves
+from analysis.dynamics.codim2 import curves, orbits_beside
 from analysis.dynamics.continuation import branches
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.locating import _interpolated, turns_back
@@ -18,7 +18,8 @@ from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.periodic_orbits.limit_cycles import _reversed
 from analysis.dynamics.portraits import plane
-from dynsim import FunctionFlow, FunctionMap
+from dynsim import FunctionFlow, FunctionMap, Parameter
+from dynsim.errors import ArgumentError
 
 LINE = Family(np.stack([np.arange(6.0), np.zeros(6)], axis=1), ("stable",) * 2 + ("saddle",) * 3 + ("stable",), "open")
 
@@ -81,6 +82,38 @@ def test_a_surface_of_equilibria_is_the_first_one_of_its_kind_that_steps_lead_to
     jumping = TimeMap(FunctionMap(lambda k, x: x), jnp.zeros(1), state_itself, 1, 1e-8, 1e4, None)
     other = TimeMap(FunctionFlow(lambda t, x: x), jnp.zeros(1), lambda x: x**2, 1, 1e-8, 1e4, None)
     assert [surfaces.can_walk(one) for one in (moving, jumping, other)] == [True, False, False]
+
+
+def test_orbits_beside_a_point_are_those_of_hopf_points_at_some_distance_along_either_side(monkeypatch):
+    """The curve p = 1 + 10 q^2 of Hopf points, with places relative to widths of 10 and 2; its first side has none."""
+    flow = FunctionFlow(lambda t, x, p, q: p * q * x, parameters={"p": 1.0, "q": 0.0})
+    both = Parameter(flow, "p", 0.0, 10.0), Parameter(flow, "q", -1.0, 1.0)
+    q = np.linspace(-0.5, 0.5, 101)
+    hopf = SimpleNamespace(first=1 + 10 * q**2, second=q, states=q[:, None], frequencies=np.where(q < 0.05, 0.7, 0.0))
+    at: Any = SimpleNamespace(first=1.0, second=0.0, kind="Bautin point")
+    tried: list[Any] = []
+
+    def orbits(own, point, *, steps):
+        tried.append((own.name, round(own.value, 6), round(float(point.state[0]), 6), round(point.parameter, 6)))
+        if len(tried) == 1:
+            raise ArgumentError("parameter", "be in bounds", "is not")
+        return SimpleNamespace(bifurcations=[SimpleNamespace(kind=kind) for kind in ("fold", "fold")[: len(tried) - 2]])
+
+    monkeypatch.setattr(orbits_beside, "orbits_from_hopf", orbits)
+    monkeypatch.setattr(orbits_beside, "bifurcation_at", lambda flow, kind, state, first, frequency: SimpleNamespace(
+        state=state, parameter=first))  # fmt: skip
+    (own, other), fold = unchecked(orbits_beside.bifurcation_beside)(both, at, hopf, "fold")
+    near, far, close = -0.06, -0.19, 0.02  # at the distances 0.03, 0.1 and 0.01, the largest part of which is along q
+    assert tried == [("p", pytest.approx(p), q, pytest.approx(p)) for q in (near, far, close) for p in (1 + 10 * q**2,)]
+    assert (own.name, other.name, fold.kind) == ("p", "q", "fold")
+    assert (own.value, other.value) == pytest.approx((1 + 10 * close**2, close))
+    turned = SimpleNamespace(**vars(hopf) | {"first": hopf.second, "second": hopf.first})
+    tried.clear()
+    reversed_at = SimpleNamespace(first=0.0, second=1.0, kind="Bautin point")
+    assert unchecked(orbits_beside.bifurcation_beside)(both[::-1], reversed_at, turned, "fold")[0][0].name == "p"
+    tried[:] = [None]
+    with pytest.raises(ArgumentError, match="have a Neimark-Sacker point of periodic orbits beside it"):
+        unchecked(orbits_beside.bifurcation_beside)(both, at, hopf, "Neimark-Sacker point")
 
 
 def test_a_parameter_turns_back_by_more_than_its_error():

@@ -290,6 +290,25 @@ def test_a_segment_that_blows_up_has_no_end_and_python_leaves_long_ones_to_compi
         assert rolled_solver._path_in_python(flow, np.full(1, 0.25), 0.0, 2.0, **given) is None
 
 
+def test_a_node_on_a_surface_of_jumps_is_told():
+    pair = Linearised(FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.sign(x[0] - 2.0)])), jnp.ones(2))
+    on = lambda *nodes: shooting._on_a_surface(pair, np.array(nodes))
+    assert on([1.0, 1.0], [2.0, 3.0])
+    assert not on([1.0, 1.0], [2.1, 2.0])
+    assert not shooting._on_a_surface(Linearised(TURN, jnp.zeros(2)), np.zeros((1, 2)))
+
+
+def test_spectra_differ_where_one_value_of_either_is_far_from_all_of_the_other():
+    """A change counts relative to the size of the nearest value, or to a smallest rate."""
+    far, near, none = 1 + 1.01 * component_sizes.CHANGED, 1 + 0.99 * component_sizes.CHANGED, np.zeros(2)
+    differ = lambda *after, least=none: component_sizes._differ(np.array([1.0, 50.0]), np.array(after), np.array(least))
+    assert [differ(1.0, 50.0 * x) for x in (far, near)] == [True, False]
+    assert [differ(x, 50.0) for x in (far, near)] == [True, False]
+    assert differ(1.0, 1.0)
+    assert differ(1.0, 50.0, 50.0 * far)
+    assert [differ(far, 50.0, least=[size, 0.0]) for size in (1.0, 2.0)] == [True, False]
+
+
 def test_starts_without_a_finite_field_have_no_later_states():
     field = lambda which, t, y: np.where(y == 1, np.inf, y)
     found = numpy_solver.follow(field, np.ones((1, 1)), np.zeros(1), np.ones(1), rtol=1e-6, atol=1e-8, keep=True)

@@ -264,6 +264,17 @@ def test_the_error_of_a_complex_pair_is_computed_once(monkeypatch):
     assert seen == [1e-12j, 2e-12j, 3e-12]
 
 
+def test_an_eigenvalue_is_real_up_to_its_error():
+    curve, (point, *_) = wave(1.0, 1.0)
+    point = point._replace(J=np.diag([-1.0, -3.0]), orbit=np.zeros((2, 0)))
+    assert [curve.is_real([point], complex(-3.0, size)) for size in (0.0, 1e-15, 1e-9, -0.1)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_points_beside_a_bifurcation_are_not_searched_for_one_that_touches(monkeypatch):
     """The fold at x = 2.62 is in the second one of the steps about x = 2."""
     seen = []

@@ -7,8 +7,10 @@ import pytest
 
 from analysis.dynamics.equilibria.centres import centre_type
 from analysis.dynamics.equilibria.crossings import (
+    NEARER,
     SHARES,
     Completeness,
+    _axis,
     _halves,
     box_degree,
     completed,
@@ -172,6 +174,17 @@ def test_a_centre_is_one_of_the_linearisation_where_time_or_more_components_coun
         space = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0], -x[2]]))
         found.append(centre_type(FieldRows(made_units(space), np.zeros((1, 3))), np.zeros(3), np.eye(3), space, none))
     assert found == ["unstable weak focus", CENTRE, CENTRE]
+
+
+def test_an_axis_has_cells_between_two_points_and_finer_ones_towards_these_zero_and_the_ends():
+    found, inner = _axis(-2.0, 5.0, -1.0, 4.0, 10), np.linspace(-1.0, 4.0, 11)
+    near = 5 * NEARER[(NEARER > 0) & (NEARER < 0.2)]
+    expected = np.concatenate([[-2.0, 0.0, 5.0], inner, -1 + near, 4 - near, near, -near])
+    assert np.all(np.min(np.abs(expected[:, None] - found), axis=1) < 1e-12)
+    assert (found[0], found[-1], bool(np.all(np.diff(found) > 0))) == (-2.0, 5.0, True)
+    assert len(_axis(1.0, 2.0, 1.0, 2.0, 1)) < len(
+        _axis(-1.0, 1.0, -1.0, 1.0, 1)
+    )  # zero and its neighbours are outside
 
 
 def test_where_a_component_may_touch_zero_does_not_depend_on_its_unit_or_sign():

@@ -267,6 +267,7 @@ def test_points_of_an_isochron_are_followed_from_beside_the_orbit_until_they_lea
     """Times are in periods: after a quarter of one a point has gone backwards from the phase that it will have."""
     one = _IsochronLines(Oscillator(*clock), np.array([[-2.0, 2.0], [-1.0, 3.0]]), 1.0)
     assert (one.middle.tolist(), one.widths.tolist()) == ([0.0, 1.0], [4.0, 4.0])
+    np.testing.assert_allclose([one.orbit.middle, one.orbit.ranges], [[0.0, 0.0], [2.0, 2.0]], atol=1e-3)
     phases, times, sides = np.array([0.1, 0.1, 0.6]), np.array([0.0, 0.25, 0.25]), np.array([1.0, 1.0, -1.0])
     found = one._points(phases, times, sides)
     assert apart(phase_of(found), phases) < 1e-6
