@@ -172,6 +172,25 @@ def test_orbits_begin_at_the_hopf_point_with_their_parameter_and_state():
     assert not begins(orbits, hopf())
 
 
+def test_orbits_shrink_to_the_hopf_point_that_the_last_one_surrounds_with_its_period():
+    """The last orbit is a step of 0.5 from the one before; it lies within 2 and 4 of (5, 1)."""
+    nodes = np.array([[[0.0, 0.0]] * 4, [[4.0, -1.0], [6.0, -1.0], [6.0, 3.0], [4.0, 3.0]]])
+    states = SimpleNamespace(nodes=nodes, period=np.array([9.0, 3.0]))
+    orbits = lambda end="equilibrium", count=2: SimpleNamespace(
+        ends=("bounds", end), states=states, parameters=np.array([7.0, 7.5])[-count:])  # fmt: skip
+    hopf = lambda p=7.5, x=5.0, y=1.0, period=3.0: SimpleNamespace(
+        parameter=p, state=np.array([x, y]), frequency=2 * np.pi / period)  # fmt: skip
+    shrinks = lambda at, **known: unchecked(diagrams._shrinks_to)(orbits(**known), at)
+    assert shrinks(hopf())
+    assert not shrinks(hopf(), end="bounds")
+    assert not shrinks(hopf(), count=1)
+    assert [shrinks(hopf(p=p)) for p in (8.99, 9.01, 6.01, 5.99)] == [True, False, True, False]
+    assert [shrinks(hopf(x=x)) for x in (2.99, 7.01)] == [False, False] == [shrinks(hopf(y=y)) for y in (-3.01, 5.01)]
+    assert [shrinks(hopf(x=x)) for x in (3.01, 6.99)] == [True, True] == [shrinks(hopf(y=y)) for y in (-2.99, 4.99)]
+    share = 1 + 0.99 * diagrams.CLOSE, 1 + 1.01 * diagrams.CLOSE
+    assert [shrinks(hopf(period=3 / s)) for s in share] == [True, False]
+
+
 def test_an_orbit_of_the_reversed_flow_is_turned_round():
     class Orbit(SimpleNamespace):
         def _replace(self, **changed):

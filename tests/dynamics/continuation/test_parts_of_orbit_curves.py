@@ -14,7 +14,7 @@ from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
-from analysis.dynamics.continuation.orbits import curve_of_orbits, orbit_ranges
+from analysis.dynamics.continuation.orbits import _extreme, curve_of_orbits, orbit_ranges
 from analysis.dynamics.continuation.section_coefficients import _maps, _mean_square
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.units import made_units
@@ -54,6 +54,16 @@ def test_ranges_are_those_between_the_nodes_of_each_orbit_at_its_own_times():
     parameter = Parameter(flow, "p", 0.0, 3.0)
     np.testing.assert_allclose(orbit_ranges(parameter, branch, 0), p[:, None] * [-1, 1], rtol=1e-6)
     np.testing.assert_allclose(orbit_ranges(parameter, branch, 1), p[:, None] * [-6, 6], rtol=1e-6)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_extreme_of_an_orbit_is_that_of_the_parabola_beside_its_best_sample(sign):
+    """At shares of the period that are not evenly spaced; the period goes on before the first sample."""
+    shares = np.array([0.0, 0.2, 0.45, 0.6, 0.9, 1.0])
+    for top in (0.52, 0.03, 0.93):
+        away = np.minimum(np.abs(shares[:-1] - top), 1 - np.abs(shares[:-1] - top))
+        assert _extreme(shares, sign * (3.0 - 2 * away**2), sign) == pytest.approx(sign * 3.0)
+    assert _extreme(shares, np.full(5, 7.0), sign) == 7.0
 
 
 def test_orbits_are_shifted_into_phase_unless_a_forcing_fixes_it():
