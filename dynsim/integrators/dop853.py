@@ -3,6 +3,8 @@
 Source: E. Hairer, S. P. Norsett and G. Wanner, Solving Ordinary Differential Equations I (1993), the code DOP853.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -80,10 +82,21 @@ def _vector(entries: dict[int, float], size: int) -> np.ndarray:
 
 A = np.stack([_vector(_ROWS.get(k, {}), EXTENDED) for k in range(EXTENDED)])
 """The weights of earlier stages in each; row 12 is that of the result."""
-D = np.stack([_vector(row, EXTENDED) for row in _DENSE.values()])
-"""The weights of the stages in the last four coefficients of the dense output."""
+_FIRST, _LAST = np.eye(EXTENDED)[[0, STAGES]]
+DENSE = np.stack([
+    A[STAGES], _FIRST - A[STAGES], 2 * A[STAGES] - _FIRST - _LAST, *(_vector(row, EXTENDED) for row in _DENSE.values()),
+])  # fmt: skip
+"""The weights of the stages in the coefficients of the dense output, which are relative to the length of the step."""
 THIRD, FIFTH = _vector(_THIRD, STAGES + 1), _vector(_FIFTH, STAGES + 1)
 """The weights of the stages in the estimates of the error by the embedded methods of orders 3 and 5."""
+
+
+def between(state: Any, coefficients: Any, share: Any) -> Any:
+    """Evaluate the dense output of a step at a share of it, from its first state and coefficients."""
+    change = 0.0
+    for k in reversed(range(len(DENSE))):
+        change = (change + coefficients[k]) * (share if k % 2 == 0 else 1 - share)
+    return state + change
 
 
 def step_error(K: Array, h: Array, scale: Array) -> Array:

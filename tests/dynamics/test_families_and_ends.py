@@ -10,7 +10,7 @@ import pytest
 from analysis.dynamics import diagrams
 from analysis.dynamics.attractors import edge_tracking, options, surfaces
 from analysis.dynamics.attractors.classification import LimitSet
-from analysis.dynamics.codim2 import curves
+from analysis.dynamics.codim2 import curves, orbits_beside
 from analysis.dynamics.continuation import branches
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.locating import _interpolated, turns_back
@@ -18,7 +18,8 @@ from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.periodic_orbits.limit_cycles import _reversed
 from analysis.dynamics.portraits import plane
-from dynsim import FunctionFlow, FunctionMap
+from dynsim import FunctionFlow, FunctionMap, Parameter
+from dynsim.errors import ArgumentError
 
 LINE = Family(np.stack([np.arange(6.0), np.zeros(6)], axis=1), ("stable",) * 2 + ("saddle",) * 3 + ("stable",), "open")
 
@@ -83,6 +84,38 @@ def test_a_surface_of_equilibria_is_the_first_one_of_its_kind_that_steps_lead_to
     assert [surfaces.can_walk(one) for one in (moving, jumping, other)] == [True, False, False]
 
 
+def test_orbits_beside_a_point_are_those_of_hopf_points_at_some_distance_along_either_side(monkeypatch):
+    """The curve p = 1 + 10 q^2 of Hopf points, with places relative to widths of 10 and 2; its first side has none."""
+    flow = FunctionFlow(lambda t, x, p, q: p * q * x, parameters={"p": 1.0, "q": 0.0})
+    both = Parameter(flow, "p", 0.0, 10.0), Parameter(flow, "q", -1.0, 1.0)
+    q = np.linspace(-0.5, 0.5, 101)
+    hopf = SimpleNamespace(first=1 + 10 * q**2, second=q, states=q[:, None], frequencies=np.where(q < 0.05, 0.7, 0.0))
+    at: Any = SimpleNamespace(first=1.0, second=0.0, kind="Bautin point")
+    tried: list[Any] = []
+
+    def orbits(own, point, *, steps):
+        tried.append((own.name, round(own.value, 6), round(float(point.state[0]), 6), round(point.parameter, 6)))
+        if len(tried) == 1:
+            raise ArgumentError("parameter", "be in bounds", "is not")
+        return SimpleNamespace(bifurcations=[SimpleNamespace(kind=kind) for kind in ("fold", "fold")[: len(tried) - 2]])
+
+    monkeypatch.setattr(orbits_beside, "orbits_from_hopf", orbits)
+    monkeypatch.setattr(orbits_beside, "bifurcation_at", lambda flow, kind, state, first, frequency: SimpleNamespace(
+        state=state, parameter=first))  # fmt: skip
+    (own, other), fold = unchecked(orbits_beside.bifurcation_beside)(both, at, hopf, "fold")
+    near, far, close = -0.06, -0.19, 0.02  # at the distances 0.03, 0.1 and 0.01, the largest part of which is along q
+    assert tried == [("p", pytest.approx(p), q, pytest.approx(p)) for q in (near, far, close) for p in (1 + 10 * q**2,)]
+    assert (own.name, other.name, fold.kind) == ("p", "q", "fold")
+    assert (own.value, other.value) == pytest.approx((1 + 10 * close**2, close))
+    turned = SimpleNamespace(**vars(hopf) | {"first": hopf.second, "second": hopf.first})
+    tried.clear()
+    reversed_at = SimpleNamespace(first=0.0, second=1.0, kind="Bautin point")
+    assert unchecked(orbits_beside.bifurcation_beside)(both[::-1], reversed_at, turned, "fold")[0][0].name == "p"
+    tried[:] = [None]
+    with pytest.raises(ArgumentError, match="have a Neimark-Sacker point of periodic orbits beside it"):
+        unchecked(orbits_beside.bifurcation_beside)(both, at, hopf, "Neimark-Sacker point")
+
+
 def test_a_parameter_turns_back_by_more_than_its_error():
     curve: Any = SimpleNamespace(tolerances=(1e-3, 1e-9))
     turns = lambda *values: unchecked(turns_back)(curve, *(at(value) for value in values))
@@ -137,6 +170,25 @@ def test_orbits_begin_at_the_hopf_point_with_their_parameter_and_state():
     assert [begins(orbits, hopf(x=1 - 3 * share * f)) for f in (0.9, 1.1)] == [True, False]
     orbits.ends = ("bounds", "Hopf point")
     assert not begins(orbits, hopf())
+
+
+def test_orbits_shrink_to_the_hopf_point_that_the_last_one_surrounds_with_its_period():
+    """The last orbit is a step of 0.5 from the one before; it lies within 2 and 4 of (5, 1)."""
+    nodes = np.array([[[0.0, 0.0]] * 4, [[4.0, -1.0], [6.0, -1.0], [6.0, 3.0], [4.0, 3.0]]])
+    states = SimpleNamespace(nodes=nodes, period=np.array([9.0, 3.0]))
+    orbits = lambda end="equilibrium", count=2: SimpleNamespace(
+        ends=("bounds", end), states=states, parameters=np.array([7.0, 7.5])[-count:])  # fmt: skip
+    hopf = lambda p=7.5, x=5.0, y=1.0, period=3.0: SimpleNamespace(
+        parameter=p, state=np.array([x, y]), frequency=2 * np.pi / period)  # fmt: skip
+    shrinks = lambda at, **known: unchecked(diagrams._shrinks_to)(orbits(**known), at)
+    assert shrinks(hopf())
+    assert not shrinks(hopf(), end="bounds")
+    assert not shrinks(hopf(), count=1)
+    assert [shrinks(hopf(p=p)) for p in (8.99, 9.01, 6.01, 5.99)] == [True, False, True, False]
+    assert [shrinks(hopf(x=x)) for x in (2.99, 7.01)] == [False, False] == [shrinks(hopf(y=y)) for y in (-3.01, 5.01)]
+    assert [shrinks(hopf(x=x)) for x in (3.01, 6.99)] == [True, True] == [shrinks(hopf(y=y)) for y in (-2.99, 4.99)]
+    share = 1 + 0.99 * diagrams.CLOSE, 1 + 1.01 * diagrams.CLOSE
+    assert [shrinks(hopf(period=3 / s)) for s in share] == [True, False]
 
 
 def test_an_orbit_of_the_reversed_flow_is_turned_round():

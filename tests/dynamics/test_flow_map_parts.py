@@ -20,6 +20,7 @@ from analysis.dynamics.flow_maps.time_map import TimeMap, _frozen, state_itself
 from analysis.dynamics.flow_maps.variational import Linearised
 from analysis.dynamics.periodic_orbits import shooting
 from dynsim import FunctionFlow, FunctionMap
+from dynsim.errors import IntegrationError
 from dynsim.integrators.dop853 import FIFTH, STAGES, THIRD
 from dynsim.programs.programmed import without_compiling
 
@@ -269,6 +270,50 @@ def test_segments_in_python_take_no_longer_steps_than_the_flow_allows(monkeypatc
             np.testing.assert_allclose(last, np.stack([ends[:, 1], -ends[:, 0]], axis=1))
             np.testing.assert_allclose(first, [[0, -1], [2, 0]])
     assert taken == [np.inf, np.inf, 0.25, 0.25]
+
+
+def test_a_segment_that_blows_up_has_no_end_and_python_leaves_long_ones_to_compiled_code(monkeypatch):
+    """The solution of x' = x^2 from 1 is infinite at 1, from 1 / 4 it is 1 / (4 - t)."""
+    flow = FunctionFlow(lambda t, x: x**2)
+    nodes, spans = np.array([[1.0], [0.25]]), (np.zeros(2), np.full(2, 2.0))
+    with without_compiling():
+        pair = Linearised(flow, jnp.zeros(1))
+        found = shooting._segments_in_python(pair, nodes, *spans, 1e-9)
+        with pytest.raises(IntegrationError, match=r"cannot go on at t = 1\b"):
+            rolled_solver.followed_path(flow, np.ones(1), 0.0, 2.0, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.ends[:, 0], [np.nan, 0.5], rtol=1e-7)
+    np.testing.assert_allclose(found.maps[1], [[4.0]], rtol=1e-6)
+    monkeypatch.setattr("dynsim.programs.programmed.PATIENCE", 30_000)
+    with without_compiling():  # fewer operations than are needed
+        assert shooting._segments_in_python(pair, nodes, *spans, 1e-9) is None
+        given = {"rtol": 1e-8, "atol": 1e-10, "longest": 1e-3}
+        assert rolled_solver._path_in_python(flow, np.full(1, 0.25), 0.0, 2.0, **given) is None
+
+
+def test_a_node_on_a_surface_of_jumps_is_told():
+    pair = Linearised(FunctionFlow(lambda t, x: jnp.stack([x[1], -jnp.sign(x[0] - 2.0)])), jnp.ones(2))
+    on = lambda *nodes: shooting._on_a_surface(pair, np.array(nodes))
+    assert on([1.0, 1.0], [2.0, 3.0])
+    assert not on([1.0, 1.0], [2.1, 2.0])
+    assert not shooting._on_a_surface(Linearised(TURN, jnp.zeros(2)), np.zeros((1, 2)))
+
+
+def test_spectra_differ_where_one_value_of_either_is_far_from_all_of_the_other():
+    """A change counts relative to the size of the nearest value, or to a smallest rate."""
+    far, near, none = 1 + 1.01 * component_sizes.CHANGED, 1 + 0.99 * component_sizes.CHANGED, np.zeros(2)
+    differ = lambda *after, least=none: component_sizes._differ(np.array([1.0, 50.0]), np.array(after), np.array(least))
+    assert [differ(1.0, 50.0 * x) for x in (far, near)] == [True, False]
+    assert [differ(x, 50.0) for x in (far, near)] == [True, False]
+    assert differ(1.0, 1.0)
+    assert differ(1.0, 50.0, 50.0 * far)
+    assert [differ(far, 50.0, least=[size, 0.0]) for size in (1.0, 2.0)] == [True, False]
+
+
+def test_starts_without_a_finite_field_have_no_later_states():
+    field = lambda which, t, y: np.where(y == 1, np.inf, y)
+    found = numpy_solver.follow(field, np.ones((1, 1)), np.zeros(1), np.ones(1), rtol=1e-6, atol=1e-8, keep=True)
+    states = numpy_solver.sampled(field, found, np.ones((1, 1)), np.zeros(1), np.array([0.0, 0.5, 1.0]))
+    np.testing.assert_array_equal(states[0, :, 0], [1.0, np.nan, np.nan])
 
 
 @pytest.mark.parametrize("missing", [0, 1])

@@ -15,7 +15,7 @@ from analysis.dynamics.equilibria.newton import equilibria
 from analysis.dynamics.flow_maps import unit_speed
 from analysis.dynamics.flow_maps.autonomy import change_in_time
 from analysis.dynamics.flow_maps.unit_speed import Paced, curves, typical_speed
-from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, limit_cycles
+from analysis.dynamics.periodic_orbits.limit_cycles import _first_return, cycles_with_paths, limit_cycles
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.portraits import plane as phase_planes
 from analysis.dynamics.portraits.plane import beside_poles, clipped, in_window, phase_plane
@@ -72,6 +72,19 @@ def test_curves_of_a_portrait_have_no_visible_corners():
     length = phase_planes.LENGTH * np.hypot(4.0, 4.0)
     (path,) = curves(turn, jnp.asarray([[radius, 0.0]]), length, signs=[1.0])
     assert np.max(np.linalg.norm(np.diff(path, axis=0), axis=1)) < radius / 6
+
+
+def test_a_repelling_cycle_has_a_path_in_the_sense_of_the_flow():
+    """The unit circle, on which the angle grows by one in a unit of time, repels."""
+    growth = lambda x: x @ x - 1
+    flow = FunctionFlow(lambda t, x: growth(x) * x + jnp.stack([-x[1], x[0]]))
+    with without_compiling():
+        ((orbit, path),) = cycles_with_paths(flow, np.array([[0.5, 0.0]]), 30.0)
+    assert (orbit.stability, orbit.period) == ("unstable", pytest.approx(2 * np.pi))
+    assert orbit.multipliers == pytest.approx([np.exp(4 * np.pi)], rel=1e-4)
+    np.testing.assert_allclose(np.linalg.norm(path, axis=1), 1.0, atol=1e-5)
+    angles = np.unwrap(np.arctan2(path[:, 1], path[:, 0]))
+    np.testing.assert_allclose(np.diff(angles), 2 * np.pi / (len(path) - 1), rtol=1e-3)
 
 
 def test_so_many_trajectories_start_in_the_window_at_different_points():

@@ -19,7 +19,7 @@ from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.equilibria.search import find_equilibria
 from analysis.dynamics.equilibria.settling import settle
-from analysis.dynamics.equilibria.sliding import on_surface, pseudo_equilibria, rest_in_corner, surface_points
+from analysis.dynamics.equilibria.sliding import _segment, on_surface, pseudo_equilibria, rest_in_corner, surface_points
 from analysis.dynamics.flow_maps import unit_speed
 from analysis.dynamics.flow_maps.unit_speed import POINTS, curves
 from analysis.dynamics.lyapunov import lyapunov_spectrum
@@ -223,6 +223,18 @@ def test_states_at_rest_on_a_surface_are_equilibria_of_a_search():
     np.testing.assert_allclose(np.array(segments)[..., 0].ravel(), ends, atol=1e-6)
     (stick,) = find_equilibria(FRICTION, random_key(0, "starts"), box=box).pseudo
     np.testing.assert_allclose([stick.state, stick.last], [[-0.5, 0.0], [0.5, 0.0]], atol=1e-6)
+
+
+def test_states_at_rest_are_followed_to_both_ends_of_their_segment_or_out_of_the_window():
+    look = lambda y: (y, bool(abs(y[0]) <= 1.0), bool(y[0] < 0.75))  # at rest, and held until 0.75
+    walk = lambda begin, step, inside=lambda y: True: _segment(look, np.array([begin]), np.array([step]), inside)[:, 0]
+    found = walk(0.2, 0.3)
+    assert found[[0, -1]] == pytest.approx([-1.0, 0.75], abs=1e-7)
+    assert np.all(np.diff(found) > 0)
+    assert 0.2 in found
+    assert np.min(np.abs(found + 0.4)) < 1e-12
+    assert walk(0.2, 0.3, lambda y: y[0] > -0.5)[0] == pytest.approx(-0.5, abs=1e-7)
+    assert walk(0.2, -0.3)[[0, -1]] == pytest.approx([0.75, -1.0], abs=1e-7)
 
 
 def test_portraits_show_the_surface_and_no_nullcline_along_it():

@@ -192,16 +192,17 @@ class _Curves:
 
     def _typed(self, points: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
         """Insert the points at which the stability type of a curve changes, and classify each point."""
-        typed = [(points[0], self._kind(points[0]))]
-        for after in points[1:]:
-            (before, word), other = typed[-1], self._kind(after)
-            if other != word:
-                typed.append((self._change(before, after, word), other))
-            typed.append((after, other))
-        words = [word for _, word in typed]
-        # at an end, as at a kink, the type differs from that of the neighbours
-        words[0], words[-1] = words[1], words[-2]
-        return np.array([z for z, _ in typed]), tuple(words)
+        within = [self._kind(z) for z in points[1:-1]]
+        kinds = [
+            within[0],
+            *within,
+            within[-1],
+        ]  # at an end, as at a kink, the type differs from that of the neighbours
+        typed, words = [points[0]], [kinds[0]]
+        for before, after, word, other in zip(points[:-1], points[1:], kinds[:-1], kinds[1:], strict=True):
+            more = [after] if other == word else [self._change(before, after, word), after]
+            typed, words = [*typed, *more], [*words, *[other] * len(more)]
+        return np.array(typed), tuple(words)
 
     def _change(self, low: np.ndarray, high: np.ndarray, word: str) -> np.ndarray:
         """Bisect between two equilibria for the first one whose stability type differs from `word`."""

@@ -6,7 +6,21 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dynsim.integrators.dop853 import EXPONENT, EXTENDED, FIFTH, LEAST, MOST, REJECTIONS, SAFETY, STAGES, THIRD, A, C, D
+from dynsim.integrators.dop853 import (
+    DENSE,
+    EXPONENT,
+    EXTENDED,
+    FIFTH,
+    LEAST,
+    MOST,
+    REJECTIONS,
+    SAFETY,
+    STAGES,
+    THIRD,
+    A,
+    C,
+    between,
+)
 
 Field = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """A field of the numbers of some members, their times and their states (n, members), components first."""
@@ -28,7 +42,6 @@ class SolverSteps(NamedTuple):
     begin: np.ndarray
     length: np.ndarray
     state: np.ndarray
-    after: np.ndarray
     stages: np.ndarray
 
 
@@ -139,7 +152,7 @@ def _stepped(field: Field, running: _Running, rtol: float, atol: float) -> tuple
     accepted = error < 1
     factor = np.clip(SAFETY * np.maximum(error, 1e-30) ** EXPONENT, LEAST, MOST)
     factor = np.where(accepted & (running.rejected == 0), factor, np.minimum(factor, 1.0))
-    step = SolverSteps(which[accepted], t[accepted], h[accepted], y[:, accepted], after[:, accepted], K[..., accepted])
+    step = SolverSteps(which[accepted], t[accepted], h[accepted], y[:, accepted], K[..., accepted])
     running.h = h * np.where(np.isfinite(error), factor, LEAST)
     running.rejected = np.where(accepted, 0, running.rejected + 1)
     running.t = np.where(accepted, until, t)
@@ -202,10 +215,7 @@ def sampled(
     needed, index = np.unique(row, return_inverse=True)
     F = _polynomials(field, steps, needed)
     x = (begins[member] + ts[place] - steps.begin[row]) / steps.length[row]
-    y = np.zeros((n, len(row)))
-    for i, f in enumerate(F[::-1]):
-        y = (y + f[:, index]) * (x if i % 2 == 0 else 1 - x)
-    found[member, place] = (steps.state[:, row] + y).T
+    found[member, place] = between(steps.state[:, row], F[..., index], x).T
     still = followed.resting[:, None] & np.isnan(found).all(axis=2)
     return np.where(still[..., None], followed.ends[:, None], found)
 
@@ -218,6 +228,4 @@ def _polynomials(field: Field, steps: SolverSteps, needed: np.ndarray) -> np.nda
     with np.errstate(all="ignore"):
         for s in range(STAGES + 1, EXTENDED):
             K[s] = field(which, t + C[s] * h, y + h * _combined(A[s, :s], K[:s]))
-        change, before = steps.after[:, needed] - y, K[0]
-        slopes = [h * _combined(row, K) for row in D]
-    return np.stack([change, h * before - change, 2 * change - h * (K[STAGES] + before), *slopes])
+        return np.stack([h * _combined(row, K) for row in DENSE])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynsim.integrators.dop853 import EXPONENT, EXTENDED, FIFTH, LEAST, MOST, REJECTIONS, SAFETY, STAGES, THIRD, A, C, D
+from dynsim.integrators.dop853 import EXPONENT, EXTENDED, FIFTH, LEAST, MOST, REJECTIONS, SAFETY, STAGES, THIRD, A, C
 from dynsim.programs import NumbersFunction
 from dynsim.programs.programmed import affordable, spend
 
@@ -26,12 +26,6 @@ class TakenStep(NamedTuple):
     state: np.ndarray
     after: np.ndarray
     stages: np.ndarray
-
-    @property
-    def coefficients(self) -> Float[np.ndarray, "7 n"]:
-        """Coefficients of the dense output; see `rolled_solver.Path`."""
-        h, K, change = self.end - self.begin, self.stages, self.after - self.state
-        return np.stack([change, h * K[0] - change, 2 * change - h * (K[STAGES] + K[0]), *(h * (D @ K))])
 
 
 class StuckError(ArithmeticError):

@@ -16,7 +16,18 @@ from jaxtyping import Array, Float
 from analysis.dynamics.flow_maps.autonomy import PROGRAMMED
 from analysis.dynamics.flow_maps.python_solver import StuckError, steps
 from dynsim.errors import IntegrationError, Outcome
-from dynsim.integrators.dop853 import EXTENDED, MAX_STEPS, REJECTIONS, STAGES, A, C, D, next_step, step_error
+from dynsim.integrators.dop853 import (
+    DENSE,
+    EXTENDED,
+    MAX_STEPS,
+    REJECTIONS,
+    STAGES,
+    A,
+    C,
+    between,
+    next_step,
+    step_error,
+)
 from dynsim.integrators.sliding import jumping
 from dynsim.systems.base import AbstractFlow
 
@@ -68,7 +79,7 @@ def extremes(
     def once(carry: tuple[_State, Array]) -> tuple[_State, Array]:
         s, found = carry
         after, h, K, accepted = _step(field, s, end, math.inf, rtol, atol, EXTENDED)
-        rows = jnp.stack([part[component] for part in _coefficients(s, after, h, K)])
+        rows = h * (jnp.asarray(DENSE) @ K[:, component])
         here = jax.vmap(lambda sign: sign * _peak(sign * s.y[component], sign * rows, samples))(jnp.array([-1.0, 1.0]))
         both = jnp.stack([jnp.minimum(found[0], here[0]), jnp.maximum(found[1], here[1])])
         return after, jnp.where(accepted, both, found)
@@ -79,7 +90,7 @@ def extremes(
 
 
 def _peak(begin: Array, rows: Array, samples: int) -> Array:
-    """Compute the largest value of a polynomial of a step, whose coefficients alternate between x and 1 - x."""
+    """Compute the largest value of the dense output of a step, as `between` evaluates it."""
 
     def at(x: Array) -> tuple[Array, Array, Array]:
         """The polynomial and its first two derivatives, by hand: `jax.grad` of it takes a second to trace."""
@@ -92,20 +103,12 @@ def _peak(begin: Array, rows: Array, samples: int) -> Array:
 
     def step(_: Any, x: Array) -> Array:
         _, slope, bend = at(x)
-        return jnp.clip(jnp.where(bend < 0, x - slope / jnp.where(bend < 0, bend, 1.0), x), low, high)
+        return jnp.clip(jnp.where(bend < 0, x - slope / jnp.where(bend < 0, bend, 1.0), x), 0.0, 1.0)
 
     xs = jnp.linspace(0.0, 1.0, samples + 1)
     values = at(xs)[0]
-    near = xs[jnp.argmax(values)]
-    low, high = jnp.maximum(near - 1 / samples, 0.0), jnp.minimum(near + 1 / samples, 1.0)
-    x = jax.lax.fori_loop(0, NEWTON, step, near)
+    x = jax.lax.fori_loop(0, NEWTON, step, xs[jnp.argmax(values)])
     return jnp.maximum(jnp.max(values), at(x)[0])
-
-
-def _coefficients(s: _State, after: _State, h: Array, K: Array) -> list[Array]:
-    """Compute the coefficients of the dense output of a step, each with the shape of the state."""
-    change = after.y - s.y
-    return [change, h * K[0] - change, 2 * change - h * (K[STAGES] + K[0]), *(h * (jnp.asarray(D) @ K))]
 
 
 def _begun(field: Field, t: Array, y: Array, first: Array) -> _State:
@@ -144,11 +147,8 @@ class Path(NamedTuple):
     def states_at(self, ts: np.ndarray) -> Float[np.ndarray, "times n"]:
         """Evaluate the states at times in any order."""
         k = np.clip(np.searchsorted(self.begins, ts, side="right") - 1, 0, len(self.begins) - 1)
-        x = ((ts - self.begins[k]) / self.lengths[k])[:, None]
-        y = np.zeros((len(ts), self.states.shape[1]))
-        for i in range(6, -1, -1):
-            y = (y + self.coefficients[k, i]) * (x if i % 2 == 0 else 1 - x)
-        return self.states[k] + y
+        shares = ((ts - self.begins[k]) / self.lengths[k])[:, None]
+        return between(self.states[k], self.coefficients[k].swapaxes(0, 1), shares)
 
     def __call__(self, t: float) -> Float[np.ndarray, " n"]:
         """Evaluate the state at a time."""
@@ -191,8 +191,9 @@ def _path_in_python(flow: AbstractFlow, start: np.ndarray, begin: float, end: fl
         if stuck.rejected:
             raise _stuck(flow, jnp.asarray(start), stuck.t, True) from None
         return None
-    begins, ends = (np.array([getattr(step, name) for step in taken]) for name in ("begin", "end"))
-    return Path(begins, ends - begins, np.stack([s.state for s in taken]), np.stack([s.coefficients for s in taken]))
+    begins, ends, states, _, stages = map(np.stack, zip(*taken, strict=True))
+    lengths = ends - begins
+    return Path(begins, lengths, states, lengths[:, None, None] * (DENSE @ stages))
 
 
 def _stuck(flow: AbstractFlow, y: Array, t: float, rejected: bool) -> IntegrationError:
@@ -214,7 +215,7 @@ def _kept(flow: AbstractFlow, begun: _State, end: Array, longest: Array, rtol: A
     def once(carry: Any) -> Any:
         s, count, begins, lengths, states, coefficients = carry
         after, h, K, accepted = _step(flow.vector_field, s, end, longest, rtol, atol, EXTENDED)
-        found = jnp.stack(_coefficients(s, after, h, K))
+        found = h * (jnp.asarray(DENSE) @ K)
         kept = (begins, s.t), (lengths, h), (states, s.y), (coefficients, found)  # written over where it is rejected
         return after, count + accepted.astype(int), *(rows.at[count].set(row) for rows, row in kept)
 

@@ -122,7 +122,7 @@ def isochrons(
 def _box(box: Any) -> Float[np.ndarray, "2 2"]:
     """Check the bounds of a window."""
     given = np.ravel(np.asarray(box, float))
-    if given.shape != (4,) or not np.all(np.isfinite(given)) or not (given[0] < given[1] and given[2] < given[3]):
+    if given.shape != (4,) or not np.all(np.isfinite(given)) or not np.all(given[::2] < given[1::2]):
         raise ArgumentError("box", "hold a lower and an upper bound of both components", f"is {given.tolist()}")
     return given.reshape(2, 2)
 

@@ -293,10 +293,10 @@ def _stretch(away: SparseMatrix, Q: np.ndarray) -> float:
                 H[j, k], x = H[j, k] + share, x - share * one
         with np.errstate(over="ignore"):
             H[k + 1, k] = np.linalg.norm(x)
-        if not np.all(np.isfinite(H[: k + 2, k])):  # no solution without overflow: all may be missed
+        if not np.isfinite(H[k + 1, k]):  # no solution without overflow: all may be missed
             return np.inf
         if not abs(H[k + 1, k]) > ACROSS * np.max(np.abs(H[: k + 1, k])):
             break
         basis.append(x / H[k + 1, k])
-    size = len(basis) - 1
+    size = min(len(basis), STEPS)  # all of them span an invariant space if the loop has ended early
     return float(np.max(np.abs(np.linalg.eigvals(H[:size, :size])), initial=0.0))

@@ -163,6 +163,30 @@ def test_perturbations_half_way_back_show_no_attraction():
     assert not half_way(few, 2e-4)  # led elsewhere
 
 
+@pytest.mark.parametrize(
+    ("heights", "left", "attracts", "radius"),
+    [
+        ([1e-5] * 7, 0, True, RADII[0]), ([*RADII[:2], *[1e-5] * 5], 0, True, RADII[2]), (RADII, 0, False, 0.0),
+        ([*np.array(RADII[:6]) / 5, 1e-5], 0, None, 0.0), ([1e-5] * 7, 3, None, 0.0),
+    ],
+)  # fmt: skip
+def test_a_recurrent_set_is_judged_by_how_far_perturbations_of_each_size_are_at_the_end(
+    heights, left, attracts, radius
+):
+    """The set is the line from (0, 0) to (1, 0); ends lie at given heights above it, the others 2e-5."""
+    rng = np.random.default_rng(0)
+    line = np.stack([rng.permutation(np.linspace(0.0, 1.0, 4001)), np.zeros(4001)], axis=1)
+    record = record_of(line)._replace(extent=np.ones(2))
+    count = returns.PERTURBED
+    ends = np.stack([rng.uniform(size=8 * count), np.append(np.repeat(heights, count), np.full(count, 2e-5))], axis=1)
+    ends[-5 : -5 + left, 1] = 0.4
+    states = ends + np.outer(np.linspace(0.0, 0.01, 8), [1.0, 0.0])[:, None]
+    known, found = returns._judged(record, limit(line, spacing=0.5), KDTree(line), states, 0)
+    assert (found.attracts, found.radius, found.left) == (attracts, radius, left > 0)
+    if not left:
+        assert 2e-5 <= known.spacing <= 2e-4
+
+
 def test_what_stays_away_while_volumes_shrink_by_little_is_open(monkeypatch):
     growth = VolumeGrowth(-0.5, 0.0, 2e6)
     assert not growth.is_none
@@ -299,6 +323,8 @@ def test_a_trajectory_has_left_a_set_if_it_is_far_for_the_others_or_at_rest():
     seen = np.array([0.01, 0.012, 0.2, 0.01, 0.04])
     assert returns._away(record, seen, late).tolist() == [False, False, True, True, False]
     assert returns._away(record, 10 * seen, late).tolist() == [False, False, True, True, False]
+    units = np.array([1e-3, 1e3])
+    assert returns._away(record_of(units * states), seen, units * late).tolist() == [False, False, True, True, False]
 
 
 def test_a_trajectory_on_a_sparse_part_of_a_set_has_not_left_it():

@@ -9,7 +9,8 @@ import pytest
 from analysis.dynamics.attractors import basins, classification, search
 from analysis.dynamics.attractors.basins import _GridRun
 from analysis.dynamics.attractors.classification import TrajectoryRecord
-from analysis.dynamics.attractors.limit_set import LimitSet
+from analysis.dynamics.attractors.distances import VolumeGrowth
+from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet, Slow
 from analysis.dynamics.attractors.options import Search
 from analysis.dynamics.attractors.perturbation import Attraction
 from analysis.dynamics.attractors.search import NEUTRAL, Attractors
@@ -83,6 +84,89 @@ def test_units_of_a_search_are_near_the_ranges_and_rates_of_its_starts():
     units = start_units(FunctionFlow(lambda t, x: -(x**2)), np.array([[512.0], [768.0], [1024.0]]))
     assert 0.5 <= 1536 * units.time <= 2
     assert 0.25 <= float(np.max(units.scale)) / 128 <= 4
+
+
+NONE = float("nan")
+SQUARE = np.random.default_rng(0).uniform(size=(400, 2))
+CLOUD = limit(SQUARE, "undecided", NONE, spacing=0.05)
+
+
+def begun(*attractors, extent=1.0):
+    """A search of one start that knows some attractors, with a record of its last samples."""
+    rows = np.zeros((64, 2))
+    run = search.AttractorSearch(TIME_MAP, np.zeros((1, 2)), Search(exponents=True), attractors)
+    run.extent = np.full(2, extent)
+    return run, TrajectoryRecord(TIME_MAP, rows, rows, run.extent, False, 64, ())
+
+
+def test_an_attractor_is_placed_once_and_replaces_the_recurrent_set_that_it_resolves():
+    cycle = limit([[3.0, 3.0]], "stable")
+    run, _ = begun(cycle, CLOUD)
+    within, outside, beside = (limit([x], "stable") for x in (SQUARE[0], [9.0, 9.0], [3.0, 3.1]))
+    assert run._place(cycle._replace(stability="saddle")) == 0
+    assert run._place(limit(SQUARE[:50], "stable", NONE)) == 1  # a part of the set
+    assert run.attractors == [cycle, CLOUD]
+    assert [run._place(one) for one in (outside, beside, within)] == [2, 3, 1]
+    assert run.attractors == [cycle, within, outside, beside]
+
+
+@pytest.mark.parametrize(
+    ("found", "label", "settled"),
+    [
+        (Attraction(True, 0.25), 0, True), (Attraction(False, 0.0), search.NOT_ATTRACTING, True),
+        (Attraction(None, 0.0), search.UNDECIDED, False), (Attraction(None, 0.0, left=True), search.NOT_SETTLED, False),
+    ],
+)  # fmt: skip
+def test_a_limit_is_kept_by_what_its_perturbations_did(monkeypatch, found, label, settled):
+    run, record = begun()
+    monkeypatch.setattr(run, "_attraction", lambda limit, record: (limit, found), raising=False)
+    monkeypatch.setattr(search, "_largest_exponent", lambda record: 0.5)
+    assert run._keep(0, CLOUD, record, False) == settled
+    assert run.labels.tolist() == [label]
+    kept = [*run.attractors, *run.others]
+    words = {True: "stable", False: "not attracting", None: "undecided"}
+    assert [(one.stability, one.radius) for one in kept] == (
+        [] if found.left else [(words[found.attracts], found.radius)]
+    )
+    assert [one.exponent for one in run.attractors] == ([0.5] if found.attracts else [])
+    assert run.other_reached.tolist() == [0 if run.others else -1]
+    if kept:
+        assert run._keep(
+            0, limit(SQUARE[::2], "undecided", NONE, spacing=0.05), record, True
+        )  # at the end it is settled
+        assert (len([*run.attractors, *run.others]), run.labels.tolist()) == (1, [label])
+
+
+def test_a_start_at_a_known_curve_a_slow_one_and_one_on_no_set_are_told_apart(monkeypatch):
+    states, answers = np.zeros((64, 2)), [Slow(0.125), None]
+    monkeypatch.setattr(search, "limit_of", lambda record: answers.pop(0))
+    run, _ = begun()
+    assert not run.judge(0, states, False)
+    assert run.rates.tolist() == [0.125]
+    states[-1] = [0.0, 3.0]
+    monkeypatch.setattr(search, "recurrent_set", lambda record: None)
+    run.extent = np.array([1.0, 6.0])
+    assert not run.judge(0, states, True)
+    assert run.rates.tolist() == [0.5]  # of the extent in an interval
+    curve = LimitSet(CURVE, "saddle", *[np.array([[-1.0, 0.0], [1.0, 0.0]])] * 2, 0.0, np.ones(2), spacing=1.0)
+    run.others = [limit([[0.0, 0.0]], "saddle"), curve]
+    assert run.judge(0, np.zeros((64, 2)), False)
+    assert (run.labels.tolist(), run.other_reached.tolist()) == ([search.NOT_ATTRACTING], [1])
+
+
+def test_a_set_on_which_volumes_are_kept_does_not_attract_and_one_that_shrinks_little_is_open(monkeypatch):
+    run, record = begun()
+    moves = iter(VolumeGrowth(*row, 1.0) for row in ((0, 0), (-1, 0.1), (-1, 0.9), (-1e-3, 1e-6), (0, 0)))
+    monkeypatch.setattr(search, "volume_growth", lambda record: next(moves))
+    answers = iter([True, True, False])
+    monkeypatch.setattr(search, "attraction_of", lambda record, limit: (limit, Attraction(next(answers), 0.0)))
+    told = [run._attraction(CLOUD, record)[1].attracts for _ in range(4)]
+    assert told == [False, True, None, None]
+    free = limit([[0.0, 0.0]], "undecided", 2.0)._replace(values=np.empty(0))
+    assert run._attraction(free, record)[1].attracts is False
+    surface = limit([[0.0, 0.0]], "stable", 0.0)._replace(kind=SURFACE)
+    assert run._attraction(surface, record)[1].attracts is True
+    assert run._attraction(surface._replace(stability="saddle"), record)[1].attracts is False
 
 
 @pytest.mark.parametrize(("first", "later"), [(False, False), (True, False), (False, True)])

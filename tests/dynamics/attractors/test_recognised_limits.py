@@ -28,6 +28,7 @@ from analysis.dynamics.attractors.classification import (
 )
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from dynsim import FunctionFlow, FunctionMap
+from dynsim.programs import without_compiling
 
 FLOW = FunctionFlow(lambda t, x: -x)
 LOGISTIC = FunctionMap(lambda k, x: 3.2 * x * (1 - x))
@@ -162,6 +163,38 @@ def test_orbits_near_a_trajectory_are_judged_by_their_multipliers():
     leaving = np.concatenate([np.ones(35), np.zeros(5)])[:, None]
     assert judged([0.0], [1e3, 0.5], leaving) is None
     assert judged([0.0], [0.5, 0.2], leaving).stability == "stable"
+
+
+def cubic(t, x, a, b):
+    return a * x + b * x**3
+
+
+def test_a_state_at_rest_is_an_equilibrium_of_its_type_or_moves_slowly():
+    def found(a, b, x, samples=80):
+        flow = FunctionFlow(cubic, parameters={"a": a, "b": b})
+        return classification._equilibrium(record(np.full((samples, 1), x), flow))
+
+    with without_compiling():
+        unstable, slow = found(1.0, -1.0, 0.0), found(1.0, -1.0, 0.0, 40)  # it stays there for 79 or 39 intervals
+        stable, degenerate, creeping = found(-1.0, 0.0, 0.0), found(0.0, -1.0, 0.0), found(0.0, -1.0, 1e-3)
+    assert [one.stability for one in (unstable, stable, degenerate)] == ["unstable", "stable", "undecided"]
+    assert [one.values.tolist() for one in (unstable, stable)] == [[1.0], [-1.0]]
+    assert (slow.rate, creeping.rate) == pytest.approx((1.0, 1e-9))
+
+
+def test_the_orbit_of_a_forced_flow_has_its_least_period_and_is_open_if_none_is_found():
+    """The solution of x' = cos(2 pi t) - x that is periodic is 1 / (1 + 4 pi^2) at integer times."""
+    x, flow = 1 / (1 + 4 * np.pi**2), FunctionFlow(lambda t, x: jnp.cos(2 * jnp.pi * t) - x)
+    at = record(np.full((20, 1), x), flow, forced=True)
+    with without_compiling():
+        for period in (1, 2):
+            found = _periodic_points(at, period)
+            assert (found.kind, found.stability, found.period) == ("periodic orbit", "stable", 1.0)
+            assert found.values == pytest.approx([np.exp(-1)])
+            assert np.asarray(found.states) == pytest.approx(np.array([[x]]))
+        drift = record(np.full((20, 1), x), FunctionFlow(lambda t, x: 1 + 0 * x), forced=True)
+        found = _periodic_points(drift, 2)
+    assert (found.stability, found.period, np.asarray(found.states).tolist()) == ("undecided", 2.0, [[x], [x]])
 
 
 def test_periodic_points_of_a_map_have_their_least_period(monkeypatch):

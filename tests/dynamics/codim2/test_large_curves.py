@@ -21,8 +21,11 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.steps import Steps
+from analysis.dynamics.normal_forms.flows import lyapunov_coefficient
+from analysis.dynamics.scaling.units import made_units
 from analysis.dynamics.sparse.matrices import SparseMatrix
 from dynsim.errors import ArgumentError
+from dynsim.programs import sparsity, without_compiling
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.parameter import Parameter
 
@@ -108,6 +111,50 @@ def test_the_other_eigenvalues_are_those_without_both_of_a_critical_pair(monkeyp
     point = CurvePoint(state, 0.0, None, None, number, np.ones(2), lambda: number, np.zeros((1, 0)))
     found = kind.__new__(kind).others(point)
     np.testing.assert_array_equal(found, [-0.1 + 1.9j, -0.1 - 1.9j, -3.0])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Sparse algebra for two cells of the Brusselator: the parameters, and the equations at its Hopf point."""
+    monkeypatch.setattr(large_equilibria, "LARGE", 4)
+    monkeypatch.setattr(sparsity, "SMALLEST", 4)
+    monkeypatch.setattr(sparsity, "_stays_sparse", lambda pattern: True)
+    flow = FunctionFlow(brusselator, parameters={"a": 1.2, "b": 2.44})
+    both = Parameter(flow, "b", 0.0, 9.0), Parameter(flow, "a", 0.0, 9.0)
+    state = np.array([[1.2, 1.2], [2.44 / 1.2, 2.44 / 1.2]])
+    units = made_units(flow, both, parameters=(1.0, 1.0))
+    return flow, state, lambda kind: curves.equations_of(units, kind, state, curves.Returning())
+
+
+@pytest.mark.parametrize("kind", ["fold", "Hopf point"])
+def test_derivatives_of_the_equations_beside_a_critical_point_are_those_of_differences(small, kind):
+    """At the Hopf point of the Brusselator b = 1 + a^2, and the frequency is a."""
+    _, state, made = small
+    curve = made(kind)
+    given = curve.begin(state, 2.44, 1.2)
+    if kind == "Hopf point":
+        assert curve.equations(given, 1.2, None).values == pytest.approx(np.zeros(6), abs=1e-9)
+    given = curve.displaced(given, np.array([0.01, -0.02, 0.03, 0.01, 0.02, -0.03]))
+    size, h, basis = 5 + (kind == "Hopf point"), 1e-5, curve.basis(given)
+    found = curve.equations(given, 1.25, basis)
+    steps = h * np.asarray(basis.todense()).T
+    values = lambda step, second=1.25: curve.equations(curve.displaced(given, step), second, basis).values
+    change = np.array([(values(step) - values(-step)) / (2 * h) for step in steps]).T
+    solved = np.array([found.J.solved(row) for row in np.eye(size)]).T
+    np.testing.assert_allclose(solved @ change, np.eye(size), atol=1e-6)
+    zero = np.zeros(6)
+    np.testing.assert_allclose((values(zero, 1.25 + h) - values(zero, 1.25 - h)) / (2 * h), found.slope, atol=1e-6)
+
+
+def test_the_lyapunov_coefficient_along_a_curve_with_many_unknowns_is_that_of_the_flow(small):
+    flow, state, made = small
+    curve = made("Hopf point")
+    at = curve.begin(state, 2.44, 1.2)
+    J, none = curve.equations(at, 1.2, None).J, np.empty(0)
+    point = CurvePoint(at, 1.2, none, J, none, none, lambda: none, none)
+    with without_compiling():
+        assert curve._lyapunov(point) == pytest.approx(lyapunov_coefficient(flow, state, 1.2).bounded, rel=0.05)
+    assert curve.tests()["fold-Hopf point"](point) > 0
 
 
 def test_the_folds_of_equal_cells_meet_in_a_cusp(used):

@@ -220,6 +220,26 @@ def test_the_length_of_a_critical_vector_is_that_in_the_given_units():
     assert FixedPointCurve(p, 1).critical_length(point, -1.0) == 1.0
 
 
+def test_other_multipliers_are_imaginary_on_the_unit_circle_and_angles_are_tested_at_resonances():
+    p, q = (Parameter(FunctionMap(lambda k, x, p, q: x, parameters={"p": 0.5, "q": 0.5}), name, 0, 1) for name in "pq")
+    none = np.empty(0)
+
+    def point(angle, *values):
+        at = Critical(np.zeros(2), np.zeros(2), np.zeros(2), np.asarray(angle), np.asarray(0.5))
+        return CurvePoint(at, 0.5, *[none] * 4, lambda: np.array(values, complex), none)
+
+    curve = lambda kind: CriticalReturns((p, q), kind, FixedPointCurve(p, 1), 1e-9)
+    turned = np.exp([1j, -1j])
+    assert curve("fold").others(point(0.0, 1.0, 0.5, *turned)) == pytest.approx([-1 / 3, *(1j * np.tan([0.5, -0.5]))])
+    assert curve("period doubling").others(point(0.0, 3.0, -1.0)) == pytest.approx([0.5])
+    torus = curve("Neimark-Sacker point")
+    assert torus.others(point(1.0, *turned, 3.0)) == pytest.approx([0.5])
+    tests = torus.tests()
+    found = {name: tests[name](point(2.0)) for name in ("1:3 resonance", "1:4 resonance")}
+    assert found == pytest.approx({"1:3 resonance": 2.0 - TURN / 3, "1:4 resonance": 2.0 - TURN / 4})
+    assert torus.unit == 1.0
+
+
 def test_a_curve_ends_at_the_resonances_of_no_and_of_half_a_turn(monkeypatch):
     p, q = (Parameter(FunctionMap(lambda k, x, p, q: x, parameters={"p": 0.5, "q": 0.5}), name, 0, 1) for name in "pq")
     curve, none = CriticalReturns((p, q), "Neimark-Sacker point", FixedPointCurve(p, 1), 1e-9), np.empty(0)

@@ -78,10 +78,25 @@ def test_a_pair_that_one_search_misses_is_found_by_the_next(monkeypatch):
     assert uncounted(J, rightmost(J, 12, shifts=1).known) == "2 growing eigenvalues not found"
 
 
+def test_a_fast_pair_to_the_right_of_slow_decay_is_found_by_shifts_up_the_axis():
+    pair = np.array([[0.05, 4.0], [-4.0, 0.05]])
+    J = SparseMatrix(sp.csc_array(sp.block_diag([pair, np.diag(-np.linspace(0.1, 3.0, 80))])))
+    assert rightmost(J, 12).values[:3] == pytest.approx([0.05 + 4j, 0.05 - 4j, -0.1])
+    assert rightmost(J, 12, shifts=2).values[0] == pytest.approx(-0.1)
+
+
 def test_a_known_direction_is_not_found_again_in_the_rounding_of_new_vectors():
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(30, 3)))[0]
     again = np.column_stack([Q[:, 0] - Q[:, 0] * (1 - 1e-15), Q[:, 1], (Q[:, 0] + Q[:, 2]) / 2**0.5])
     assert search_module._joined(Q[:, :2], again).shape == (30, 3)
+
+
+def test_the_largest_eigenvalue_of_the_inverse_across_known_vectors_is_that_of_the_nearest_other_one():
+    J = SparseMatrix(sp.diags_array([1.0, 3.0, -2.0, 7.0]).tocsc())
+    stretch = lambda shift, *known: search_module._stretch(J.shifted(shift), np.eye(4)[:, list(known)])
+    assert [stretch(0.9), stretch(0.9, 0), stretch(0.9, 0, 1)] == pytest.approx([10.0, 1 / 2.1, 1 / 2.9])
+    assert stretch(2j) == pytest.approx(5**-0.5)
+    assert stretch(1 + 1e-200j) == np.inf
 
 
 @pytest.mark.parametrize(("rate", "copies", "frequency"), [(1e-5, 1, 0.0), (1e-5, 2, 7.0), (0.3, 3, 0.9)])

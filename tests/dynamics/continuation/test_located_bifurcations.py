@@ -116,6 +116,24 @@ def test_a_point_is_predicted_from_its_nearest_neighbours(monkeypatch):
     assert pairs == [(0.0, 1.0), (0.0, 0.5), (0.5, 1.0), (0.25, 0.5)]
 
 
+def test_a_zero_at_which_corrections_fail_is_found_from_points_on_both_sides(monkeypatch):
+    """On the line x = 1 + p the test changes its sign at p = 0.37."""
+    curve = EquilibriumCurve(Parameter(Field(0.0, lambda x, p: 1 + p - x), lambda flow: flow.p, -1.0, 1.0))
+    test = lambda point: (point.parameter - CRITICAL) * (20 + point.parameter)
+    with without_compiling():
+        begin, end = (curve.at(np.array([1 + p]), p) for p in (0.2, 0.5))
+        ends = [between.located(curve, begin, end, test)]
+        monkeypatch.setattr(between, "_located", lambda chord, test: (None, 0.0))
+        ends.append(between.crossed(curve, begin, end, test))
+        ends.append((between.met(curve, begin, end, test), ends[0][1]))
+        for point, share in ends:
+            assert (point.parameter, share) == pytest.approx((CRITICAL, 0.17 / 0.3), abs=1e-8)
+            assert float(point.state[0]) == pytest.approx(1 + CRITICAL)
+        monkeypatch.setattr(between, "_predicted", lambda *given: None)
+        assert between.met(curve, begin, end, test) is None
+        assert between.crossed(curve, begin, end, test)[0] is None
+
+
 def test_two_bifurcations_in_one_step_are_both_found():
     """Both branches of x (g^2 - p^2 - x) cross at p = g and p = -g, and the eigenvalue is -1 at both ends of a step."""
     found = followed(lambda x, p: x * (1e-4 - (p - CRITICAL) ** 2 - x), [0.0], 0.3)
@@ -244,6 +262,17 @@ def test_the_error_of_a_complex_pair_is_computed_once(monkeypatch):
     found = curve.rounding(values, curve.equations(point.state, 0.0, point.basis), point.orbit)
     np.testing.assert_array_equal(found, [0.0, 1e-12, 1e-12, 2e-12, 2e-12, 3e-12])
     assert seen == [1e-12j, 2e-12j, 3e-12]
+
+
+def test_an_eigenvalue_is_real_up_to_its_error():
+    curve, (point, *_) = wave(1.0, 1.0)
+    point = point._replace(J=np.diag([-1.0, -3.0]), orbit=np.zeros((2, 0)))
+    assert [curve.is_real([point], complex(-3.0, size)) for size in (0.0, 1e-15, 1e-9, -0.1)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_points_beside_a_bifurcation_are_not_searched_for_one_that_touches(monkeypatch):

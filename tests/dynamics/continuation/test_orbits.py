@@ -14,7 +14,6 @@ from analysis.dynamics.continuation.orbits import (
     continue_orbits,
     curve_of_orbits,
     orbit_of,
-    orbit_ranges,
     orbits_from_hopf,
     switch_orbits,
 )
@@ -79,14 +78,6 @@ def test_a_branch_of_cycles_ends_at_the_equilibrium_where_it_began(bautin):
     assert [b.kind for b in back.bifurcations] == ["fold"]
 
 
-@pytest.mark.slow
-def test_orbits_of_a_branch_have_the_range_of_a_turning_point(bautin):
-    ranges = orbit_ranges(Parameter(Bautin(), P, -1.5, 0.5), bautin[1], 1)
-    first = bautin[1].states.nodes[:, 0]
-    radii = np.linalg.norm(first, axis=1)  # of circles, on which cubics between nine points are 6e-4 off
-    assert np.allclose(ranges, np.stack([-radii, radii], axis=1), rtol=2e-3)
-
-
 class Driven(AbstractFlow):
     """x' = p cos t."""
 
@@ -95,15 +86,6 @@ class Driven(AbstractFlow):
 
     def velocity(self, t, x):
         return self.p * jnp.cos(t) + 0 * x
-
-
-@pytest.mark.slow
-def test_segments_of_a_forced_orbit_have_their_own_times(bautin):
-    nodes = 0.5 * np.sin(2 * np.pi * np.arange(3) / 3)[None, :, None]
-    states = Cycle(nodes, np.array([2 * np.pi]))
-    driven = bautin[1]._replace(states=states, parameters=np.array([0.5]))
-    (found,) = orbit_ranges(Parameter(Driven(), P, 0.0, 1.0), driven, 0)
-    assert np.allclose(found, [-0.5, 0.5], rtol=2e-3)  # cubics between nine points are 6e-4 off
 
 
 def orbit_curve(segments, forcing=None):

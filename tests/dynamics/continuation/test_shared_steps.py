@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.continuation.batched import MemberPoints, _cubic, _slopes
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
@@ -258,6 +259,22 @@ def test_tangents_within_a_step_are_those_of_the_cubic_through_its_ends():
     share = float((middle.flat - begin.flat) @ (end.flat - begin.flat)) / float(np.sum((end.flat - begin.flat) ** 2))
     assert tangent_between(begin, end, share) == pytest.approx(middle.flat_tangent, abs=0.02)
     assert tangent_between(begin, end, 1.0) == pytest.approx(end.flat_tangent, abs=1e-12)
+
+
+def test_cubics_through_points_with_their_tangents_and_the_slopes_of_the_parameter_are_exact():
+    """Of x = u and p = 1 + 2 u - 3 u^2 + 4 u^3 for u from 0 to 2, measured in u."""
+    p, slope = (lambda u: 1 + 2 * u - 3 * u**2 + 4 * u**3), (lambda u: 2 - 6 * u + 12 * u**2)
+    point = lambda u: MemberPoints(
+        np.zeros(1, int), np.array([[u, p(u)]]), np.array([[1.0, slope(u)]]), np.zeros((1, 1), complex), np.zeros(1)
+    )
+    ends = [point(0.0), point(2.0)]
+    for share in (0.1, 0.25, 0.8):
+        found = _cubic(*ends, np.full(1, 2.0), np.full((1, 1), share))
+        np.testing.assert_allclose(found, [[2 * share, p(2 * share)]])
+    long = np.hypot(2.0, p(2.0) - 1)  # of the chord, in which places and tangents of unit speed are measured
+    ends = [one._replace(tangent=one.tangent * 2 / long) for one in ends]
+    place = np.array([[0.6, 1 + 0.3 * (p(2.0) - 1)]])
+    assert _slopes(*ends, place) == pytest.approx([slope(0.6) * 2 / long])
 
 
 def test_a_step_to_a_parallel_branch_lies_aside_of_the_curve():

@@ -5,9 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.equilibria.centres import centre_type
 from analysis.dynamics.equilibria.crossings import (
+    NEARER,
     SHARES,
     Completeness,
+    _axis,
     _halves,
     box_degree,
     completed,
@@ -19,6 +22,7 @@ from analysis.dynamics.equilibria.families import equilibrium_families
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.newton import Finder, in_box, start_units
 from analysis.dynamics.equilibria.search import AllEquilibria, equilibria_in_box, find_equilibria
+from analysis.dynamics.equilibrium_types import CENTRE
 from analysis.dynamics.scaling.units import made_units
 from dynsim.keys import random_key
 from dynsim.programs import without_compiling
@@ -147,7 +151,7 @@ def test_a_missed_pair_is_not_excluded_in_words():
         (lambda t, x: jnp.stack([x[1] + x[0] ** 3, -x[0]]), "unstable weak focus"),
         (lambda t, x: jnp.stack([x[1] - x[1] ** 3 / 4, -x[0] - x[1] ** 2]), "centre (the field is reversible)"),
         (
-            lambda t, x: jnp.stack([x[1] - x[1] ** 3 / 4 - jnp.maximum(x[0], 0.0) ** 5, -x[0] - x[1] ** 2]),
+            lambda t, x: jnp.stack([x[1] - x[1] ** 3 / 4 - 2e-5 * jnp.maximum(x[0], 0.0) ** 5, -x[0] - x[1] ** 2]),
             "centre of the linearisation",  # reversed in one half of the plane only
         ),
         (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0]) - 1e-3 * x[1]]), "stable focus"),
@@ -159,6 +163,28 @@ def test_a_centre_is_confirmed_or_called_one_of_the_linearisation(field, words):
     assert (found.description, found.kind) == (words, "stable" if words == "stable focus" else "undecided")
     assert words in str(found.spectrum)
     assert str(AllEquilibria((found,), (), 0, 1, 32, "quiet")).startswith(f"1 equilibrium: 1 {words};")
+
+
+def test_a_centre_is_one_of_the_linearisation_where_time_or_more_components_count():
+    A, none = np.array([[0.0, 1.0], [-1.0, 0.0]]), np.zeros(2)
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[1] + x[0] ** 3, -x[0]]))
+    with without_compiling():
+        rows = [FieldRows(made_units(flow), none[None], t) for t in (0.0, 1.0)]
+        found = [centre_type(one, none, A, flow, none) for one in rows]
+        space = FunctionFlow(lambda t, x: jnp.stack([x[1], -x[0], -x[2]]))
+        found.append(centre_type(FieldRows(made_units(space), np.zeros((1, 3))), np.zeros(3), np.eye(3), space, none))
+    assert found == ["unstable weak focus", CENTRE, CENTRE]
+
+
+def test_an_axis_has_cells_between_two_points_and_finer_ones_towards_these_zero_and_the_ends():
+    found, inner = _axis(-2.0, 5.0, -1.0, 4.0, 10), np.linspace(-1.0, 4.0, 11)
+    near = 5 * NEARER[(NEARER > 0) & (NEARER < 0.2)]
+    expected = np.concatenate([[-2.0, 0.0, 5.0], inner, -1 + near, 4 - near, near, -near])
+    assert np.all(np.min(np.abs(expected[:, None] - found), axis=1) < 1e-12)
+    assert (found[0], found[-1], bool(np.all(np.diff(found) > 0))) == (-2.0, 5.0, True)
+    assert len(_axis(1.0, 2.0, 1.0, 2.0, 1)) < len(
+        _axis(-1.0, 1.0, -1.0, 1.0, 1)
+    )  # zero and its neighbours are outside
 
 
 def test_where_a_component_may_touch_zero_does_not_depend_on_its_unit_or_sign():

@@ -9,12 +9,14 @@ from analysis.dynamics.attractors.distances import one_curve
 from analysis.dynamics.attractors.limit_set import CURVE, SURFACE, LimitSet
 from analysis.dynamics.attractors.search import NOT_ATTRACTING, find_attractors
 from analysis.dynamics.attractors.surfaces import alike, leads_to
-from analysis.dynamics.equilibria.families import equilibrium_families
+from analysis.dynamics.equilibria import families
+from analysis.dynamics.equilibria.families import equilibrium_families, family_through
 from analysis.dynamics.equilibria.newton import Equilibrium
 from analysis.dynamics.equilibria.search import find_equilibria
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.linearisation import spectrum
 from analysis.dynamics.portraits.plane import phase_plane
+from analysis.dynamics.scaling.units import made_units
 from dynsim import FunctionFlow, Sphere, random_key
 from dynsim.programs import without_compiling
 from tests.support.searches import accurate
@@ -83,14 +85,25 @@ def test_a_slice_shows_the_part_of_a_surface_in_it():
     np.testing.assert_allclose(family.points[[0, -1]], [[-1, 0, 0.1], [1, 0, 0.1]], atol=2e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("sign", "kind"), [(1, "stable"), (-1, "unstable")])
-def test_the_equator_of_a_sphere_attracts_or_repels(sign, kind):
+def test_the_equator_of_a_sphere_attracts_or_repels(monkeypatch, sign, kind):
+    monkeypatch.setattr(families, "STEPS", 20)
     flow = FunctionFlow(lambda t, x: sign * jnp.array([2.0, 2.0, 1.0]) * x, Sphere())
-    isolated, (family,) = found_from(flow, [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [1, 1, 1])
+    with without_compiling():
+        isolated, (family,) = found_from(flow, [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [1, 1, 1])
     assert (family.end, set(family.kinds), len(isolated)) == ("closed", {kind}, 1)
     assert np.max(np.abs(family.points[:, 2])) < 1e-8
-    assert abs(len(family.points) - 2 * np.pi * 150 / np.sqrt(3)) < 2
+    assert abs(len(family.points) - 2 * np.pi * 20 / np.sqrt(3)) < 2
+
+
+def test_a_long_family_is_cut_and_an_isolated_equilibrium_is_none(monkeypatch):
+    monkeypatch.setattr(families, "LONGEST", 5)
+    units = made_units(FunctionFlow(lambda t, x: x * (1.0 - jnp.sum(x**2))))
+    with without_compiling():
+        family = family_through(units, np.array([0.6, 0.8]), np.full(2, 2.0))
+        assert family_through(units, np.zeros(2), np.full(2, 2.0)) is None
+    assert family is not None
+    assert (family.end, len(family.points), {*family.kinds}) == ("cut", 11, {"stable"})
 
 
 @pytest.mark.slow
@@ -149,6 +162,16 @@ def test_parts_of_a_curve_are_one_set():
     assert not one_curve(one, part(points[11:], "unstable"), unit)  # they meet where the type changes
     assert not one_curve(one, part(points + [0.0, 0.1]), unit)
     assert not one_curve(one, other._replace(kind="equilibrium"), unit)
+
+
+def test_a_segment_of_equilibria_has_the_type_of_its_inner_points_at_both_ends():
+    """X' is 0 for |x| < 1, and its derivative at 1, where it jumps, is half of that beyond."""
+    outside = lambda x: jnp.maximum(x, 1) + jnp.minimum(x, -1)
+    flow = FunctionFlow(lambda t, x: jnp.stack([outside(x[0]), x[1] * (x[0] - 1.5)]))
+    with without_compiling():
+        _, (family,) = found_from(flow, [[0.3, 0.0]], [2.0, 2.0])
+    np.testing.assert_allclose(family.points[[0, -1]], [[-1, 0], [1, 0]], atol=1e-6)
+    assert (family.end, [word for word, *_ in family.runs]) == ("open", ["stable"])
 
 
 SHEETS = FunctionFlow(lambda t, x: jnp.stack([0 * x[0], 0 * x[1], (x[2] - x[0] ** 2) * (1 - (x[2] - x[0] ** 2) ** 2)]))

@@ -7,10 +7,10 @@ import pytest
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.normal_forms.charts import MapChart
-from analysis.dynamics.normal_forms.cycles import Sections, cycle_flip, cycle_neimark_sacker
+from analysis.dynamics.normal_forms.cycles import Sections, cycle_cusp, cycle_flip, cycle_fold, cycle_neimark_sacker
 from dynsim.programs import without_compiling
-from dynsim.spaces import Ellipsoid, Euclidean
-from dynsim.systems.base import AbstractMap
+from dynsim.spaces import Ellipsoid, Euclidean, Sphere
+from dynsim.systems.base import AbstractMap, FunctionMap
 from dynsim.systems.catalogue.maps import Henon, Logistic
 from dynsim.systems.catalogue.parameters import parameter
 from dynsim.systems.parameter import Parameter
@@ -162,3 +162,21 @@ def test_a_coefficient_with_another_critical_multiplier_is_not_known():
     assert cycle_flip(Sections([chart], np.array([[[-1.0, 1.0], [0.0, -1.0]]]))) is None
     third = np.array([[[-0.5, -(0.75**0.5)], [0.75**0.5, -0.5]]])
     assert cycle_neimark_sacker(Sections([chart], third), 2 * np.pi / 3) is None
+    assert cycle_cusp(Sections([chart], np.array([[[1.0, 1.0], [0.0, 1.0]]]))) is None
+    assert cycle_fold(Sections([chart], np.diag([1.0, 0.5])[None]), np.array([[0.0, 3.0]])) is None
+
+
+def test_the_cubic_term_of_a_cusp_has_that_of_its_centre_manifold():
+    """On y = 2 b x^2 the map (x + a x y + c x^3, y / 2 + b x^2) is x + (c + 2 a b) x^3."""
+    a, b, c = 0.7, -1.3, 0.4
+    chart = lambda u: jnp.stack([u[0] + a * u[0] * u[1] + c * u[0] ** 3, u[1] / 2 + b * u[0] ** 2])
+    with without_compiling():
+        found = cycle_cusp(Sections([chart], np.diag([1.0, 0.5])[None]))
+    assert found is not None
+    assert found.coefficient.value == pytest.approx(c + 2 * a * b)
+
+
+def test_a_rotation_of_a_sphere_about_a_state_is_that_of_its_tangent_plane():
+    turned = FunctionMap(lambda k, x: jnp.stack([-x[1], x[0], x[2]]), Sphere())
+    chart, u = MapChart(turned, jnp.array([0.0, 0.0, 1.0]), np.eye(3)[:, :2], 3), np.array([0.02, -0.03])
+    np.testing.assert_allclose(chart(jnp.asarray(u)), [u[1], -u[0]], atol=1e-8)

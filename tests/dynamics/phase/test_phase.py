@@ -12,9 +12,9 @@ from analysis.dynamics.continuation.orbits import continue_orbits
 from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit, periodic_orbit
 from analysis.dynamics.phase import response
-from analysis.dynamics.phase.isochrons import APART, POINTS, _Half, _IsochronLines, isochrons
+from analysis.dynamics.phase.isochrons import APART, POINTS, STRAIGHT, _Half, _IsochronLines, isochrons
 from analysis.dynamics.phase.locking import LockingRange, locking_range
-from analysis.dynamics.phase.response import PhaseResponse, _difference, asymptotic_phase, phase_response
+from analysis.dynamics.phase.response import Oscillator, PhaseResponse, _difference, asymptotic_phase, phase_response
 from analysis.tables import table
 from dynsim.errors import ArgumentError
 from dynsim.systems.base import FunctionFlow
@@ -119,6 +119,7 @@ def test_isochrons_are_spirals_up_to_the_edges_of_the_window(clock):
         steps = np.linalg.norm(np.diff(curve[np.max(np.abs(curve), axis=1) < 2], axis=0), axis=1)
         assert np.max(steps) < 0.1
     assert len(table(found)["phase"]) == sum(map(len, found.curves))
+    assert str(found) == f"2 isochrons of {sum(map(len, found.curves))} points"
 
 
 def test_kicks_that_are_simulated_advance_as_the_adjoint_says():
@@ -189,6 +190,8 @@ def test_folds_of_forced_orbits_bound_the_tongue_of_the_average():
             "`orbit` must be st",
         ),
         (lambda flow, orbit: isochrons(flow, orbit, [0, 1]), "`box` must hold"),
+        (lambda flow, orbit: isochrons(flow, orbit, [0, 1, 1, 1]), "`box` must hold"),
+        (lambda flow, orbit: isochrons(flow, orbit, [1, 0, 0, 1]), "`box` must hold"),
         (lambda flow, orbit: locking_range(flow, orbit, lambda s: s), "`forcing` must return 2 numbers"),
         (lambda flow, orbit: locking_range(flow, orbit, lambda s: s, ratio=(1, 0)), "`ratio` must be at least 1"),
     ],
@@ -258,6 +261,22 @@ def test_points_of_an_isochron_are_added_where_they_are_far_apart_in_the_window(
     assert ends.gaps(WINDOW).tolist() == [1.25, 1.5, 1.75]
     np.testing.assert_array_equal(ends.finite(), ends.points[:2])
     np.testing.assert_array_equal(one.finite(), one.points)
+
+
+def test_points_of_an_isochron_are_followed_from_beside_the_orbit_until_they_leave_the_window(clock):
+    """Times are in periods: after a quarter of one a point has gone backwards from the phase that it will have."""
+    one = _IsochronLines(Oscillator(*clock), np.array([[-2.0, 2.0], [-1.0, 3.0]]), 1.0)
+    assert (one.middle.tolist(), one.widths.tolist()) == ([0.0, 1.0], [4.0, 4.0])
+    np.testing.assert_allclose([one.orbit.middle, one.orbit.ranges], [[0.0, 0.0], [2.0, 2.0]], atol=1e-3)
+    phases, times, sides = np.array([0.1, 0.1, 0.6]), np.array([0.0, 0.25, 0.25]), np.array([1.0, 1.0, -1.0])
+    found = one._points(phases, times, sides)
+    assert apart(phase_of(found), phases) < 1e-6
+    far = np.hypot(*found.T) - 1
+    assert far[0] == pytest.approx(-2 * STRAIGHT / np.hypot(1, SHEAR), rel=0.01)  # across the response, of ranges of 2
+    rate = np.exp(0.25 * 2 * 2 * np.pi / SPEED)
+    assert far[1:] == pytest.approx([rate * far[0], -rate * far[0]], rel=0.05)
+    late = one._points(np.array([0.1, 0.1]), np.array([0.0, 3.0]), np.array([-1.0, -1.0]))
+    assert np.isfinite(late).all(axis=1).tolist() == [True, False]
 
 
 def test_an_isochron_goes_on_until_it_leaves_or_ends_at_a_point():
