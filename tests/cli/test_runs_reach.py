@@ -91,12 +91,22 @@ def test_the_density_of_tokens_is_kept_told_and_drawn_as_far_as_the_run_reaches(
     assert (asked["save"][0][0][0], asked["save"][0][1]) == (out, {"seed": 4})
     assert asked["saved"] == (str(figure), "density of the tokens")
     ((path, drawn), options), = asked["write_movie"]  # fmt: skip
-    assert (path, options) == (movie, {"frames": rows - 1})
+    assert (path, options) == (movie, {"frames": rows})
     shown = []
-    for k in range(rows - 1):
-        assert drawn(k / (rows - 1)) == "a picture"
+    for k in range(rows):
+        assert drawn(k / rows) == "a picture"
         shown.append(float(asked["plot"]["time"]))
-    assert shown == ts[1:rows].tolist()
+    assert shown == ts[:rows].tolist()
+
+
+@pytest.mark.parametrize(("times", "frames", "last"), [(1, 2, 0), (2, 2, 1), (60, 60, 59), (201, 60, 200)])
+def test_a_movie_of_a_density_has_up_to_sixty_frames_from_the_first_time_to_the_last(asked, times, frames, last):
+    asked.of("figures.movie.write_movie", None)
+    densities.draw(Simulate("token-flow", movie=Path("a.gif")), Shown(asked, ts=np.arange(times), figure="a picture"))  # pyright: ignore
+    ((_, drawn), options), = asked["write_movie"]  # fmt: skip
+    at = [drawn(k / frames) and asked["plot"]["time"] for k in range(frames)]
+    assert (options["frames"], at[0], at[-1]) == (frames, 0, last)
+    assert np.ptp(np.diff(at)) <= 1
 
 
 def test_clusters_of_tokens_are_told_in_words():
