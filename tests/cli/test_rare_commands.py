@@ -365,4 +365,6 @@ def test_tokens_of_a_sweep_are_measured_by_their_diameter_and_not_in_lanes(monke
     run_ = measures.Run(0.0, 3.0, 4, 1e-6, None, None, False)
     found = measures.run_measures(made, None, run_)
     assert [float(found[f"diameter_{kind}"]) for kind in measures.KINDS] == [40.0, 30.0, 20.0, 40.0]
-    assert measures.RunMeasures(lambda values: made, run_)._why_not([made], [tokens[0]]) == "the state consists of tokens"
+    assert (
+        measures.RunMeasures(lambda values: made, run_)._why_not([made], [tokens[0]]) == "the state consists of tokens"
+    )
