@@ -318,6 +318,27 @@ def test_a_run_of_prototypes_is_drawn_and_its_growth_told(asked, capsys, monkeyp
     assert (ts.tolist(), how["throw"], start.shape) == ([0.0, 1.0, 2.0, 3.0, 4.0], False, (3, 2))
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_becomes_of_prototypes_names_its_level_where_there_are_two(capsys, monkeypatch, count):
+    monkeypatch.setattr(summary, "collapse_of", lambda flow: [])
+    monkeypatch.setattr(summary, "fate", lambda flow, begin, end, t: f"bounded by {begin:g} and {end:g} at {t:g}")
+    monkeypatch.setattr(summary, "_say_clocks", lambda o, path: None)
+    monkeypatch.setattr(summary, "_measures", lambda flow, t, x: np.full((count, 6), t + x))
+    monkeypatch.setattr(summary, "levels", lambda flow, t, x: iter([(x, x)] * count))
+    monkeypatch.setattr(summary, "coincidences", lambda p0, p1, t: [f"from {p0:g} to {p1:g} at t = {t:g}"])
+    monkeypatch.setattr(summary, "surplus", lambda z0, p0, z1, p1, t: [])
+    flow = PrototypeFlow([[0.0], [1.0]], 1.0)
+    summary.describe(Prototypes(), Trajectory(np.array([0.5, 2.0]), np.array([3.0, 7.0]), flow, STATS), None)
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in said[:2]] == [
+        ["mode", "full", "t", "=", "0.5", "t", "=", "2"],
+        ["loss", "3.5", "9"],
+    ]
+    sentence = "from 3 to 7 at t = 2"
+    wanted = [sentence] if count == 1 else [f"level {k}: {sentence}" for k in (1, 2)]
+    assert said[7 * count :] == [*wanted, "bounded by 3 and 7 at 2"]
+
+
 def test_prototypes_begin_at_normal_points_the_mean_or_the_centroids(monkeypatch):
     z = np.arange(12.0).reshape(6, 2)
     monkeypatch.setattr(prototypes, "kmeans", lambda key, points, count: stub(centroids=np.asarray(points)[:count]))
