@@ -52,7 +52,3 @@ class _Comma(Formatter):
     def get_offset(self) -> str:
         """Get what is added to all labels."""
         return with_comma(self.other.get_offset())
-
-    def set_locs(self, locs: Any) -> None:
-        """Tell the other formatter where the ticks are."""
-        self.other.set_locs(locs)

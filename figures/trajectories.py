@@ -332,7 +332,7 @@ def _path(
         flat = shown
         if kind == "simplex":
             drawn.draw("sphere", True, outline, labels, ax=ax)
-            flat = in_triangle(np.where(np.isfinite(shown), shown, 0.0))
+            flat = in_triangle(np.where(np.isfinite(shown), shown, np.nan))
         drawn.draw("lines", lines, _curve, flat, tint, dots, ax=ax)
         tint = drawn["lines"][-1].get_color() if drawn["lines"] else tint  # pyright: ignore
         drawn.draw("start", start, _end, flat[0], "start", ax=ax)

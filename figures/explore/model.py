@@ -215,10 +215,7 @@ def _box(
 
 
 def _periods(system: Any, x: Any) -> list[float]:
-    periods = getattr(system.space, "periods", None)
-    if periods is None:
-        return [math.inf] * sum(np.size(leaf) for leaf in jax.tree.leaves(x))
-    return [float(p) for leaf in jax.tree.leaves(periods(x)) for p in np.ravel(leaf)]
+    return [float(p) for leaf in jax.tree.leaves(system.space.periods(x)) for p in np.ravel(leaf)]
 
 
 def _plane(known: Any, plane: Sequence[str]) -> list[int]:

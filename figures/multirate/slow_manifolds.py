@@ -13,6 +13,7 @@ from dynsim.systems.fast_slow.examples import EXAMPLES, michaelis_menten_flow, v
 from dynsim.systems.fast_slow.flow import FastSlow
 from figures import panels
 from figures.figure import Numbers, figure
+from figures.panels.exponents import measured
 from figures.style import COLUMN, PAGE, SERIES, canvas, letter
 
 EPSILONS = (0.3, 0.05, 0.002)
@@ -108,15 +109,9 @@ def error_figure(data: Numbers) -> matplotlib.figure.Figure:
     drawn, (ax,) = canvas(COLUMN, 1.05)
     names = ("error of $x$", "error of $y$", "distance from $f = 0$", r"distance from $\varphi + \varepsilon h_1$")
     fits = zip(names, data["orders"], data["standard errors"], strict=True)
-    labels = [f"{name}: order ${_measured(rate, error)}$" for name, rate, error in fits]
+    labels = [f"{name}: order ${measured(rate, error)}$" for name, rate, error in fits]
     panels.error_against(
         ax, data["epsilons"], data["errors"], labels=labels, roles=SERIES[: len(labels)], slopes=(1, 2)
     )
     drawn.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=1, handlelength=3.0)
     return drawn
-
-
-def _measured(value: float, error: float) -> str:
-    """A value and its standard error, both rounded to the first digit of the error."""
-    digits = max(0, -int(np.floor(np.log10(error)))) if error > 0 else 2
-    return rf"{value:.{digits}f} \pm {error:.{digits}f}"

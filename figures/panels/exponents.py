@@ -45,7 +45,7 @@ def running_exponents(
         known = up_to(row, until)
         last = known[np.isfinite(known)][-1:]
         found = float(last[0]) if len(last) else np.nan
-        name = rf"$\lambda_{{{number + 1}}} = {_measured(found, error) if until >= 1 else f'{found:.4g}'}$"
+        name = rf"$\lambda_{{{number + 1}}} = {measured(found, error) if until >= 1 else f'{found:.4g}'}$"
         if "lines" in parts:
             ax.plot(ts, known, color=tint, label=name, linestyle=STYLES[number % len(STYLES)])
         if "bands" in parts and until >= 1:
@@ -118,7 +118,7 @@ def exponents_against(
     ax.set_ylabel(ylabel)
 
 
-def _measured(value: float, error: float) -> str:
+def measured(value: float, error: float) -> str:
     """A value with its standard error, both rounded to the first digit of the error."""
     if not 0 < error < np.inf:
         return rf"{value:.4g} \pm {error:.1g}"

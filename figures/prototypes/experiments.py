@@ -7,18 +7,14 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from analysis.experiments import Size, record
-from analysis.experiments.prototypes.debris import DebrisConfig, Descent
+from analysis.experiments.prototypes.debris import DebrisConfig, Descent, descent
 from analysis.experiments.prototypes.kmeans import kmeans, nearest
 from analysis.experiments.prototypes.learning_rates import LEARNING_RATES
 from analysis.experiments.prototypes.orbits import REGIMES, draw_objects, standardised
 from dynsim._core.types import Key
 from dynsim.papers import PROTOTYPES
 from dynsim.simulation.simulate import iterate
-from dynsim.systems.prototypes.descent import DescentMap
 from dynsim.systems.prototypes.encoders import principal_components
-from dynsim.systems.prototypes.flow import PrototypeFlow
-from dynsim.systems.prototypes.losses import PrototypeLoss
-from dynsim.systems.prototypes.temperatures import Annealing
 from figures import panels
 from figures.figure import Numbers, figure
 from figures.prototypes.portraits import MODES
@@ -47,10 +43,8 @@ def _moved(key: Key, features: np.ndarray, options: Descent) -> tuple[np.ndarray
     """Principal components of the objects, and the prototypes after descent from k-means."""
     x = standardised(features)
     z = x @ np.asarray(principal_components(x, options.components).weight).T
-    cooling = Annealing(options.start, options.floor, options.time_constant)
-    flow = PrototypeFlow(z, cooling, loss=PrototypeLoss("full", reduction=options.reduction), rate=options.rate)
     start = kmeans(key, jnp.asarray(z), options.clusters, restarts=options.restarts).centroids
-    path = iterate(DescentMap(flow, clip_value=options.clip), start, options.epochs, every=options.epochs)
+    path = iterate(descent(z, "full", options), start, options.epochs, every=options.epochs)
     return z, np.asarray(path.final)
 
 

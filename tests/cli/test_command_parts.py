@@ -205,8 +205,8 @@ def test_events_are_listed_by_their_number_with_the_states_before_them(capsys):
 def test_an_ensemble_is_told_by_its_median_and_band(capsys):
     values = np.stack([np.arange(21.0), -2 * np.arange(21.0) ** 2], axis=1)
     ensembles.tell(Components(("v", "w"), ("mV", "")), 3.0, values)
-    assert [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()] == [
-        "median 10, 5 to 95 % from 1 to 19", "median -200, 5 to 95 % from -722 to -2",
+    assert capsys.readouterr().out.splitlines() == [
+        "v (mV) at t = 3: median 10, 5 to 95 % from 1 to 19", "w at t = 3: median -200, 5 to 95 % from -722 to -2",
     ]  # fmt: skip
     ensembles.tell(Components(tuple("abcdefgh"), ("",) * 8), 3.0, np.ones((2, 8)))
     assert capsys.readouterr().out.splitlines()[-1] == "and 2 more components"

@@ -152,22 +152,6 @@ def test_heads_are_tabulated_with_their_own_numbers(monkeypatch, by):
     assert [line.split() for line in lines[2:]] == [["1", "1.5", "0.5", "0.75", "2.5", "7", *["0.125"] * shown]]
 
 
-def test_many_tokens_have_densities_with_as_many_cells_as_their_number_allows():
-    for given, wanted in (
-        ({"tokens": 20_000}, False), ({"tokens": 20_001}, True), ({"tokens": 20_001, "members": 2}, False),
-        ({"density": 9}, True),
-    ):  # fmt: skip
-        assert densities.wanted(Simulate("token-flow", **given)) == wanted
-    many = {"tokens": 10**6}
-    for given, cells in (
-        ({"density": 77, "tokens": 10}, 77), ({"tokens": 100_000}, 2000), (many, 10_000),
-        (many | {"dimension": 2}, 720), ({"tokens": 100}, 8), (many | {"dimension": 4}, 8),
-    ):  # fmt: skip
-        assert densities.cells(Simulate("token-flow", **given)) == cells
-    assert densities._merged(np.array([])) == "none merged"
-    assert densities._merged(np.arange(9.0)) == "clusters merged at t = 0, 1, 2, 3, 4, 5, 6, 7, ..."
-
-
 def test_densities_are_solved_to_a_low_order_only_where_the_tolerance_is_large():
     made = [
         densities._integrator(Simulate("token-flow", **given))

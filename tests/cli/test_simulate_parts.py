@@ -7,13 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim import FunctionFlow
-from dynsim.cli.simulate import ensembles, fast_slow, master_equation
+from dynsim.cli.simulate import fast_slow, master_equation
 from dynsim.cli.simulate.fast_slow import FastSlowOptions
 from dynsim.cli.simulate.master_equation import MasterEquation
 from dynsim.errors import ArgumentError
 from dynsim.systems.fast_slow.examples import EXAMPLES
-from dynsim.systems.named import Components
 
 NAME = next(name for name, one in EXAMPLES.items() if one.path.size and one.start.slow.size == 1)
 OWN = """
@@ -128,21 +126,3 @@ def test_a_trajectory_of_a_chain_is_that_of_its_exponential_or_of_eulers_steps()
         with pytest.raises(ArgumentError, match=sentence):
             master_equation._check_sizes(MasterEquation(**given))
     master_equation._check_sizes(MasterEquation(chain="random", seed=1))
-
-
-def test_the_members_of_an_ensemble_are_summed_up_by_quantiles(capsys):
-    values = np.stack([np.arange(101.0), 1000 + 2 * np.arange(101.0)], axis=1)
-    ensembles.tell(Components(("x", "y"), ("mV", ""), "s"), 2.5, values)
-    first, second = capsys.readouterr().out.splitlines()
-    low, high = 100 * ensembles.LOW, 100 * ensembles.HIGH
-    assert first == f"x (mV) at t = 2.5: median 50, {low:.0f} to {high:.0f} % from {low:g} to {high:g}"
-    band = f"{low:.0f} to {high:.0f} % from {1000 + 2 * low:g} to {1000 + 2 * high:g}"
-    assert second == f"y at t = 2.5: median 1100, {band}"
-    ensembles.tell_diameter(1.0, np.array([0.5, 3.0, 1.0]))
-    assert capsys.readouterr().out == "diameter at t = 1: median 1, largest 3\n"
-    tokens = jnp.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    assert np.asarray(ensembles.observed(0.0, tokens))[0] == pytest.approx(np.sqrt(2))
-    assert ensembles.observed(0.0, tokens[0]).tolist() == [1, 0]
-    flow = FunctionFlow(lambda t, x: x, names=("a", "b"), units=("m", ""))
-    assert ensembles.quantities(flow, tokens[0]).names == ("a", "b")
-    assert ensembles.quantities(FunctionFlow(lambda t, x: x), tokens).names == ("diameter",)

@@ -9,7 +9,10 @@ from matplotlib.figure import Figure
 from tests.support.ink import text_of
 from tests.support.kept import Kept, hooks
 
-TESTS = ("test_gallery_drawings.py", "test_workbench_figures.py")
+TESTS = tuple(f"test_{name}.py" for name in (
+    "gallery_drawings", "own_axes", "panel_data", "panels", "rare_pictures", "record_figures", "result_data",
+    "workbench_figures",
+))  # fmt: skip
 DRAWINGS = Kept(Path(__file__).with_name("drawings.txt"), TESTS, f"matplotlib {matplotlib.__version__}")
 
 

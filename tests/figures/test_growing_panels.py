@@ -124,9 +124,9 @@ def test_a_diagram_is_shown_up_to_a_share_of_the_parameter():
     """Marks beyond it are hidden, and lines are cut there; the axes are those of the whole."""
     with settings():
         drawn, (ax,) = canvas()
-        bifurcations.branch_lines(ax, [0.0, 4.0], [[0.0], [8.0]], [True])
-        bifurcations.bifurcation_marks(ax, ["fold", "Hopf point"], [1.0, 3.0], [2.0, 6.0])
-        ax.set_xlim(0, 4)
+        bifurcations.branch_lines(ax, [2.0, 6.0], [[0.0], [8.0]], [True])
+        bifurcations.bifurcation_marks(ax, ["fold", "Hopf point"], [3.0, 5.0], [2.0, 6.0])
+        ax.set_xlim(2, 6)
         bifurcations.shown_up_to(ax, 1.0)
         pixels = lambda: np.asarray(drawn.canvas.buffer_rgba())[..., :3].min(axis=2) < 200
         FigureCanvasAgg(drawn).draw()
@@ -160,6 +160,11 @@ def test_returns_of_a_periodic_orbit_are_a_fixed_point_on_axes_of_its_size():
         maps.return_map(ax, 2.0 + pairs, labels=("x", "next x"))
         maps.diagonal(ax, 2.0 + pairs)
         np.testing.assert_allclose(ax.lines[-1].get_xdata(), [1.9, 2.1])
+        _, (ax,) = canvas()
+        near = [[200.0, 200.001], [200.001, 200.0]]  # within errors of values of this size
+        maps.return_map(ax, near, labels=("x", "next x"))
+        maps.diagonal(ax, near)
+        np.testing.assert_allclose(ax.lines[-1].get_xdata(), [190.0, 210.0], atol=1e-2)
         _, (ax,) = canvas()
         maps.return_map(ax, [[2.0, 2.001], [2.001, 2.0]], labels=("x", "next x"))
         assert np.ptp(ax.get_xlim()) < 0.01

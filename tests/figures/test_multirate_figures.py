@@ -74,20 +74,12 @@ def test_branches_are_told_apart_by_their_lines_and_folds_are_marked_once():
         assert sorted(labels) == ["attracting", "fold", "repelling"]
 
 
-def test_trajectories_and_errors_are_drawn_as_given():
+def test_trajectories_are_drawn_as_given():
     with settings():
         _, (ax,) = canvas()
         lines = panels.relaxations(ax, [np.arange(3.0)] * 2, [np.ones(3)] * 2, labels=["a", "b"])
         np.testing.assert_array_equal(lines[1].get_ydata(), np.ones(3))
         assert lines[0].get_color() == colour("first")
-        _, (ax,) = canvas()
-        sizes = np.array([1e-1, 1e-2, 1e-3])
-        rows = np.stack([3 * sizes, sizes**2])
-        drawn = panels.error_against(ax, sizes, rows, labels=["a", "b"], roles=["first", "second"], slopes=(1, 2))
-        np.testing.assert_array_equal(drawn[1].get_ydata(), sizes**2)
-        guides = {line.get_label(): line.get_ydata() for line in ax.lines if line.get_label().startswith("slope")}
-        np.testing.assert_allclose(guides["slope 1"], 1.5 * sizes, rtol=1e-12)  # below the curve of its slope
-        np.testing.assert_allclose(guides["slope 2"], 0.5 * sizes**2, rtol=1e-12)
 
 
 def test_bad_shapes_and_words_are_refused():

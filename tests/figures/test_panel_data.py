@@ -135,7 +135,8 @@ def test_colours_of_speeds_are_logarithmic_from_a_factor_of_thirty(ax, speeds, n
 def test_the_range_of_speeds_leaves_a_fiftieth_out_at_each_end():
     speeds = np.arange(1.0, 102.0)
     field = np.stack([3 * speeds, 4 * speeds], axis=-1)
-    assert phase.speed_range(field) == pytest.approx((5 * 3.0, 5 * 99.0))
+    for grid in (field, field.reshape(1, -1, 2)):
+        assert phase.speed_range(grid) == pytest.approx((5 * 3.0, 5 * 99.0))
     field[3, 0] = np.nan
     assert phase.speed_range(np.full((4, 2), np.inf)) == (0.0, 0.0)
     assert phase.speed_range([[3.0, 4.0], [3.0, 4.004]]) == pytest.approx((5.0032, 5.0032), abs=1e-3)

@@ -8,7 +8,7 @@ from figures.gallery import find_figures
 from figures.prototypes.descents import PATHS
 from figures.prototypes.portraits import EMBEDDINGS, MODES, SHARES
 from figures.prototypes.slow_manifold import RATIOS
-from figures.style import canvas, colour, settings
+from figures.style import canvas, settings
 from tests.support.figure_layout import check_layout, outside, overlapping
 
 OWN = (pytest.param("phase-portraits", marks=pytest.mark.slow), pytest.param("bifurcations", marks=pytest.mark.slow),
@@ -140,21 +140,6 @@ def test_ways_of_prototypes_start_open_end_in_stars_and_leave_out_what_failed():
         (way,) = panels.prototype_paths(ax, np.ones((4, 1)), np.arange(3.0).reshape(3, 1, 1), [0.0, 1.0, 5.0])
         np.testing.assert_array_equal(way.get_xydata(), [[0, 0], [1, 1], [5, 2]])
         assert ax.get_xlabel() == "time $t$"
-
-
-def test_a_timed_path_has_the_colours_of_its_times_and_repeated_curves_their_mean():
-    with settings():
-        _, (ax,) = canvas()
-        pieces = panels.timed_path(ax, [0.0, 1.0, 3.0], [2.0, 2.0, 4.0], [0.0, 1.0, 3.0], last=4.0)
-        np.testing.assert_array_equal(pieces.get_array(), [0.5, 2.0])
-        assert pieces.get_clim() == (0.0, 4.0)
-        np.testing.assert_array_equal(pieces.get_segments()[1], [[1, 2], [3, 4]])
-        _, (ax,) = canvas()
-        line = panels.with_range(ax, [0, 1], [[1.0, 2.0], [3.0, 6.0]], role="first", xlabel="epoch", ylabel="S")
-        np.testing.assert_array_equal(line.get_ydata(), [2.0, 4.0])
-        line = panels.over_sizes(ax, [1.0, 2.0], [[1.0, 2.0], [3.0, 6.0]], role="second", label="a")
-        np.testing.assert_array_equal(line.get_ydata(), [1.5, 4.5])
-        assert line.get_color() == colour("second")
 
 
 def test_a_pair_of_prototypes_is_drawn_with_the_embeddings_on_both_axes_and_equal_pairs():

@@ -1,5 +1,7 @@
 """Pictures that few results have: surfaces of tori, boundary value problems, orbits of a branch, basins, movies."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
@@ -11,10 +13,15 @@ from analysis.dynamics.boundary_values.problem import BoundarySolution
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
+from analysis.dynamics.diagrams import Diagram
+from analysis.dynamics.lyapunov import LyapunovSpectrum
+from analysis.dynamics.portraits.curved import Portrait
 from analysis.dynamics.tori.torus import InvariantTorus
-from dynsim import FunctionFlow, Parameter
+from dynsim import FunctionFlow, Parameter, Simplex
 from dynsim.systems.prototypes.flow import PrototypeFlow
-from figures import fitted, portraits, trajectories
+from figures import diagrams, fitted, portraits, quantities, trajectories
+from figures.decimals import comma
+from figures.panels import simplices
 from figures.panels.attractors import AZIMUTH, attractor, space_axes
 from figures.panels.basins import basin_entries
 from figures.panels.exponents import exponents_against, groups, running_exponents
@@ -25,6 +32,7 @@ from figures.panels.spectra import eigenvalues
 from tests.figures.test_own_axes import CYCLE, basins, branch, on_simplex, phase_plane, run
 
 TURNS = np.linspace(0.0, 2 * np.pi, 9)
+ENDS = np.array([1.0, 2.0])
 
 
 @pytest.fixture
@@ -244,3 +252,74 @@ def test_boundaries_of_basins_lie_between_the_points_of_the_grid():
     ends = np.concatenate([segment for one in lines for segment in one.get_segments()])
     np.testing.assert_allclose(ends[:, 0], 0.375)
     assert (ends[:, 1].min(), ends[:, 1].max(), len(ends)) == (-1.125, 1.125, 18)
+
+
+def test_a_path_of_distributions_lies_in_a_triangle_and_is_broken_where_states_are_unknown():
+    flow = FunctionFlow(lambda t, x: x, Simplex(), names=("a", "b", "c"))
+    states = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    lost = np.where(np.arange(3)[:, None] < 2, states, np.nan)
+    for rows in (states, lost):
+        drawn = run(rows, flow).plot(path=True, smooth=False, linewidth=3.0)
+        np.testing.assert_allclose(drawn.lines[0].get_xydata(), simplices.CORNERS + 0 * rows[:, :1])
+        assert drawn.lines[0].get_linewidth() == 3.0
+    assert {"$a$", "$b$", "$c$"} <= {text.get_text() for text in drawn.axes[0].texts}
+
+
+def test_exponents_of_two_sizes_have_axes_of_their_own_if_two_are_given():
+    running = np.array([[1.0, -20.0], [1.25, -20.5]])
+    found = LyapunovSpectrum(running[-1], np.array([0.125, 0.5]), np.array([1.0, 2.0]), running, True, "")
+    small, large = Figure().subplots(2)
+    assert [line.axes for line in found.plot([small, large]).lines] == [small, large]
+    with pytest.raises(ValueError, match="`ax` must be one, or one for each of 2 groups of sizes, but are 3"):
+        found.plot(Figure().subplots(3))
+
+
+def test_orbits_of_a_diagram_reach_from_their_least_to_their_largest_at_each_of_their_parameters(monkeypatch):
+    """Marks and bifurcations are orbits of one point each, at parameters of their own."""
+    monkeypatch.setattr(
+        diagrams, "orbit_ranges", lambda of, one, k: np.stack([one.parameters - k, one.parameters + k], axis=1)
+    )
+    states = Cycle(np.zeros((2, 2, 1, 2)), np.array([2.0, 4.0]))
+    fold = Bifurcation("fold", Cycle(np.zeros((2, 1, 2)), np.asarray(3.0)), 1.5, np.empty(0), 0.5, 0.0, np.zeros(2))
+    orbits = Branch(states, ENDS, ENDS - 1, np.zeros((2, 2), complex), ("stable",) * 2, (fold,), ("bounds",) * 2)
+    flow = FunctionFlow(lambda t, x, mu: x, names=("x", "y"), parameters={"mu": 1.5})
+    rows, at = diagrams.measured(Diagram("mu", (), (), (orbits,)), 1, Parameter(flow, "mu", 0.0, 9.0)).values[0]
+    assert (rows.tolist(), at.tolist()) == ([[0.0, 2.0], [1.0, 3.0]], [[0.5, 2.5]])
+    made = Diagram("mu", (), (), (orbits,), names=("x", "y"))
+    known = quantities.shown(quantities.Drawn(made, ((orbits, True),), ((rows, at),)), "period")
+    drawn = diagrams.diagram(made, quantity="period", measures=known, style={"linewidth": 3.0})
+    assert {line.get_linewidth() for line in drawn.orbits} == {3.0}
+
+
+def test_turns_of_tori_are_their_periods_or_both_frequencies():
+    tori = SimpleNamespace(tori=[SimpleNamespace(period=p, frequencies=(1 / p, 3 / p)) for p in (2.0, 4.0)])
+    assert quantities._turns(tori, "period").tolist() == [[2.0], [4.0]]
+    assert quantities._turns(tori, "frequency").tolist() == [[0.5, 1.5], [0.25, 0.75]]
+
+
+def test_a_sphere_with_long_names_has_them_in_its_legend_and_its_title_above():
+    field = np.eye(3)[[1, 2, 0]]
+    found = Portrait(np.eye(3), field, np.zeros((0, 3)), (), np.zeros(3, int))
+    drawn = found.plot(names=["share of the first strategy", "$b$", "$c$"], title="games")
+    assert (drawn.figure.get_suptitle(), [ax.get_title() for ax in drawn.axes]) == ("games", ["front", "back"])
+    words = [text.get_text() for text in drawn.legend.get_texts()]
+    assert [word for word in words if word.startswith("$y_")] == [
+        "$y_1$: share of the first strategy", "$y_2$: $b$", "$y_3$: $c$",
+    ]  # fmt: skip
+    (ax,) = found.plot(Figure().subplots(), title="games").axes
+    assert ax.get_title() == "games"
+
+
+def test_an_interactive_session_finds_the_parts_of_a_drawing_and_shows_only_own_figures(ax):
+    drawn = run().plot(ax, smooth=False)
+    assert {"lines", "errors", "save"} <= {*dir(drawn)}
+    assert drawn._repr_png_() is None
+    assert run().plot(smooth=False)._repr_png_()[0][:4] == b"\x89PNG"
+
+
+def test_labels_of_ticks_have_commas_one_by_one_and_together():
+    ax = Figure().subplots()
+    ax.xaxis.set_major_formatter("{x:.2f}")
+    comma(ax.figure)
+    made = ax.xaxis.get_major_formatter()
+    assert (made(1.25, 0), made.format_ticks([0.5, 2.0])) == ("1,25", ["0,50", "2,00"])

@@ -160,6 +160,7 @@ def test_equal_words_of_a_review_are_shown_once_and_leaders_far_from_the_hyperpl
     assert str(data["run"]) == "quick run: 2 epochs, 5 training reviews, 3 test reviews; not the paper's size"
     assert "epochs" not in str(reviews.published_figure.compute(None)["run"])
     assert reviews._tagged(data, "positive", 0).tolist() == [2, 0]  # |-1 - 4 + 1/4| and |3 + 1/4|
+    assert reviews._tagged({**data, "bias": np.array(2.0)}, "positive", 0).tolist() == [0, 2]
     axes = reviews.reviews_figure.draw(data).axes
     for ax, kind, layer in zip(axes, ("positive",) * 2 + ("negative",) * 2, (0, 1, 0, 1), strict=True):
         (mean,) = [line for line in ax.lines if line.get_marker() == "^"]

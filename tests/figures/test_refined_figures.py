@@ -18,8 +18,9 @@ from dynsim import (
     simulate,
     simulate_hybrid,
 )  # fmt: skip
+from dynsim.errors import IntegrationError, Outcome
 from dynsim.tokens import TokenFlow
-from figures.refined import _bend, refined, refined_phases
+from figures.refined import FINEST, _bend, refined, refined_phases
 
 TIMES = np.linspace(0.0, 10.0, 11)
 
@@ -101,6 +102,22 @@ def test_a_run_is_divided_as_finely_as_what_is_drawn_of_it_bends(circle):
     assert refined(circle, of=lambda x: x @ x) is circle
 
 
+def test_what_turns_often_between_two_saved_times_is_divided_until_no_corner_is_visible():
+    straight = simulate(FunctionFlow(lambda t, x: np.ones_like(x)), np.zeros(1), [0.0, 10.0], integrator=Scipy())
+    turning = lambda x: jnp.sin(20 * x[0])
+    fine = refined(straight, of=turning)
+    assert len(fine.ts) > 4 * FINEST
+    assert _bend(np.asarray(fine.ts), np.asarray(fine.along(turning))[:, None]) < 1e-3
+
+
+def test_a_run_whose_states_lead_nowhere_stays_as_it_is(circle, monkeypatch):
+    def fails(*given):
+        raise IntegrationError("no", outcome=Outcome.MAX_STEPS)
+
+    monkeypatch.setattr("figures.refined.dense_path", fails)
+    assert refined(circle) is circle
+
+
 def test_the_diameter_of_tokens_is_drawn_between_the_saved_times():
     flow = TokenFlow(jnp.eye(3)[None])
     run = simulate(
@@ -118,6 +135,7 @@ def test_a_curve_bends_by_its_distance_from_the_chords_of_its_intervals(count):
     ts = np.linspace(0.0, 1.0, count)
     values = np.stack([5.0 * ts, 7.0 * ts**2, 0.1 * ts**2 + ts], axis=1)
     assert _bend(ts, values) == pytest.approx((ts[1] / 2) ** 2)
+    assert _bend(np.array([0.0, 1.0, 1.0, 1.0]), values[:4]) < np.inf  # where no float lies between two times
 
 
 def test_a_run_with_noise_is_drawn_at_its_steps_on_the_same_path(monkeypatch):
@@ -130,6 +148,8 @@ def test_a_run_with_noise_is_drawn_at_its_steps_on_the_same_path(monkeypatch):
     np.testing.assert_allclose(fine.ys[::50], coarse.ys, atol=1e-12)
     monkeypatch.setattr("figures.refined.MOST", 60)
     np.testing.assert_allclose(refined(coarse).ys, whole.ys[::2], atol=1e-12)  # 25 of the 50 steps of an interval
+    every = simulate(noisy, [1.0], np.linspace(0.0, 0.2, 21), key=random_key(0, "noise"))
+    assert refined(every) is every
     other = eqx.tree_at(lambda run: run.ys, coarse, coarse.ys + jnp.array([[0.0], [0.1], [0.2]]))
     assert refined(other) is other  # a run that cannot be repeated
 

@@ -6,10 +6,12 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.quiver import Quiver
 
 from analysis.dynamics.attractors.basins import Basins
 from analysis.dynamics.attractors.limit_set import CURVE, LimitSet
+from analysis.dynamics.codim2.planes import StabilityMap
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.orbit_curve import Cycle
@@ -24,8 +26,9 @@ from figures import basins as basin_figures
 from figures import diagrams, ensembles, portraits, quantities, theorems, trajectories
 from figures.decimals import with_comma
 from figures.movie import growing
-from figures.style import COLOURS, canvas, colour, settings
-from tests.figures.test_own_axes import STATS, loop, on_line, phase_plane
+from figures.panels.bifurcations import PALE
+from figures.style import COLOURS, canvas, colour, paler, settings
+from tests.figures.test_own_axes import STATS, basins, curve, loop, on_line, phase_plane
 
 ROW = np.array([1.0, 2.0, 4.0])
 
@@ -127,6 +130,29 @@ def test_limits_of_basins_are_described_and_projected_if_they_lie_elsewhere():
     assert not basin_figures._mark(ones[4], None, turned).projected
     twice = found._replace(attractors=(ones[2], ones[2], ones[3]))
     assert basin_figures.basin_names(twice) == {0: f"{CURVE} (number 1)", 1: f"{CURVE} (number 2)", 2: "recurrent set"}
+
+
+def test_basins_of_one_component_are_a_strip_and_of_three_are_refused():
+    found = basins()
+    drawn = found._replace(labels=found.labels[:, 0], axes=found.axes[:1], names=("x",), varied=(0,)).plot()
+    assert drawn.image[0].get_array().shape == (1, 9, 3)
+    assert drawn.attractors[0].get_xydata().tolist() == [[0.5, 0.5]]
+    assert (drawn.legend.get_title().get_text(), drawn.axes[0].get_xlabel()) == ("$y$ = 0", "$x$ (m)")
+    for other, axes in ((found._replace(labels=np.zeros((2, 2, 2), int)), 3), (found._replace(varied=()), 2)):
+        with pytest.raises(ValueError, match=f"`basins` must have one or two components that vary, but have {axes}"):
+            other.plot()
+
+
+def test_numbers_of_equilibria_are_purple_where_one_is_undecided_also_below_curves():
+    undecided = np.array([[0, 1, 0], [0, 0, 2]])
+    numbers = StabilityMap(np.arange(3.0), np.arange(2.0), undecided, 1 - undecided, undecided, ("a", "b"), ("m", ""))
+    purple = to_rgb(paler(COLOURS["undecided"], PALE))
+    for image in (numbers.plot().image[0], curve().plot(counts=numbers).counts[0]):
+        assert np.isclose(image.get_array(), purple).all(axis=-1).tolist() == (undecided > 0).tolist()
+    ax = curve().plot(counts=numbers, bounds=((0.0, 1.5), (0.25, 0.75))).axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_xlim(), ax.get_ylim()) == (
+        "$a$ (m)", "$b$", (0.0, 1.5), (0.25, 0.75),
+    )  # fmt: skip
 
 
 def test_arrows_on_a_line_point_with_the_flow_and_leave_equilibria_out():
@@ -252,7 +278,7 @@ def test_regions_of_theorems_are_bounded_by_their_faces_and_functions():
 def test_arrows_boxes_and_witnesses_of_theorems_lie_where_they_are():
     with settings():
         _, (ax,) = canvas()
-        flow = FunctionFlow(lambda t, x: jnp.stack([2.0 + 0 * x[0], 3.0 + 0 * x[1]]))
+        flow = FunctionFlow(lambda t, x: jnp.stack([2e-3 + 0 * x[0], 3e-3 + 0 * x[1]]))
         theorems._field(ax, flow, box([(0.0, 4.0), (0.0, 1.0)]))
         theorems._boxes(ax, [np.array([[[0.0, 2.0], [1.0, 1.5]]])])
         theorems._points(ax, np.array([[1.0, 2.0], [3.0, 5.0]]))

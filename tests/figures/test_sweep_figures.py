@@ -5,11 +5,13 @@ import pytest
 import xarray
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 
 from dynsim import FunctionFlow, sweep
 from dynsim.cli.sweep.figure import _of_system
 from dynsim.cli.sweep.measures import quantities
 from dynsim.systems.named import Components
+from figures import plot
 from figures.panels.shown import cell_edges, is_logarithmic
 from figures.sweeps import Quantity, _geometric
 from figures.sweeps import sweep as draw_sweep
@@ -88,6 +90,7 @@ def test_scales_are_logarithmic_where_values_and_parameters_ask_for_it():
     assert not is_logarithmic(np.array([1e-9, 15.0, 20.0, 40.0]))  # most are not small
     assert not is_logarithmic(np.array([1.0, 10.0, 100.0]))
     assert _geometric(decades)
+    assert [_geometric(np.array([1.0, 6.0, last])) for last in (30.0, 29.0)] == [True, False]
     assert not _geometric(np.array([1.0, 2.0, 4.0]))
     assert not _geometric(np.linspace(0.1, 10.0, 50))
     assert not _geometric(np.array([1.0, 1.0, 100.0]))
@@ -96,6 +99,23 @@ def test_scales_are_logarithmic_where_values_and_parameters_ask_for_it():
     found = sweep(lambda a, b: 1e-9 * a**3 * b, {"a": decades, "b": [1.0, 2.0]})
     (mesh,) = draw_sweep(found, quantities=[Quantity("value", "value")]).figure.axes[0].collections
     assert isinstance(mesh.norm, LogNorm)
+
+
+def test_a_sweep_over_decades_has_a_logarithmic_axis_and_in_given_axes_their_title():
+    found = sweep(level, {"beta": [0.01, 0.1, 1.0, 2.0]})
+    ax = Figure().subplots()
+    drawn = plot(found, ax, title="orders")
+    assert (ax.get_xscale(), ax.get_yscale(), ax.get_title(), drawn.axes) == ("log", "linear", "orders", [ax])
+
+
+def test_maps_of_four_results_are_three_beside_and_one_below():
+    found = sweep(lambda a, b: {name: a + k * b for k, name in enumerate("pqrs")}, {"a": [1.0, 2.0], "b": [0.0, 1.0]})
+    drawn = draw_sweep(found, colourbar=False)
+    cells = [ax.get_subplotspec().get_geometry() for ax in drawn.axes]
+    assert cells == [(2, 3, k, k) for k in range(4)]
+    assert len(drawn.figure.axes) == 4
+    with pytest.raises(ValueError, match="`found` must be over a grid, with several values of one or two parameters"):
+        draw_sweep(sweep(lambda a: a, {"a": [1.0]}))
 
 
 def test_what_is_measured_of_a_run_has_the_units_of_the_system():

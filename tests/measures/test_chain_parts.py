@@ -15,7 +15,7 @@ from analysis.chains.integrator import Exponential
 from analysis.chains.krylov_exponential import MAX_DIMENSION, _KrylovSpace
 from analysis.chains.mixing import mixing_bounds
 from analysis.chains.rational_exponential import _weighted_norm, by_partial_fractions
-from analysis.chains.spectra import euler_bounds
+from analysis.chains.spectra import euler_bounds, spectral_gap
 from analysis.chains.stationary import _residual
 from dynsim import simulate
 from dynsim.systems.master_equation.flow import MasterEquationFlow
@@ -100,3 +100,33 @@ def test_distributions_in_single_precision_have_the_sum_one():
 def test_a_chain_without_rates_has_no_residual():
     assert _residual(np.zeros((2, 2)), np.array([0.5, 0.5])) == 0.0
     assert _residual(CYCLE, np.array([0.5, 0.25, 0.25])) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.5])
+def test_the_gap_of_two_deep_wells_is_the_sum_of_both_rates_of_escape(lean):
+    """Mean first passage times of a line have exact sums, and their inverses are the rates of Kramers.
+
+    Source: P. Hanggi, P. Talkner, M. Borkovec, Rev. Mod. Phys. 62 (1990), (2.5) and (7.5).
+    """
+    x, height = np.linspace(-1.6, 1.6, 321), 8.0
+    step = x[1] - x[0]
+    V = height * (x**2 - 1) ** 2 + lean * x  # at the temperature 1, with friction 1
+    curvature = np.abs(height * (12 * x**2 - 4))
+
+    def passage(V):
+        """The time from the minimum of the left half to that of the right one, and Kramers' rate."""
+        half = len(V) // 2
+        left, top, right = (
+            np.argmin(V[:half]),
+            np.argmax(V[half - 80 : half + 80]) + half - 80,
+            np.argmin(V[half:]) + half,
+        )
+        flux = np.exp(-(V[:-1] + V[1:]) / 2) / step**2
+        time = np.sum((np.cumsum(np.exp(-V))[:-1] / flux)[left:right])
+        return time, np.sqrt(curvature[left] * curvature[top]) / (2 * np.pi) * np.exp(V[left] - V[top])
+
+    there, back = passage(V), passage(V[::-1])
+    gap = spectral_gap(walk_in_potential(V, rate=1 / step**2))
+    assert gap.value == pytest.approx(1 / there[0] + 1 / back[0], rel=5e-3)
+    for time, rate in (there, back):
+        assert 1 / time == pytest.approx(rate, rel=0.1)

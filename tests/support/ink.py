@@ -35,11 +35,12 @@ OWN = (
     "headwidth",
     "pivot",
     "_unscaled_dash_pattern",
-    "_posA_posB",
     "_loc",
     "_ncols",
 )
 """Attributes without a method that returns them."""
+ARROW = "_posA_posB"
+"""Both ends of an arrow; those of streamlines share a line whatever their colours, which the streamlines have."""
 AXES = ("xlabel", "ylabel", "zlabel", "xlim", "ylim", "zlim", "xscale", "yscale", "aspect", "title")
 PLAIN = {
     "xscale": "linear", "yscale": "linear", "aspect": "auto", "title": "", "left": "", "on": True, "turn": [0, 0],
@@ -101,6 +102,8 @@ def _looks(artist: Artist) -> str:
     """Write the kind of an artist and all but its place; artists that look alike share a line."""
     known = {name: getattr(artist, f"get_{name}")() for name in LOOKS if hasattr(artist, f"get_{name}")}
     known = {name: value for name, value in known.items() if not _is(value, LOOKS[name])}
+    if hasattr(artist, ARROW):
+        known = {name: value for name, value in known.items() if "color" not in name}
     if known.get("zorder") == type(artist).zorder:
         del known["zorder"]
     if "marker" not in known:
@@ -117,8 +120,10 @@ def _looks(artist: Artist) -> str:
 
 
 def _place(artist: Artist) -> Any:
+    if hasattr(artist, ARROW):
+        return _flat(getattr(artist, ARROW) or ())
     place = next((name for name in PLACES if hasattr(artist, f"get_{name}")), None)
-    return None if place is None or hasattr(artist, "_posA_posB") else _numbers(getattr(artist, f"get_{place}")())
+    return None if place is None else _numbers(getattr(artist, f"get_{place}")())
 
 
 def _is(value: Any, plain: Any) -> bool:

@@ -155,6 +155,14 @@ def test_polynomials_are_not_negative_at_integers_where_all_their_values_are_not
     assert min(shown.values()) > 10
 
 
+@pytest.mark.parametrize(("n", "found"), [(DEPTH, True), (DEPTH + 1, None)])
+def test_a_range_is_shifted_by_as_many_integers_as_is_said(n, found):
+    """Of (x - n) (x - n + 1), which is 0 at two integers, no coefficient is negative from the corner n on."""
+    assert (
+        _not_negative({(2,): Fraction(1), (1,): Fraction(1 - 2 * n), (0,): Fraction(n * (n - 1))}, (0,), DEPTH) is found
+    )
+
+
 def test_a_negative_value_on_a_face_is_named_by_its_place():
     """The function is (y - 1)^2 - 6 (y - 1) + 8 + 100 (x - 2)^2 - 7 (x - 2), at or above (2, 1): it is -1 at (2, 4)."""
     numbers = {(2, 0): 100, (1, 0): -407, (0, 2): 1, (0, 1): -8, (0, 0): 429}

@@ -10,7 +10,7 @@ import dynsim as ds
 from analysis import theorems as th
 from analysis.dynamics.validated.balls import balls
 from analysis.dynamics.validated.taylor import arithmetic
-from analysis.theorems import definite, exactly, linear, regions
+from analysis.theorems import definite, exactly, fields, linear, regions
 from analysis.theorems.chains.perron_frobenius import _is_primitive
 from analysis.theorems.conditions import Conditions, Hypothesis, decided, known, measured
 from analysis.theorems.periodicity import repeats
@@ -230,3 +230,15 @@ def test_the_matrix_that_becomes_positive_last_is_primitive_and_a_cycle_is_not(n
     assert powers == [False, True]
     assert _is_primitive(last.astype(object))
     assert not _is_primitive(cycle.astype(object))
+
+
+def test_functions_of_operations_that_balls_lack_are_neither_smooth_nor_continuous_for_certain():
+    largest = lambda x: jnp.linalg.eigvalsh(jnp.outer(x, x))[-1:]
+    assert (fields.is_smooth(largest, 2), fields.is_smooth(jnp.sin, 2)) == (False, True)
+    assert [fields.continuous(fn, 2).status for fn in (largest, jnp.abs, jnp.sign)] == [
+        "undecided",
+        "holds",
+        "undecided",
+    ]
+    with pytest.raises(ArgumentError, match="`flow` must use only operations that intervals can enclose, but uses"):
+        fields.value_at(largest, np.ones(2))

@@ -111,13 +111,14 @@ def debris_outcome(key: Key, objects: Objects, options: Descent) -> DebrisOutcom
     tables = [contingency(objects.labels, np.asarray(found.clusters), *sizes) for found in (raw, start)]
     descents = []
     for mode in MODES:
-        path = iterate(_descent(z, mode, options), start.centroids, options.epochs)
+        path = iterate(descent(z, mode, options), start.centroids, options.epochs)
         descents.append(history(path, objects.labels, len(REGIMES)))
     explained = np.sum(np.var(z, axis=0)) / np.sum(np.var(x, axis=0))
     return DebrisOutcome(np.asarray(explained), np.stack(tables), tuple(descents))
 
 
-def _descent(z: np.ndarray, mode: GradientMode, options: Descent) -> DescentMap:
+def descent(z: np.ndarray, mode: GradientMode, options: Descent) -> DescentMap:
+    """Build the descent of prototypes among the embeddings of the objects, (objects, components)."""
     cooling = Annealing(options.start, options.floor, options.time_constant)
     loss = PrototypeLoss(mode, reduction=options.reduction)
     return DescentMap(PrototypeFlow(z, cooling, loss=loss, rate=options.rate), clip_value=options.clip)

@@ -126,8 +126,7 @@ def draw(o: Simulate, found: "TokenDensity") -> None:
     if o.movie is not None:
         from figures.movie import write_movie
 
-        frames = min(len(found.ts) - 1, MOVIE_FRAMES)
-        last = (frames - 1) / frames  # the phase of the last frame, which shows the last density
-        at = lambda phase: found.ts[1 + round(phase / last * (len(found.ts) - 2))]
-        write_movie(o.movie, lambda phase: found.plot(time=at(phase)).figure, frames=frames)
+        frames = max(2, min(len(found.ts), MOVIE_FRAMES))
+        times = found.ts[np.linspace(0, len(found.ts) - 1, frames).round().astype(int)]
+        write_movie(o.movie, lambda phase: found.plot(time=times[round(frames * phase)]).figure, frames=frames)
         say(f"movie {o.movie}")

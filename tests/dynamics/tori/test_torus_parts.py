@@ -131,6 +131,8 @@ def test_the_section_of_a_torus_is_drawn_in_the_plane_in_which_it_is_widest():
     assert drawn.axes[0].get_ylabel() == "$z$ (s)"
     flat = np.stack([np.cos(turn := np.linspace(0, 2 * np.pi, 33)), np.sin(turn), 9 * np.sin(2 * turn)], axis=1)
     assert pictures._widest(flat) == [0, 1]
+    thin = lambda width: np.stack([np.cos(turn), np.cos(turn + width), np.sin(turn)], axis=1)  # areas in units of sides
+    assert [pictures._widest(thin(np.arcsin(area * 4 / np.pi))) for area in (0.12, 0.08)] == [[0, 1], [0, 2]]
 
 
 def test_a_branch_of_tori_is_its_rotation_number_or_the_range_of_a_component():

@@ -1,0 +1,192 @@
+"""What dear figures compute: the flows, starts, times and parts of results that they take; long runs are stand-ins."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from analysis.experiments.prototypes.debris import Descent
+from dynsim.systems.fast_slow.flow import FastSlow
+from dynsim.systems.tokens.published import SYMMETRIC_VALUE
+from figures.consensus import simulations, trained_networks
+from figures.growing import growth
+from figures.hardmax import geometry
+from figures.multirate import network, slow_manifolds
+from figures.prototypes import experiments
+
+
+def stub(**parts: Any) -> Any:
+    return SimpleNamespace(**parts)
+
+
+def portrait(flow, count):
+    return stub(arrays=lambda: {"flow": flow, "count": count})
+
+
+def test_the_second_token_on_the_circle_rests_at_the_first_its_antipode_and_beside_it(monkeypatch):
+    """Without queries it moves by U times the mean of both tokens, over the root of 2."""
+    monkeypatch.setattr(simulations, "circle_portrait", portrait)
+    made = simulations.circle_figure.compute(None)
+
+    def turning(x):
+        v = made["flow"].velocity(0.0, jnp.asarray(x))
+        return float(x[0] * v[1] - x[1] * v[0])
+
+    beside = np.sqrt(0.84)
+    assert [turning(x) for x in ([1.0, 0.0], [-1.0, 0.0], [-0.4, beside], [-0.4, -beside])] == pytest.approx([0.0] * 4)
+    assert turning([0.0, 1.0]) == pytest.approx(-1 / np.sqrt(8))
+    assert turning([-0.8, 0.6]) > 0  # to the antipode
+    assert made["count"] == 180
+
+
+def test_the_first_token_on_the_sphere_is_driven_by_its_value_alone(monkeypatch):
+    monkeypatch.setattr(simulations, "sphere_portrait", portrait)
+    made = simulations.sphere_figure.compute(None)
+    for k, row in enumerate(np.eye(3)):
+        np.testing.assert_allclose(
+            made["flow"].velocity(0.0, jnp.asarray(row)), np.asarray(SYMMETRIC_VALUE)[k] / np.sqrt(3)
+        )
+    top = np.max(np.linalg.eigvalsh(SYMMETRIC_VALUE))
+    np.testing.assert_allclose(np.asarray(SYMMETRIC_VALUE) @ made["axis"], top * made["axis"], atol=1e-12)
+
+
+def test_conditions_of_a_network_are_those_of_both_of_its_matrices(monkeypatch):
+    P, U = np.diag([1.0, 2.0])[None, None], np.diag([-4.0, 1.0])[None, None] * np.ones((3, 2, 1, 1))
+    monkeypatch.setattr(trained_networks, "data_file", lambda name: stub(stem="small"))
+    monkeypatch.setattr(trained_networks, "load_transformer", lambda path: path)
+    schedules = stub(values=P * np.ones((3, 2, 1, 1))), stub(values=U)
+    monkeypatch.setattr(trained_networks, "attention_schedules", lambda model: schedules)
+    made = trained_networks.spectra_figure.compute(None)
+    for name, ends in (("P", (0.5, 1.0)), ("U", (-1.0, 0.25))):
+        np.testing.assert_allclose([made[f"{name} {kind}"][2, 1] for kind in ("least", "greatest")], ends)
+        assert np.all(made[f"{name} asymmetry"] == 0)
+    assert str(made["run"]) == "network small: 3 layers of 2 heads; the paper's is GPT-2 XL"
+
+
+@pytest.mark.parametrize("name", ["passes", "redrawn", "prompts"])
+def test_passes_are_those_of_the_networks_of_each_figure(monkeypatch, name):
+    monkeypatch.setattr(trained_networks, "_variants", lambda *given: given)
+    shown = getattr(trained_networks, f"{name}_figure")
+    names = {"passes": ("trained", "random"), "redrawn": ("redrawn", "redrawn, attention only"),
+             "prompts": tuple(f"prompt {k}" for k in range(1, 6))}[name]  # fmt: skip
+    assert (shown.compute(None), shown.compute_paper_size(None)) == ((names, "quick"), (names, "paper"))
+
+
+def test_attention_is_the_mean_over_heads_before_each_layer_at_three_passes(monkeypatch):
+    """A layer adds its number to the state; its two heads weigh by the state and by three times it."""
+    block = stub(attention_weights=lambda y: np.reshape([y, 3 * y], (2, 1, 1)))
+    model = stub(embed=lambda ids: ids, blocks=[block] * 3, states=lambda x: [x + k for k in (1.0, 3.0, 6.0)])
+    monkeypatch.setattr(trained_networks, "data_file", lambda name: stub(stem="small"))
+    monkeypatch.setattr(trained_networks, "load_transformer", lambda path: model)
+    monkeypatch.setattr(trained_networks, "load_tokenizer", lambda path: stub(encode=lambda text: text))
+    monkeypatch.setattr(trained_networks, "states_after", lambda model, start, passes: [10.0 * k for k in passes])
+    made = trained_networks.attention_figure.compute(None)
+    assert made["passes"].tolist() == [1, 10, 100]
+    np.testing.assert_allclose(made["weights"][..., 0, 0], 2 * (10.0 * np.array([[0], [9], [99]]) + [0, 1, 3]))
+    assert str(made["run"]) == "network small: 3 layers of 2 heads; the paper's is GPT-2 XL"
+
+
+def test_balls_around_limit_points_are_almost_as_large_as_the_proof_allows():
+    """The proof of Lemma 4.5 needs (2 max |s| + r) r < room / 2: then x separates the other balls from its own."""
+    made = geometry.separation_figure.compute(None)
+    s, r = made["points"], float(made["radius"])
+    room = np.min(s[0] @ s[0] - s[1:] @ s[0])
+    assert 0.96 < (2 * np.max(np.linalg.norm(s, axis=1)) + r) * r / (room / 2) < 1
+    np.testing.assert_allclose(np.linalg.norm(made["starts"] - s[0], axis=1), r)
+    for x in made["starts"]:
+        assert np.max(s[1:] @ x) + r * np.linalg.norm(x) < x @ x
+
+
+def test_leaks_are_those_of_one_network_by_its_mask_and_its_gates(monkeypatch):
+    monkeypatch.setattr(network, "draw_multirate", lambda key, config, dtype: (jax.random.key_data(key), config))
+    monkeypatch.setattr(network, "with_gates", lambda model, gate: (*model, gate))
+    monkeypatch.setattr(network, "leak_matrix", lambda model, ids: np.array([model, ids], object))
+    made = network.leaks_figure.compute(jax.random.key(3))
+    keys, configs, gates = zip(*(model for model, _ in made.values()), strict=True)
+    assert [(one.slow_mask, one.block, gate) for one, gate in zip(configs, gates, strict=True)] == [
+        ("causal", 4, 1.0), ("full", 4, 1.0), ("full", 4, 0.0),
+    ]  # fmt: skip
+    assert len({tuple(np.asarray(key)) for key in keys}) == 1
+    for _, ids in made.values():
+        assert (ids.shape, int(ids.min()) >= 0, int(ids.max()) < 32) == ((26,), True, True)
+
+
+def test_critical_manifolds_and_relaxing_runs_are_those_of_both_systems(monkeypatch):
+    fold = lambda y, x, kind="fold": stub(kind=kind, slow=np.array([y]).sum(), fast=np.array([x]).sum())
+    branch = lambda at, *folds: stub(
+        slow=np.array([at, at + 1]), fast=np.array([-at, at]), kinds=("attracting", "repelling"), bifurcations=folds
+    )
+    seen, runs = [], []
+
+    def branches(flow, guess, path):
+        seen.append((float(flow.epsilon), guess))
+        return branch(0.0, fold(2.0, 1.0), fold(9.0, 9.0, "crossing")), branch(5.0, fold(2.0, 1.0), fold(0.5, 3.0))
+
+    def run(flow, start, ts, integrator):
+        runs.append((float(flow.epsilon), np.ravel(start.fast).tolist(), np.ravel(start.slow).tolist(), ts))
+        return stub(ys=FastSlow(np.full(3, 7.0), np.arange(3.0)))
+
+    monkeypatch.setattr(slow_manifolds, "connected_branches", branches)
+    monkeypatch.setattr(slow_manifolds, "simulate", run)
+    made = slow_manifolds.manifold_figure.compute(None)
+    for name in ("cubic", "enzyme"):
+        assert made[f"{name} branches"].tolist() == [0, 0, 1, 1]
+        assert (made[f"{name} slow"].tolist(), made[f"{name} fast"].tolist()) == ([0, 1, 5, 6], [0, 0, -5, 5])
+        assert made[f"{name} kinds"].tolist() == ["attracting", "repelling"] * 2
+        assert made[f"{name} folds"].tolist() == [[0.5, 3.0], [2.0, 1.0]]
+    assert [epsilon for epsilon, _ in seen] == [1.0, 1.0]
+    assert made["cubic path 2"].tolist() == made["enzyme path 0 1"].tolist() == [[0, 1, 2], [7, 7, 7]]
+    assert [epsilon for epsilon, *_ in runs] == [e for e in (0.3, 0.05, 0.002) for _ in range(3)]
+    assert [(fast, slow, ts[-1]) for _, fast, slow, ts in runs[1:3]] == [([0.0], [2.0], 2.0), ([0.9], [2.0], 2.0)]
+    assert (runs[0][3][0], runs[0][3][-1]) == (0.0, 4.0)
+
+
+def test_heads_have_their_temperatures_while_they_exist_and_the_times_of_their_events(monkeypatch):
+    state = lambda cubes, at=0.0: stub(cubes=np.asarray(cubes), prototypes=np.array([[0.0], [at], [0.0], [0.0]]))
+    jumps = [
+        stub(name="clip", time=3.0, before=state([1.0, 1, 1, 1]), after=state([0.5, 1, 1, 1])),
+        stub(name="prune", time=8.0, before=state([1.0] * 4), after=state([1.0] * 4, at=2.0)),
+        stub(name="grow", time=1.0, before=state([1.0] * 4), after=state([2.0] * 4)),
+    ]
+    phases = [
+        stub(ts=[0.0, 1.0], system=stub(active=np.arange(4) < 1), ys=stub(cubes=np.full((2, 4), 8.0))),
+        stub(ts=[1.0, 2.0], system=stub(active=np.arange(4) < 2), ys=stub(cubes=np.full((2, 4), 27.0))),
+    ]
+    asked = []
+    path = stub(phases=phases, jumps=jumps, times=lambda name: np.array([1.0]) if name == "grow" else None)
+    monkeypatch.setattr(growth, "simulate_growing", lambda flow, x, ts, integrator: asked.append((flow, ts)) or path)
+    monkeypatch.setattr(growth, "energy_along", lambda path, potential: stub(values=np.array(potential)))
+    made = growth.timeline_figure.compute(jax.random.key(0))
+    assert made["ts"].tolist() == [0.0, 1.0, 1.0, 2.0]
+    np.testing.assert_allclose(made["temperatures"], [[2, -1, -1, -1]] * 2 + [[3, 3, -1, -1]] * 2)
+    assert (made["births"].tolist(), made["clip"].tolist(), made["prune"].tolist()) == (
+        [1.0], [3.0, 400.0, 400.0, 400.0], [400.0, 8.0, 400.0, 400.0],
+    )  # fmt: skip
+    assert [str(made[f"W {name}"]) for name in ("printed", "repaired")] == ["printed", "repaired"]
+    ((flow, ts),) = asked
+    assert (float(flow.rules.pruning), flow.rules.capacity, ts[0], ts[-1]) == (0.02, 4, 0.0, 200.0)
+
+
+def test_debris_is_shown_in_two_components_and_assigned_in_all(monkeypatch):
+    z = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, -5.0], [9.0, 1.0, 4.0]])
+    prototypes = np.array([[0.0, 0.0, -4.0], [0.0, 0.0, 4.0]])
+    monkeypatch.setattr(experiments, "draw_objects", lambda key, config: stub(features=z, labels=np.array([2, 0, 1])))
+    monkeypatch.setattr(experiments, "_moved", lambda key, features, options: (features, prototypes))
+    made = experiments.debris_figure.compute(jax.random.key(0))
+    assert (made["z"].tolist(), made["prototypes"].tolist()) == (z[:, :2].tolist(), [[0.0, 0.0]] * 2)
+    assert (made["clusters"].tolist(), made["regimes"].tolist()) == ([1, 0, 1], [2, 0, 1])
+
+
+def test_debris_descends_from_k_means_in_its_principal_components(monkeypatch):
+    """The components are uncorrelated, and their variances are the largest of all features of variance one."""
+    features = np.sin(np.arange(100.0) ** 1.5).reshape(20, 5) @ np.triu(np.ones((5, 5)))
+    steps = lambda map, start, epochs, every: stub(final=[*start, epochs, every, len(map.flow.embeddings)])
+    monkeypatch.setattr(experiments, "kmeans", lambda key, z, count, restarts: stub(centroids=[count, restarts]))
+    monkeypatch.setattr(experiments, "iterate", steps)
+    z, final = experiments._moved(jax.random.key(0), features, Descent(components=3, clusters=4, restarts=2, epochs=7))
+    largest = np.linalg.eigvalsh(np.corrcoef(features.T))[:1:-1]
+    np.testing.assert_allclose(np.cov(z.T, bias=True), np.diag(largest), atol=1e-12)
+    assert final.tolist() == [4, 2, 7, 7, 20]
