@@ -281,8 +281,12 @@ INTERVALS: dict[str, Callable[..., IntervalArray]] = {
     "gt": _compared(lambda a, b: a.low > b.high, lambda a, b: a.high > b.low),
     "ge": _compared(lambda a, b: a.low >= b.high, lambda a, b: a.high >= b.low),
     "eq": _equal, "ne": lambda a, b: _not(_equal(a, b)), "and": _smaller, "or": _larger, "not": _not,
-    "floor": _monotone(np.floor, 0), "ceil": _monotone(np.ceil, 0), "round": _rounded, "rem": _remainder,
     "sign": _sign, "select_n": _selected, "convert_element_type": _converted,
     "clamp": lambda low, a, high: _smaller(_larger(a, low), high),
 }  # fmt: skip
 """The arithmetic of the operations of programs."""
+
+WITH_JUMPS = INTERVALS | {
+    "floor": _monotone(np.floor, 0), "ceil": _monotone(np.ceil, 0), "round": _rounded, "rem": _remainder,
+}  # fmt: skip
+"""The same with roundings and remainders, which no theorem on smooth functions takes."""

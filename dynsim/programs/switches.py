@@ -15,7 +15,7 @@ import numpy as np
 
 from dynsim.errors import ArgumentError
 from dynsim.programs.arrays import NUMPY
-from dynsim.programs.intervals import INTERVALS, IntervalArray
+from dynsim.programs.intervals import WITH_JUMPS, IntervalArray
 from dynsim.programs.program import COMPARING, Operation, Program
 from dynsim.programs.pulses import short_features
 
@@ -94,7 +94,7 @@ class Switches:
         for k, operation in self.steps:
             inner, name = [j for j in operation.operands if self.timed[j]], operation.name
             highest = max((int(level[j]) for j in inner), default=0)
-            if inner and (name not in INTERVALS or any(j in self.unbounded for j in inner)):
+            if inner and (name not in WITH_JUMPS or any(j in self.unbounded for j in inner)):
                 self.unbounded.add(k)
             straight = name in (*LINEAR, *KINKED, *SWITCHING, "select_n", "convert_element_type")
             centred = name in (*POWERS, *CENTRED, "div")
@@ -168,7 +168,7 @@ class Switches:
             found = {**fixed, 0: IntervalArray(low, high)}
             for k, operation in bounded:
                 extra = [] if operation.parameter is None else [operation.parameter]
-                found[k] = INTERVALS[operation.name](*(found[j] for j in operation.operands), *extra)
+                found[k] = WITH_JUMPS[operation.name](*(found[j] for j in operation.operands), *extra)
             return [found[k] for k in self.sharp]
 
         def values(ts: np.ndarray) -> np.ndarray:
