@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.dynamics.validated.intervals import INTERVALS, IntervalArray, mean_value, middles
+from analysis.dynamics.validated.intervals import mean_value, middles
 from dynsim.programs import Program, ProgramError, Tabulated, scalar_program
+from dynsim.programs.intervals import INTERVALS, IntervalArray
 
 MOST = 300
 """Largest number of terms of a numerator or a denominator."""

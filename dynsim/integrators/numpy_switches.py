@@ -12,6 +12,7 @@ import numpy as np
 
 from dynsim.errors import ArgumentError
 from dynsim.programs.program import COMPARING, Operation
+from dynsim.programs.pulses import SEEN, marks_of_changes
 from dynsim.programs.switches import CURVE, MOST, StraightLine, followed
 
 SAMPLES = 4096
@@ -31,6 +32,8 @@ NAMES = {
     "not_equal": "ne",
 }  # fmt: skip
 """Operations of programs that NumPy's functions are."""
+SHARPENING = ("exp", "exp2", "tanh", "cosh", "arctan", "power", "float_power", "divide", "reciprocal")
+"""NumPy's functions that may make a short pulse of a curve."""
 
 
 class Notes:
@@ -39,6 +42,7 @@ class Notes:
     def __init__(self, now: float):
         """Begin at a time."""
         self.now, self.next, self.hidden, self.used = now, math.inf, False, False
+        self.sharpened = False  # whether a function of a curve was taken that may make a short pulse of it
 
     def until(self, switch: float | None) -> None:
         """Note that a branch ends; None if it is not known when."""
@@ -85,6 +89,7 @@ class NotedTime(np.lib.mixins.NDArrayOperatorsMixin):
         value = ufunc(*map(_plain, inputs))
         lines = [a.line if isinstance(a, NotedTime) else StraightLine(float(a), 0.0) for a in inputs]
         constant = all(line.b == 0 for line in lines)
+        self.notes.sharpened |= name in SHARPENING and math.isnan(lines[name == "divide"].b)
         if constant and NAMES.get(name) in COMPARING:
             return bool(value)
         if name not in NAMES or constant:
@@ -163,13 +168,14 @@ def numpy_switches(field: Field, t0: float, t1: float, first: int | None = None)
     """Times strictly between two at which a NumPy field of time jumps or has a kink, with the state held.
 
     Comparisons of straight lines in the time are found whatever their distance, also `%`, `//`, `int` and the knots of
-    `np.interp`. Others, such as those of `math.sin(t)`, are found if they last for 1/4096 of the interval.
+    `np.interp`. Others, such as those of `math.sin(t)`, are found if they last for 1/4096 of the interval, and so are
+    smooth pulses, where they begin, have their middles, and end.
     `first` is the number of times after which the search ends.
 
     Raises:
         ValueError: for more than 100,000 of them, if `first` is not given.
     """
-    found, t, hidden = [], t0, False
+    found, t, hidden, sharpened = [], t0, False, False
     with np.errstate(all="ignore"):
         while t < t1:
             notes = Notes(t)
@@ -180,6 +186,7 @@ def numpy_switches(field: Field, t0: float, t1: float, first: int | None = None)
             if not notes.used:
                 break
             hidden |= notes.hidden
+            sharpened |= notes.sharpened or notes.hidden
             t = notes.next
             if t < t1:
                 found.append(t)
@@ -190,7 +197,10 @@ def numpy_switches(field: Field, t0: float, t1: float, first: int | None = None)
                 must = f"contain at most {MOST:,} jumps of the field in time: solve it in parts"
                 raise ArgumentError("ts", must, f"contains more, the last ones {found[-1] - found[-2]:.3g} apart")
         exact = [_flip(field, one) for one in found]
-        every = np.unique(np.array(exact + (_between_samples(field, t0, t1, exact) if hidden else []), float))
+        other = _between_samples(field, t0, t1, exact) if hidden else []
+        every = np.unique(np.array(exact + other, float))
+        if sharpened and first is None:
+            every = np.unique(np.append(every, _pulses(field, t0, t1, every)))
     return every[(every > t0) & (every < t1)]
 
 
@@ -208,10 +218,29 @@ def _distance(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.max(np.abs(a - b), initial=0.0))
 
 
+def _samples(t0: float, t1: float) -> np.ndarray:
+    """Times at irregular distances, at which the field is sampled."""
+    shift = np.random.default_rng(0).uniform(-0.4, 0.4, SAMPLES)
+    return np.concatenate([[t0], t0 + (t1 - t0) * (np.arange(SAMPLES) + 0.5 + shift) / SAMPLES, [t1]])
+
+
+def _pulses(field: Field, t0: float, t1: float, known: np.ndarray) -> np.ndarray:
+    """Where smooth pulses that samples meet begin, have their middles, and end."""
+    ts = np.unique(np.concatenate([_samples(t0, t1), known]))
+    seen: dict[float, np.ndarray] = {}
+
+    def values(at: np.ndarray) -> np.ndarray:
+        for t in at.tolist():
+            if t not in seen:
+                seen[t] = np.ravel(field(t))
+        return np.stack([seen[t] for t in at.tolist()], axis=1)
+
+    return marks_of_changes(values, ts[:-1], ts[1:], SEEN * np.ptp(values(ts), axis=1), known)
+
+
 def _between_samples(field: Field, t0: float, t1: float, known: list[float]) -> list[float]:
     """Jumps between samples, and where the field begins or ceases to change; without those that are known."""
-    shift = np.random.default_rng(0).uniform(-0.4, 0.4, SAMPLES)
-    ts = np.concatenate([[t0], t0 + (t1 - t0) * (np.arange(SAMPLES) + 0.5 + shift) / SAMPLES, [t1]])
+    ts = _samples(t0, t1)
     values = np.stack([field(t) for t in ts.tolist()])
     change = np.max(np.abs(np.diff(values, axis=0)), axis=1)
     padded = np.pad(change, 3, mode="edge")

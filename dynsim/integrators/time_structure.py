@@ -32,9 +32,10 @@ def breakpoints(flow: AbstractFlow, y0: Any, t0: float, t1: float, first: int | 
 
     To those that the flow declares come those of comparisons, `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of
     time and parameters in a right-hand side of the user's, the knots of its tables (`interp`), and the centres of its
-    smooth pulses, such as `exp(-((t - 50) / w)**2)`, which may be as short. They are not found in a field of more than
-    20,000 operations, nor where they depend on a parameter that is traced. Those of a field in NumPy are found with the
-    state held at `y0`, without centres. `first` is the number of jumps after which the search ends, also without them.
+    smooth pulses, such as `exp(-((t - 50) / w)**2)`, which may be as short, and of curves, such as `sin(t)**2000`. They
+    are not found in a field of more than 20,000 operations, nor where they depend on a parameter that is traced. Those
+    of a field in NumPy are found with the state held at `y0`, smooth pulses among them if they last for 1/4096 of the
+    interval. `first` is the number of jumps after which the search ends, also without them.
     """
     known = flow.breakpoints(t0, t1)
     if not _undeclared(flow):

@@ -74,7 +74,7 @@ def _rounded(a: Any, method: int) -> Any:
     return np.where(np.abs(a - whole) >= 0.5, whole + np.sign(a), whole).astype(a.dtype)
 
 
-def _special(name: str) -> Callable[..., Any]:
+def special(name: str) -> Callable[..., Any]:
     """Wrap a function of `scipy.special` that is imported on its first call, because the import takes 0.1 s."""
 
     def call(*values: Any) -> Any:
@@ -97,9 +97,9 @@ NUMPY: Mapping[str, Callable[..., Any]] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh,
-    "erf": _special("erf"), "erfc": _special("erfc"), "erf_inv": _special("erfinv"), "lgamma": _special("gammaln"),
-    "digamma": _special("psi"), "igamma": _special("gammainc"), "igammac": _special("gammaincc"),
-    "bessel_i0e": _special("i0e"), "bessel_i1e": _special("i1e"),
+    "erf": special("erf"), "erfc": special("erfc"), "erf_inv": special("erfinv"), "lgamma": special("gammaln"),
+    "digamma": special("psi"), "igamma": special("gammainc"), "igammac": special("gammaincc"),
+    "bessel_i0e": special("i0e"), "bessel_i1e": special("i1e"),
     "floor": np.floor, "ceil": np.ceil, "round": _rounded, "nextafter": np.nextafter, "is_finite": np.isfinite,
     "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
     "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": np.invert,

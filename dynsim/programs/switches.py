@@ -4,7 +4,7 @@ A value that depends on time alone is followed as a straight line, from one swit
 `floor`, `mod`, `sign`, `abs`, `max`, `min` and `clip` of such lines switch at times with a formula. Switches of other
 functions of time, such as `sin(t) > 0.5`, are found between samples. Where a square, `tanh`, `cosh` or another function
 with a centre is taken of such a line, the zero of the line is the centre of a pulse or of a smooth step, which may be
-so short that a solver would step over it.
+so short that a solver would step over it. Pulses of curved functions are found by interval arithmetic.
 """
 
 import math
@@ -15,7 +15,9 @@ import numpy as np
 
 from dynsim.errors import ArgumentError
 from dynsim.programs.arrays import NUMPY
+from dynsim.programs.intervals import WITH_JUMPS, IntervalArray
 from dynsim.programs.program import COMPARING, Operation, Program
+from dynsim.programs.pulses import short_features
 
 MOST = 100_000
 """Most switches in one interval."""
@@ -35,6 +37,11 @@ POWERS = ("square", "integer_pow", "pow", "mul")
 """Functions, and products of lines, centred at zeros of their arguments, whose scale is that of what follows."""
 STEEP = 20.0
 """Least change of a steep argument in an interval: that of wider pulses is seen by some stage of every step."""
+SHARPENING = ("div", "pow", "rsqrt")
+"""Further functions that may make a pulse of a curve; integer powers from `SHARP` on do so, too."""
+SHARP = 8
+INSET = 1e-6
+"""Share of a part of the time that is left out at its ends, where functions jump up to rounding."""
 SWITCHING = (*SIDES, *ROUNDING, *KINKED, "rem")
 
 
@@ -74,6 +81,33 @@ class Switches:
         self.uses_time = any(0 in o.operands for o in program.operations) or any(0 in o for o in program.outputs)
         self.switching = [k for k, o in self.steps if self.timed[k] and (o.name in SWITCHING or _truncates(o))]
         self.centred = {k for k, o in self.steps if self.timed[k] and o.name in (*CENTRED, *POWERS)}
+        self.unbounded: set[int] = set()  # operations on time alone that have no interval arithmetic
+        self.sharp = self._sharp()
+
+    def _sharp(self) -> list[int]:
+        """List the operations on time alone that may have short pulses at places that the marks of lines do not show.
+
+        Level 1 is straight, up to switches; functions of level 2 change quickly only where lines are zero, as their
+        powers and products do; all others, and sums of those, have level 3.
+        """
+        level, found = np.zeros(len(self.timed), int), []
+        for k, operation in self.steps:
+            inner, name = [j for j in operation.operands if self.timed[j]], operation.name
+            highest = max((int(level[j]) for j in inner), default=0)
+            if inner and (name not in WITH_JUMPS or any(j in self.unbounded for j in inner)):
+                self.unbounded.add(k)
+            straight = name in (*LINEAR, *KINKED, *SWITCHING, "select_n", "convert_element_type")
+            centred = name in (*POWERS, *CENTRED, "div")
+            alone = len(inner) == 1 and name in ("mul", "div", "neg") and self.timed[operation.operands[0]]
+            if highest <= 1:
+                level[k] = highest if not inner or straight or alone else 2 if centred else 3
+            else:
+                level[k] = highest if centred or straight and name not in ("add", "add_any", "sub") else 3
+            power = name == "integer_pow" and abs(operation.parameter) >= SHARP
+            bent = level[operation.operands[1 if name == "div" else 0]] == 3
+            if bent and k not in self.unbounded and (power or name in (*CENTRED, *SHARPENING)):
+                found.append(k)
+        return found
 
     @property
     def looks_up_states(self) -> bool:
@@ -92,7 +126,7 @@ class Switches:
         Raises:
             ValueError: for more than 100,000 of them, if `first` is not given.
         """
-        if not (self.switching or centres and self.centred) or not begin < end:
+        if not (self.switching or centres and (self.centred or self.sharp)) or not begin < end:
             return np.empty(0)
         asked = (tuple(inputs), begin, end, first)
         if centres not in self.last or asked != self.last[centres][0]:
@@ -119,8 +153,29 @@ class Switches:
         with np.errstate(all="ignore"):
             exact = self._flips(known, np.array(found)) if found and self.switching else np.array(found)
             other = self._sampled(known, sorted(curved), begin, end) if curved else np.empty(0)
-        every = np.unique(np.concatenate([exact, other]))
+            every = np.unique(np.concatenate([exact, other]))
+            if centred and self.sharp:
+                every = np.unique(np.append(every, self._pulses(known, begin, end, every)))
         return every[(every > begin) & (every < end)]
+
+    def _pulses(self, known: Sequence[Any], begin: float, end: float, every: np.ndarray) -> np.ndarray:
+        """Where the pulses of curved values begin, have their middles, and end."""
+        edges = np.unique([begin, *every, end])
+        bounded = [(k, o) for k, o in self.steps if self.timed[k] and k not in self.unbounded]
+        fixed = {k: IntervalArray(a, a) for k, a in self._values(known, edges[:1]).items() if not self.timed[k]}
+
+        def enclosures(low: np.ndarray, high: np.ndarray) -> list[IntervalArray]:
+            found = {**fixed, 0: IntervalArray(low, high)}
+            for k, operation in bounded:
+                extra = [] if operation.parameter is None else [operation.parameter]
+                found[k] = WITH_JUMPS[operation.name](*(found[j] for j in operation.operands), *extra)
+            return [found[k] for k in self.sharp]
+
+        def values(ts: np.ndarray) -> np.ndarray:
+            found = self._values(known, ts)
+            return np.stack([np.broadcast_to(found[k], ts.shape) for k in self.sharp])
+
+        return short_features(enclosures, values, edges, inset=INSET if self.switching else 0.0)
 
     def _next(self, known: Sequence[Any], t: float, span: float, centred: Set[int]) -> tuple[float, set[int]]:
         """The first switch or centre after `t` of values that are straight up to it, and those that are curved."""

@@ -151,6 +151,42 @@ def test_the_centres_of_smooth_pulses_are_found(pulse, centres):
     np.testing.assert_array_equal(made.times([0.0], 5.0, 59.0), [40.0] if 40.0 in centres else [])
 
 
+HALF_TURNS = np.pi * np.arange(1, 32)
+
+
+@pytest.mark.parametrize(
+    ("pulse", "places", "width"),
+    [
+        (lambda t: jnp.sin(t) ** 2000, HALF_TURNS - np.pi / 2, 0.09),
+        (lambda t: jnp.exp(-100 * jnp.sin(jnp.pi * t) ** 2), np.arange(1, 97), 0.09),
+        (lambda t: jnp.exp(-(((t**2 - 2500) / 10) ** 2)), [50.0], 0.3),
+        (lambda t: jnp.exp(-(((t**2 - 2500) / 1e-6) ** 2)), [50.0], 3e-8),
+        (lambda t: 1 / (1 + (100 * jnp.cos(t)) ** 2), HALF_TURNS - np.pi / 2, 0.11),
+        (lambda t: jnp.exp(-(((jnp.sin(t) - 0.5) / 1e-3) ** 2)), [np.pi / 6, 5 * np.pi / 6], 0.004),
+        (lambda t: 1e-9 * jnp.exp(-((jnp.log(t / 20) / 1e-3) ** 2)), [20.0], 0.06),
+        (lambda t: jnp.sin(jnp.mod(t, 10.0)) ** 2000, [np.pi / 2, np.pi * 1.5, 10 + np.pi / 2], 0.09),
+        (lambda t: 1 / (2 + jnp.cos(t)) + jnp.exp(3 * jnp.sin(t)) + jnp.tanh(jnp.cos(t)), [], 0.0),
+    ],
+)
+def test_pulses_of_curves_are_found_where_they_are(pulse, places, width):
+    """Marks surround each one, one of them within it, and there are few others."""
+    made = Switches(scalar_program(lambda t, x: pulse(t) * x**2, (), (), lookups=True), np.array([False, True]))
+    found = made.times([0.0], 0.1, 97.3, centres=True)
+    assert len(found) <= 150 + 3 * len(places)
+    assert len(places) or not len(found)
+    for at in places:
+        near = np.sort(found[np.argsort(np.abs(found - at))[:3]])
+        assert near[0] < at < near[2]
+        assert near[2] - near[0] <= 2.5 * width
+        assert np.min(np.abs(found - at)) <= width / 2
+
+
+def test_curves_that_change_too_often_are_left_to_the_solver():
+    """Their marks would be millions; the search ends after 65,536 parts."""
+    made = Switches(scalar_program(lambda t, x: jnp.sin(t) ** 2000, (), (), lookups=True), np.array([False, True]))
+    assert len(made.times([0.0], 0.0, 1e7, centres=True)) < 200_000
+
+
 def test_too_many_switches_are_refused(monkeypatch):
     monkeypatch.setattr("dynsim.programs.switches.MOST", 100)
     assert len(switches(lambda t, x: jnp.floor(t * 100) * x, 0.0, 1.005)) == 100

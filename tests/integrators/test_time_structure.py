@@ -55,6 +55,14 @@ def test_a_smooth_pulse_far_shorter_than_the_run_is_not_stepped_over(method):
     np.testing.assert_allclose(final, [1e-4 * np.sqrt(np.pi) * np.exp(-1)], rtol=1e-5)
 
 
+@pytest.mark.parametrize("module", [jnp, np])
+def test_short_pulses_of_a_curved_function_of_time_are_not_stepped_over(module):
+    """The integral of sin(t)^2000 over a period is sqrt(2 pi / 2000) (1 - 1 / 8000), twice, up to 1e-8."""
+    flow = FunctionFlow(lambda t, x: module.sin(t) ** 2000 + 0.0 * x)
+    run = simulate(flow, [0.0], [0.0, 40 * np.pi], integrator=Scipy("RK45", 1e-7, 1e-11))
+    np.testing.assert_allclose(run.final, [40 * np.sqrt(2 * np.pi / 2000) * (1 - 1 / 8000)], rtol=5e-5)
+
+
 def test_a_pulse_of_a_function_in_numpy_is_not_stepped_over():
     run = simulate(PLAIN, [0.0], TS, integrator=Scipy("RK23", 1e-5, 1e-7))
     np.testing.assert_allclose(run.ys[1, 0], AFTER, rtol=1e-4)

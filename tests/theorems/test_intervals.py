@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.validated.intervals import INTERVALS, IntervalArray, IntervalFunction
+from analysis.dynamics.validated.intervals import IntervalFunction
 from dynsim.programs.arrays import NUMPY
+from dynsim.programs.intervals import INTERVALS, WITH_JUMPS, IntervalArray
 
 RNG = np.random.default_rng(0)
 UNARY = {
@@ -59,6 +60,22 @@ def test_a_function_of_two_numbers_is_enclosed(name):
     for x, y in itertools.product(inside(a), inside(b)):
         z = NUMPY[name](x, y)
         assert np.all((found.low <= z) & (z <= found.high))
+
+
+@pytest.mark.parametrize("size", [2.0, -0.7])
+def test_remainders_and_rounded_numbers_are_enclosed_and_sharp_between_their_jumps(size):
+    a, b = boxes(-5, 5), IntervalArray(np.float64(size), np.float64(size))
+    for name, given in (("rem", (b,)), ("round", (0,)), ("round", (1,)), ("floor", ()), ("ceil", ())):
+        found = WITH_JUMPS[name](a, *given)
+        for x in inside(a):
+            y = NUMPY[name](x, *(np.float64(size) if one is b else one for one in given))
+            assert np.all((found.low <= y) & (y <= found.high))
+    found = WITH_JUMPS["rem"](a, b)
+    same = np.trunc(a.low / size) == np.trunc(a.high / size)
+    assert np.all(
+        (found.high - found.low)[same & (a.low * a.high >= 0)] <= (a.high - a.low)[same & (a.low * a.high >= 0)] + 1e-15
+    )
+    assert np.all(np.isnan(WITH_JUMPS["rem"](a, IntervalArray(np.float64(1.0), np.float64(2.0))).low))
 
 
 @pytest.mark.parametrize("exponent", [-3, -2, 0, 1, 2, 3, 4, 7])

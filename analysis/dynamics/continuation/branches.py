@@ -46,12 +46,13 @@ class Branch(NamedTuple):
 
     `kinds` are `stable`, `saddle`, `unstable` or `undecided`, `bifurcations` lie in between. `ends` says at both ends
     why the branch ends: `bounds` of the parameter, `closed` curve, `steps` (the cap on points), `corner` (the field is
-    not smooth), `lost` (no step however small leads on), or the bifurcation at which it begins; a branch of periodic
-    orbits also at an `equilibrium`, at the longest `period`, beside a `homoclinic` orbit, or where a stricter solver
-    does not confirm the orbits (`accuracy`), or where the field or its derivative is not finite at a state, such as
-    `undefined at (-55, 0.1)`, or `stop:` with the name of a function of yours. `isolated` is false if the solutions are
-    not: the derivative is singular along the branch. `vertical` says that the parameter does not change along it, up to
-    errors: a family at one value.
+    not smooth), `lost` (no step however small leads on), `family` (equilibria at one value of the parameter, which may
+    go on without end), or the bifurcation at which it begins; a branch of periodic orbits also at an `equilibrium`, at
+    the longest `period`, beside a `homoclinic` orbit, or where a stricter solver does not confirm the orbits
+    (`accuracy`), or where the field or its derivative is not finite at a state, such as `undefined at (-55, 0.1)`, or
+    `stop:` with the name of a function of yours. `isolated` is false if the solutions are not: the derivative is
+    singular along the branch. `vertical` says that the parameter does not change along it, up to errors: a family at
+    one value.
     `undetermined` lists intervals of the parameter in which eigenvalues change so fast that bifurcations may be missed.
     `notes` say why eigenvalues may be missed there, and where dense matrices are used although the system is large.
     `name` is that of the parameter, `marks` are the zeros of your functions (see `Steps`).

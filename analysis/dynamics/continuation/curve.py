@@ -118,6 +118,7 @@ class AbstractCurve(abc.ABC):
 
     tolerances: tuple[float, float] = (1e-11, 1e-9)  # of the equations, and of the last Newton step
     vertical: ClassVar[float] = 1e-12  # largest slope of the parameter that errors can cause on a vertical branch
+    longest_family: ClassVar[float] = math.inf  # points of a family at one value of the parameter that are enough
     double: ClassVar[float] = 1e-6  # relative imaginary part below which an eigenvalue is a double real one
     most_added: ClassVar[int] = 24  # largest number of points that are added to a step to search it for bifurcations
     meeting: ClassVar[float] = 0.0  # the eigenvalue where solutions meet: 0 of a field, 1 of the derivative of a map

@@ -59,6 +59,8 @@ def _transverse(J: Any, typical: np.ndarray | float, orbit: np.ndarray) -> tuple
     return across.T @ J @ across, np.abs(across).T @ sizes
 
 
+# Points of a curve of equilibria at one value of the parameter that are followed: it may have no end.
+FAMILY = 60
 # Reason for unknown coefficients where symmetries move the solutions.
 SYMMETRIC = "symmetries move the solutions"
 
@@ -66,6 +68,7 @@ SYMMETRIC = "symmetries move the solutions"
 class EquilibriumCurve(AbstractCurve):
     """Vector field of a flow in tangent coordinates at t = 0, with its derivatives."""
 
+    longest_family: ClassVar[float] = FAMILY
     _short: tuple[NumbersFunction | None] | None = None  # a short field evaluated by Python, once it was looked for
 
     def __init__(self, parameter: Parameter, symmetries: Sequence[SymmetryGenerator] = (), units: Units | None = None):

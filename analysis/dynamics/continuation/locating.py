@@ -314,6 +314,8 @@ def hidden_turn(curve: AbstractCurve, begin: CurvePoint, end: CurvePoint, depth:
     smaller than at both ends.
     """
     r0, r1 = float(begin.tangent[-1]), float(end.tangent[-1])
+    if max(abs(r0), abs(r1)) <= BACK:  # on a vertical curve the slopes are errors
+        return []
     away = end.flat - begin.flat
     mean = float(away[-1]) / max(float(np.linalg.norm(away)), np.finfo(float).tiny)
     # coefficients of the derivative r0 + slope s + bend s^2

@@ -104,6 +104,7 @@ def follow(
     here, along = turned(first, direction, first)
     home = first._replace(tangent=direction) if home is None else home
     before, size, length, short = here, min(step, within.largest) if size is None else size, 0.0, 0
+    still = 0  # points in a row at which the parameter does not change
     while len(points) < within.points:
         found = curve.stepped(here, direction, size)
         if found is not None:
@@ -136,6 +137,9 @@ def follow(
             return points, "short steps"
         if length > 3 * size and len(points) > 3 and _returned(curve, home, here, found):
             return points, "closed"
+        still = 0 if curve.slope(found) else still + 1
+        if still >= curve.longest_family:
+            return points, "family"
         before, here, direction = here, found, found.tangent
         if found.corrections <= EASY:
             size = min(GROW * size, curve.largest_step(found, within, first))

@@ -55,11 +55,17 @@ def say_ends(parameter: str, diagram: "Diagram") -> None:
                     f"the longest periods of a branch grow as towards a {limit.kind}, at about "
                     f"{parameter} = {limit.parameter:.6g}"
                 )
+    families = {}  # two branches that leave one point are one family
     for one in branches:
         if one.vertical:
             error = float(np.ptp(one.parameters))
             value = printed(float(np.median(one.parameters)), max(1.0, error / ROUNDING))
-            say(f"a branch is vertical: it is a family of solutions at the single value {parameter} = {value}")
+            part = ", of which the diagram shows a part" if "family" in one.ends else ""
+            families[value] = (
+                f"a branch is vertical: it is a family of solutions at the single value {parameter} = {value}{part}"
+            )
+    for words in families.values():
+        say(words)
 
 
 def _limit(orbits: "Branch", last: int) -> Any:

@@ -9,6 +9,7 @@ from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
+from analysis.dynamics.continuation.equilibrium_curve import FAMILY
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import continue_orbits, forcing_in, orbits_from_hopf
 from analysis.dynamics.continuation.steps import Steps
@@ -79,11 +80,17 @@ class Stretch(AbstractFlow):
         return self.p * x
 
 
-@pytest.mark.slow
-def test_a_family_of_equilibria_is_vertical_and_crossed_by_a_branch():
-    found = continue_equilibria(Parameter(Stretch(), P, -1.0, 1.0), jnp.asarray([1.0]), steps=Steps(points=200))
+def test_a_family_of_equilibria_is_vertical_and_crossed_by_a_branch_and_ends_before_the_cap(capsys):
+    """The line x = p = 0 of equilibria of x' = p x has no end."""
+    found = continue_equilibria(Parameter(Stretch(), P, -1.0, 1.0), jnp.asarray([1.0]))
     assert found.vertical
+    assert (found.ends, len(found.parameters)) == (("family", "family"), 2 * FAMILY + 1)
     assert [str(b) for b in found.bifurcations] == ["branch point at 0 (degenerate: the cubic coefficient is 0)"]
+    say_ends("p", Diagram("p", (found, found), (1, 1)))
+    family = (
+        "a branch is vertical: it is a family of solutions at the single value p = 0, of which the diagram shows a part"
+    )
+    assert capsys.readouterr().out.splitlines() == [family]
 
 
 @pytest.fixture(scope="module")

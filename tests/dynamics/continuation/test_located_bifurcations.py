@@ -246,6 +246,15 @@ def test_a_slope_below_rounding_has_no_sign():
     assert finding.find_bifurcations(curve, points, np.arange(4.0), [1.0] * 4)[0] == []
 
 
+def test_no_turn_is_searched_where_the_slope_is_rounding(monkeypatch):
+    seen = []
+    monkeypatch.setattr(between, "between", lambda _, begin, end, share: seen.append(share))
+    for height, count in ((1e-12, 0), (1e-3, 1)):  # slope 3.3 at both ends, and -1 in between
+        curve, (first, last, *_) = wave(height, 2 * np.pi)
+        assert between.hidden_turn(curve, first, last) == []
+        assert len(seen) == count
+
+
 @pytest.mark.slow
 def test_a_branch_that_is_vertical_on_the_whole_has_no_folds():
     found = branches.branch(*wave(2e-12, 3.0), ("bounds", "bounds"))
