@@ -1,4 +1,4 @@
-"""Compare the reports of theorems in some tests with `found.txt`: statuses, margins, witnesses, numbers, sentences."""
+"""Compare what theorems find in some tests with `found.txt`: statuses, inequalities, margins, witnesses, numbers."""
 
 import functools
 from pathlib import Path
@@ -30,4 +30,11 @@ def found_conditions(monkeypatch):
     return found
 
 
-pytest_pyfunc_call, pytest_sessionfinish = hooks(FOUND, "found_conditions", lambda found: map(str, found))
+def told(found: Conditions) -> str:
+    """The theorem, its conditions without their words, and the numbers of its conclusion."""
+    rows = [" ".join(str(one).split()).replace(f"{one.words}: ", "", 1) for one in found.hypotheses]
+    numbers = ", ".join(f"{name} = {value:.6g}" for name, value in found.numbers.items())
+    return "\n".join([f"{found.theorem}: {found.status} {numbers}", *(f"  {row}" for row in rows)])
+
+
+pytest_pyfunc_call, pytest_sessionfinish = hooks(FOUND, "found_conditions", lambda found: map(told, found))
