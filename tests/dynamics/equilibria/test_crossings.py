@@ -42,6 +42,15 @@ def searched(field, low, high):
     return [e for e in found if in_box(np.asarray(e.state), low, high)], complete
 
 
+def test_a_box_far_larger_than_one_is_searched_in_its_own_units():
+    waves = lambda t, u: jnp.stack([jnp.sin(1e-3 * u[0]), jnp.cos(1e-3 * u[1])])
+    found, sure = searched(waves, (1e3, 0.0), (1e4, 1e4))
+    assert sorted(np.round(np.asarray(e.state) / (500 * np.pi)).tolist() for e in found) == [
+        [x, y] for x in (2.0, 4.0, 6.0) for y in (1.0, 3.0, 5.0)
+    ]
+    assert sure.is_sure
+
+
 def predators(t, u):
     x, y = u[0], u[1]
     eaten = x * y / (1 + 0.1 * x)
