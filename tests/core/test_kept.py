@@ -32,6 +32,8 @@ def test_lines_agree_in_their_texts_and_up_to_rounding_in_their_numbers(line, ot
 
 def test_lines_that_differ_between_runs_are_left_open():
     assert common(["a 1", "b 2"], ["a 1", "b 3"]) == ["a 1", "*"]
+    assert common(["a 1", "b 2"], ["a 1"]) == common(["a 1"], ["a 1", "b 2"]) == ["* *"]
+    assert common(["* *"], ["a 1"]) == ["* *"]
 
 
 def test_a_test_must_do_what_is_kept_for_it(tmp_path):
@@ -49,6 +51,8 @@ def test_a_test_must_do_what_is_kept_for_it(tmp_path):
         kept.compare(test("one"), lambda: ["a 1"])
     with pytest.raises(AssertionError, match="1 lines instead of 0"):
         kept.compare(test("new"), lambda: ["a"])
+    write(file, {"test_b.py::open": ["* *"]}, "library 2")
+    Kept(file, ("test_b.py",), "library 2").compare(test("open"), lambda: ["a", "b"])
     kept.compare(test("one", "test_other.py"), lambda: ["b"])
     kept.compare(test("one", slow="slow"), lambda: ["b"])
     Kept(file, ("test_b.py",), "library 3").compare(test("one"), lambda: ["b"])  # of another version nothing is known

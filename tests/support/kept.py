@@ -1,8 +1,9 @@
 """Keep how some tests draw and what commands say in them in a file beside the tests, and compare later runs with it.
 
 `python -m tests.support.kept figures cli theorems` writes the files anew, where a change is meant: read what `git
-diff` shows. The tests run twice, with and without optimisation of programs, and lines that differ become `*`, which
-anything matches. Texts must be equal, and numbers agree to half a percent, so that rounding does not matter.
+diff` shows. The tests run three times, with and without optimisation of programs and with other kernels of the linear
+algebra. Lines that differ become `*`, which anything matches, and a test whose runs say more or less is left open.
+Texts must be equal, and numbers agree to half a percent, so that rounding does not matter.
 """
 
 import importlib
@@ -17,13 +18,20 @@ from typing import Any
 
 import pytest
 
-QUICK = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_multi_thread_eigen=false"
+FULL = "--xla_cpu_multi_thread_eigen=false"
+QUICK = f"{FULL} --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+RUNS = {
+    ".quick": {"XLA_FLAGS": QUICK}, ".full": {"XLA_FLAGS": FULL, "OPENBLAS_CORETYPE": "Haswell"},
+    ".wide": {"XLA_FLAGS": QUICK, "OPENBLAS_CORETYPE": "SkylakeX"},
+}  # fmt: skip
+"""Suffixes of the files of the runs that are compared, and their variables."""
 WRITE = "DYNSIM_KEEP"
 """The variable that names a suffix: files with it hold what the tests of this run do."""
 NUMBER = re.compile(r"(?<![\w#.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![\w.])")
 CLOSE, TINY, MEAN = 5e-3, 1e-7, 5e-4
 """Numbers agree up to the share `CLOSE` or up to `TINY`, means behind `~` of numbers up to 1 up to `MEAN`."""
-ANYTHING = "*"
+ANYTHING, OPEN = "*", "* *"
+"""What any line agrees with, and the only line of a test that may do anything."""
 
 
 class Kept:
@@ -50,6 +58,8 @@ class Kept:
             self.now |= {name: lines} if lines else {}
         elif self.wanted is not None:
             kept = self.wanted.get(name, [])
+            if kept == [OPEN]:
+                return
             where = f"in {self.file.name}, which `python -m tests.support.kept {self.file.parent.name}` writes anew"
             assert len(lines) == len(kept), f"{len(lines)} lines instead of {len(kept)} {where}"
             for line, was in zip(lines, kept, strict=True):
@@ -115,23 +125,29 @@ def write(file: Path, found: dict[str, list[str]], of: str) -> None:
 
 
 def main(folders: Sequence[str]) -> None:
-    """Run tests of some folders of `tests` twice, and keep what both runs agree on."""
+    """Run tests of some folders of `tests` several times, and keep what all runs agree on."""
     here = Path(__file__).resolve().parents[1]
     names = {here / name: importlib.import_module(f"tests.{name}.conftest").TESTS for name in folders}
     files = [str(folder / name) for folder, tests in names.items() for name in tests]
-    for suffix, flags in ((".quick", QUICK), (".full", "--xla_cpu_multi_thread_eigen=false")):
-        environment = os.environ | {WRITE: suffix, "XLA_FLAGS": flags}
-        subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files], env=environment)
-    for quick in (file for folder in names for file in folder.glob("*.quick")):
-        full, of = quick.with_suffix(".full"), quick.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
-        once, again = read(quick, of) or {}, read(full, of) or {}
-        write(quick.with_suffix(".txt"), {name: common(once[name], again.get(name, [])) for name in once}, of)
-        quick.unlink()
-        full.unlink()
+    plain = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    for suffix, variables in RUNS.items():
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
+        subprocess.run(command, env=plain | variables | {WRITE: suffix})
+    first, *others = RUNS
+    for file in (file for folder in names for file in folder.glob(f"*{first}")):
+        of = file.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+        found = read(file, of) or {}
+        for again in (read(file.with_suffix(suffix), of) or {} for suffix in others):
+            found = {name: common(lines, again.get(name, [])) for name, lines in found.items()}
+        write(file.with_suffix(".txt"), found, of)
+        for suffix in RUNS:
+            file.with_suffix(suffix).unlink()
 
 
 def common(lines: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Replace lines that differ in another run by one that anything matches."""
+    """Replace lines that differ in another run by one that anything matches; of other lengths all of them."""
+    if len(lines) != len(others) or OPEN in lines:
+        return [OPEN]
     return [a if agree(a, b) else ANYTHING for a, b in zip(lines, others, strict=True)]
 
 
