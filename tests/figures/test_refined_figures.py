@@ -45,6 +45,15 @@ def test_a_run_at_few_times_is_drawn_as_the_curve_that_it_is(circle):
     assert all(len(ax.lines[0].get_xdata()) == len(fine.ts) for ax in (path, *series))
 
 
+def test_a_run_backwards_is_drawn_from_its_last_time_to_its_first():
+    run = simulate(FunctionFlow(_turn), np.array([1.0, 0.0]), [10.0, 6.0, 0.0], integrator=Scipy())
+    fine = refined(run)
+    assert (len(fine.ts) > 100, fine.ts[0], fine.ts[-1]) == (True, 10.0, 0.0)
+    assert np.all(np.diff(fine.ts) < 0)
+    exact = np.stack([np.cos(fine.ts - 10.0), -np.sin(fine.ts - 10.0)], axis=1)
+    assert np.max(np.abs(fine.ys - exact)) < 1e-6
+
+
 def test_a_jump_within_a_short_time_is_drawn_as_it_is():
     """The logistic curve rises within a thousandth of the time between two saved states."""
     flow = FunctionFlow(lambda t, x: 40 * x * (1 - x))

@@ -149,7 +149,8 @@ def try_tests(changed: Changed, tests: Sequence[str]) -> Seen:
     tried = _Tried(finder)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         code = pytest.ExitCode(pytest.main([*QUIETLY, *tests], plugins=[tried]))
-    noticed = code in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
+    ends = pytest.ExitCode
+    noticed = code in (ends.TESTS_FAILED, ends.INTERRUPTED, ends.INTERNAL_ERROR)  # a deep recursion may end pytest
     return {" ".join(tests): (noticed, f"{tried.failed or 'no test'} failed ({code.name})")}
 
 

@@ -17,7 +17,7 @@ CONVERSIONS = ("integer", "real", "finite", "hasattr", "callable")
 """Parts of the names of functions that do so where they are called by name, not as a method or of a module."""
 TEXTS = ("one_line", "report", "__repr__", "__str__", "_repr_html_")
 """Functions that only say something."""
-NEUTRAL = ("strict", "inline")
+NEUTRAL = ("strict", "inline", "check_finite")
 """Options that change nothing in code without other errors."""
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div}
 COMPARISONS = {

@@ -38,6 +38,11 @@ def test_files_that_cannot_be_imported_notice_an_error(said):
     assert said("VALUE = 1 / 0", "test_other.py").killed
 
 
+def test_an_error_that_ends_pytest_is_noticed(said, tmp_path):
+    (tmp_path / "conftest.py").write_text("import own_module\n\ndef pytest_runtest_logstart():\n    own_module.run()\n")
+    assert said("def run():\n    raise ValueError", "test_other.py").killed
+
+
 def test_a_file_that_is_not_there_notices_nothing(said):
     assert said("VALUE = 2", "test_nowhere.py").survived[0].endswith("no test failed (USAGE_ERROR)")
 

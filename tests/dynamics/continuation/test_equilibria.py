@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
+import dynsim as ds
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch, joined
 from analysis.dynamics.continuation.equilibria import continue_equilibria, switch
@@ -150,6 +151,14 @@ def test_a_closed_branch_ends_where_it_began():
     assert found.ends == ("closed", "closed")
     assert [b.kind for b in found.bifurcations] == ["fold", "fold"]
     assert sorted(b.parameter for b in found.bifurcations) == pytest.approx([-1.0, 1.0], abs=1e-8)
+
+
+def test_a_mark_lies_where_the_branch_passes_it_in_the_units_of_the_system():
+    at = ds.Parameter(ds.system("x' = 1e3*a - x; a=0"), "a", 0.0, 5e5)
+    found = continue_equilibria(at, [0.0], steps=Steps(marks={"level": lambda x, a: x[0] - 2e8}))
+    (mark,) = found.marks
+    np.testing.assert_allclose([mark.parameter, *np.asarray(mark.state)], [2e5, 2e8], rtol=1e-9)
+    assert mark.arclength == pytest.approx(np.interp(2e5, found.parameters, found.arclengths), rel=1e-9)
 
 
 @pytest.mark.parametrize("shear", [0.0, pytest.param(0.3, marks=pytest.mark.slow)])
