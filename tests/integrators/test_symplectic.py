@@ -114,5 +114,7 @@ def test_settings_and_uses_that_it_has_not_are_refused():
 
 def test_steps_are_longer_than_the_rounding_of_times():
     assert steps_between(np.array([0.0, 1.0, 1.5]), 0.25) == 4
+    with pytest.raises(ValueError, match=r"`step_size` must be longer than the rounding of times up to 1e\+06"):
+        steps_between(np.array([1e6 - 1, 1e6]), 1e-11)
     with pytest.raises(ValueError, match="`step_size` must be longer than the rounding of times up to 20, but is"):
         steps_between(np.array([0.0, 20.0]), 1e-300)

@@ -234,6 +234,13 @@ def test_a_pair_of_a_set_that_is_not_there_is_refused():
         th.horseshoe(henon(4.8), SETS, covers=[(0, 1), (0, 2)])
 
 
+def test_the_area_that_crosses_a_circle_is_bounded_from_below():
+    found = th.twist(flow("p = y + 0.5*sin(x) + 0.001; x[n+1] = x + p; y[n+1] = p"), [(-np.pi, np.pi)])
+    (row,) = (one for one in found.hypotheses if one.words == "no net area crosses a circle")
+    assert row.status == "fails"
+    assert -0.002 * np.pi <= row.margin < -0.0005
+
+
 def test_areas_that_floats_change_are_kept_by_algebra():
     found = th.twist(flow("p = y + 0.3*sin(x); x[n+1] = x + 0.1*p + 0.7*p; y[n+1] = p"), [(-np.pi, np.pi)])
     assert {one.words: one.status for one in found.hypotheses}["the map keeps areas"] == "holds"

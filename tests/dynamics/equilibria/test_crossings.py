@@ -42,6 +42,14 @@ def searched(field, low, high):
     return [e for e in found if in_box(np.asarray(e.state), low, high)], complete
 
 
+@pytest.mark.parametrize(
+    ("degree", "indices", "resolved", "sure"),
+    [(1, 1, True, True), (1, 1, False, False), (1, 0, True, False), (None, None, True, False), (0, None, True, False)],
+)
+def test_a_search_is_sure_where_degree_and_indices_agree_on_a_grid_that_resolves_them(degree, indices, resolved, sure):
+    assert Completeness(degree, indices, resolved).is_sure == sure
+
+
 def test_a_box_far_larger_than_one_is_searched_in_its_own_units():
     waves = lambda t, u: jnp.stack([jnp.sin(1e-3 * u[0]), jnp.cos(1e-3 * u[1])])
     found, sure = searched(waves, (1e3, 0.0), (1e4, 1e4))
