@@ -109,7 +109,7 @@ def _reduced(
     size = lambda *vectors: sum(float(np.abs(w) @ np.abs(one)) for one in (linear, *vectors))
     return (
         Coefficient(float(w @ square), size(square, first[1] @ along)),
-        Coefficient(float(w @ (second[0] @ along)), size(second[0] @ along, second[1] @ along)),
+        Coefficient(float(w @ (second[0] @ along)), size(second[0] @ along, second[1] @ along, first[1] @ across)),
         Coefficient(float(w @ (second[0] @ across)), size(second[0] @ across)),
         Coefficient(float(w @ cube), size(first[1] @ along, 3 * first[0] @ bent)),
     )
