@@ -13,6 +13,7 @@ LINE = 180  # characters of a result in one line, its closing dots left out
 WORD = 40  # characters of one field in it
 FEW = 4  # entries of a tuple that are shown in it
 MANY = 12  # entries of an array or a tuple that a report shows in full
+FOUND = 1e-9  # relative to the window in which a search finds states; smaller values are taken for its errors
 ROUNDING = 1e-12  # relative to the size of a quantity; smaller values are taken for rounding errors
 
 
@@ -29,6 +30,11 @@ def printed(value: complex, size: float = 1.0, *, digits: int = 6) -> str:
         return real
     signed = imaginary if imaginary.startswith("-") else f"+{imaginary}"
     return f"{'' if real == '0' else real}{signed if real != '0' else imaginary}j"
+
+
+def printed_place(values: Iterable[float], widths: Iterable[float]) -> str:
+    """Print the components of a state found in a window, as 0 where they are at most 1e-9 of the window's width."""
+    return ", ".join(printed(value, FOUND / ROUNDING * width) for value, width in zip(values, widths, strict=True))
 
 
 def size_of(values: Iterable[float]) -> float:

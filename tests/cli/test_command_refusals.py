@@ -11,6 +11,7 @@ import pytest
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.lyapunov import Lyapunov
+from dynsim.cli.continuation.options import Continue
 from dynsim.cli.parsing.options import other_words
 from dynsim.cli.parsing.solvers import SOLVERS, advising_options, integrator
 from dynsim.cli.parsing.system import SystemOptions, parse_system, separated
@@ -265,6 +266,25 @@ def test_a_system_with_options_of_its_own_is_said_to_come_first(nothing_runs, ca
 def test_a_function_that_a_sweep_cannot_keep_is_refused(nothing_runs, capsys):
     said = "Argument `function` must return numbers, arrays of numbers, or a mapping of these, but returns 'hello'"
     assert said in refused(capsys, "sweep", "--function", "mine.py:said", "--beta", "1", "2")
+
+
+@pytest.mark.parametrize(
+    ("text", "hinted"),
+    [
+        ("x' = -x + y; y = 2", True),
+        ("y' = -y; z = 2", False),  # a component
+        ("x' = where(y == 2, 1, 0); k = 1", False),
+    ],
+)
+def test_a_parameter_named_like_an_option_is_said_to_have_another_way(nothing_runs, text, hinted):
+    for system in (text, "own.txt"):
+        Path("own.txt").write_text(text)
+        with pytest.raises(ArgumentError, match="must be one of") as refused:
+            parse_system(Continue, [system, "--y", "0.7", "--parameter", "y=0:1"], "continue")
+        assert ("the parameter `y` of the system is set by `--parameters y=VALUE`" in str(refused.value)) == hinted
+    Path("own.py").write_text("def field(t, x, y: float = 2.0):\n    return y * x\n")
+    with pytest.raises(ArgumentError, match="--parameters y=VALUE"):
+        parse_system(Continue, ["own.py:field", "--y", "0.7"], "continue")
 
 
 def test_a_toml_file_holds_parameters_of_the_system_too(nothing_runs):

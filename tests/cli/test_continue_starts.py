@@ -36,6 +36,12 @@ def test_a_range_without_equilibria_is_refused_with_the_values_tried(capsys, tex
     assert sentence in refused(capsys, *words)
 
 
+def test_a_multiple_root_is_left_out_of_the_starts(capsys):
+    """The branch x = 0 of x^2 (x - a) is one twice; the other branch leads to it at a = 0."""
+    said = answer(capsys, "continue", "x' = x^2*(x - a); a = 1", "--parameter", "a=0.5:2")
+    assert "no branch is continued from 1 multiple root of the equations at a = 1\n1 branch in a" in said
+
+
 CUSP = "x' = a + b*x - x^3; a = 0; b = 1"
 
 

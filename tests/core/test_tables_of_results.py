@@ -72,6 +72,14 @@ BASINS = Basins(
     np.array([[1, 0, -1], [0, 0, 1]]), (np.array([5.0, 6.0]), np.arange(3.0)), ("x", "y"),
     (attractor(1.0, 2.0, 3.0), attractor(2.0, 2.0, 3.0)), (), 1.0, 1, np.ones(2), components=Components(("x",), ("m",)),
 )  # fmt: skip
+
+
+def test_states_far_below_one_are_printed_relative_to_the_window():
+    side = np.array([0.0, 1e-10])
+    small = PLANE._replace(xs=side, ys=side, points=np.array([[3e-11, 1e-22]]), cycles=(), periods=(), cycle_kinds=())
+    assert str(small).startswith("a saddle (3e-11, 0)")
+
+
 SHARES = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
 TIMES, LABELS = np.arange(3.0), np.full(3, -1)
 

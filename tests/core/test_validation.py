@@ -157,6 +157,7 @@ def test_numbers_are_printed_as_zero_within_their_rounding_error():
     assert [printing.printed(value) for value in (1e-12, 1.1e-12, -2.5, 1 / 3)] == ["0", "1.1e-12", "-2.5", "0.333333"]
     assert [printing.printed(value, 1e3) for value in (1e-9, 1.1e-9)] == ["0", "1.1e-09"]
     assert printing.printed(1e-20, math.inf) == "1e-20"
+    assert printing.printed_place((3e-10, -3e-9, 3e-10), (1.0, 1.0, 1e-9)) == "0, -3e-09, 3e-10"
     assert [printing.printed(value, digits=3) for value in (1 + 2j, 1 - 2j, 1e-13 + 2j, -2j, 3 + 1e-13j, 0j)] == [
         "1+2j", "1-2j", "2j", "-2j", "3", "0"
     ]  # fmt: skip

@@ -53,6 +53,8 @@ def test_the_phase_portrait_of_a_line_has_the_velocity_and_the_equilibria_in_the
     assert sorted(found.points.tolist()) == pytest.approx([1.0, 2.0])
     assert (found.known.names, found.known.units) == (("n",), ("m",))
     assert "no equilibrium in the window" in str(line_portrait(flow, (2.5, 4.0), t=2.0, points=5))
+    double = line_portrait(FunctionFlow(lambda t, x: x**2), (-2.0, 2.0), points=5)  # found at -2.6e-26
+    assert str(double) == "not hyperbolic (1 zero eigenvalue) 0"
 
 
 @pytest.mark.parametrize("value", [2.1 + 0.1j, -1.0])

@@ -101,5 +101,8 @@ def test_the_rates_at_a_point_are_compared_with_those_at_the_ends_of_the_paramet
     rates = LocalRates(here, [[high, at([0.0, -np.inf], [1e6, 2.0])], [low, at([9.0, 7.0], [1.0, 1.0])]])
     assert (rates.fastest, rates.typical.tolist()) == (pytest.approx(0.03e6), [9.0, 1e6])
     assert rates.forces[0] == 9.0
+    of_slopes = lambda slope: Local(np.zeros(1), np.array([[slope]]), np.array([slope]))
+    with np.errstate(over="raise", invalid="raise"):  # a ratio beyond all numbers says nothing about an equation
+        assert LocalRates(of_slopes(2.0), [[of_slopes(1e-310), of_slopes(-3.0)]]).fastest == 2.0
     alone = LocalRates(here, [])
     assert (alone.fastest, alone.typical.tolist(), alone.forces.tolist()) == (100.0, [4.0, 100.0], [0.0, 0.0])

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -241,15 +242,23 @@ def least_between(curve: AbstractCurve, pair: tuple[CurvePoint, CurvePoint], tes
         point = between(curve, begin, end, share)
         return math.inf if point is None else abs(test(point))
 
-    import scipy.optimize
-
-    least: Any = scipy.optimize.minimize_scalar(size, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
-    share = float(least.x)
+    share = _smallest(size, 1e-9)[0]
     found = _Chord(curve, begin, end).smooth(share, AROUND, test, 1)
     point = between(curve, begin, end, share)
     if found is not None and abs(test(found[0])) <= NEARLY:
         return found
     return (begin, 0.0) if point is None else (point, share)
+
+
+def _smallest(value: Callable[[float], float], error: float) -> tuple[float, float]:
+    """Locate the least value between 0 and 1 of a function that is infinite where there is no point, and the value."""
+    import scipy.optimize
+
+    with np.errstate(invalid="ignore"):  # differences of infinities
+        found: Any = scipy.optimize.minimize_scalar(
+            value, bounds=(0.0, 1.0), method="bounded", options={"xatol": error}
+        )
+    return float(found.x), float(found.fun)
 
 
 def hidden_sign(
@@ -267,10 +276,8 @@ def hidden_sign(
         point = between(curve, points[k], points[k + 1], share)
         return math.inf if point is None else sign * float(test(point))
 
-    import scipy.optimize
-
-    lowest: Any = scipy.optimize.minimize_scalar(value, bounds=(0.0, 1.0), method="bounded", options={"xatol": NARROW})
-    point = between(curve, points[k], points[k + 1], float(lowest.x)) if lowest.fun < 0 else None
+    share, lowest = _smallest(value, NARROW)
+    point = between(curve, points[k], points[k + 1], share) if lowest < 0 else None
     return [] if point is None else [point]
 
 

@@ -51,6 +51,8 @@ FEW, MOST, APART = 16, 64, 1 / 16
 AGAIN = 128
 # Shares of a state, and of its unit, by which a degenerate equilibrium is uncertain at least.
 ROOT, LEAST = 1e-7, 1e-12
+# Multiple of the step along the weakest direction within which a double root lies, and the largest such step.
+SURELY, FARTHEST = 1.5, 1e-6
 # Equilibria closer than this, in units of the starts, with no speed between them count as one degenerate equilibrium.
 CLOSE = 1e-2
 # Largest number of Newton steps from a single state.
@@ -366,10 +368,13 @@ def jacobians(rows: FieldRows, points: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """Compute Jacobians at equilibria, and how uncertain their entries are, both (points, d, d).
 
     This is their change along the weakest direction, over twice the Newton step, or over the square root of rounding.
+    Newton steps leave that direction out where it is hardly stretched: a double root is as far as its part of the step.
     """
     field, slopes = rows(points)
-    weak = np.linalg.svd(slopes)[2][:, -1]
-    steps = np.linalg.norm(newton_steps(field, slopes), axis=1)
+    left, sizes, right = np.linalg.svd(slopes)
+    weak, least = right[:, -1], sizes[:, -1]
+    along = np.abs(np.sum(left[:, :, -1] * field, axis=1)) / np.where(least > 0, least, np.inf)
+    steps = np.linalg.norm(newton_steps(field, slopes), axis=1) + SURELY * np.minimum(along, FARTHEST)
     reach = (LEAST + 2 * steps + ROOT * np.linalg.norm(points * weak, axis=1))[:, None] * weak
     changes = np.stack([np.abs(rows(points + move)[1] - slopes) for move in (reach, -reach)])
     return slopes, np.max(np.where(np.isfinite(changes), changes, 0.0), axis=0)

@@ -48,6 +48,8 @@ NONE = 1e-14
 ROUGH = (1 / 1024, 4096.0)
 # Largest ratio of a component's unit to the unit that its driving terms suggest; larger units are checked again.
 FAR = 1024.0
+# Largest ratio of an equation to the same one nearby: that of derivatives which nearly underflow says nothing.
+FARTHEST = 1e100
 # Ranges on an orbit below this share of the largest range may be errors of the solver.
 ROUNDING = 1e-8
 # Rounding errors of a state whose effect on velocities is no force of a parameter.
@@ -234,7 +236,8 @@ def _as_near(found: Local, near: np.ndarray) -> Local:
     ratios = np.where(known, np.log(np.where(known, near, 1.0)) - np.log(np.where(known, np.abs(found.J), 1.0)), np.inf)
     ratios = np.concatenate(list(ratios), axis=1)  # the ratio nearest to one decides about each row
     ratios = np.take_along_axis(ratios, np.argmin(np.abs(ratios), axis=1)[:, None], axis=1)[:, 0]
-    share = np.exp(np.where(np.isfinite(ratios) & (np.abs(ratios) > np.log(FAR)), ratios, 0.0))
+    orders = np.abs(ratios)
+    share = np.exp(np.where((orders > np.log(FAR)) & (orders < np.log(FARTHEST)), ratios, 0.0))
     if np.all(share == 1.0):
         return found
     J = share[:, None] * found.J

@@ -33,6 +33,8 @@ from dynsim._core.printing import one_line, report
 STEPS = (4e-3, 1e-3)
 # Coefficients up to this share of the sizes of their terms, and of those of the next order, count as zero.
 ZERO = 1e-6
+# Share of the Jacobian that counts as a size of coefficients: what is less by `ZERO` is far below rounding errors.
+ROUNDED = 1e-6
 # Number of their errors up to which coefficients are not told from zero.
 ERRORS = 10.0
 # Product of the critical vectors below which the eigenvalue zero is not simple.
@@ -105,11 +107,12 @@ def _reduced(
     square = first[0] @ along
     bent = np.append(-solved(square), 0.0)
     cube = first[1] @ along + 3 * first[0] @ bent
-    linear = abs(J) @ np.abs(v)  # of which rounding errors remain where all terms of higher order vanish
+    # rounding errors of these terms remain where all terms of higher order vanish
+    linear = abs(J) @ np.abs(v) + ROUNDED * (abs(J) @ np.ones(len(v)))
     size = lambda *vectors: sum(float(np.abs(w) @ np.abs(one)) for one in (linear, *vectors))
     return (
         Coefficient(float(w @ square), size(square, first[1] @ along)),
-        Coefficient(float(w @ (second[0] @ along)), size(second[0] @ along, second[1] @ along)),
+        Coefficient(float(w @ (second[0] @ along)), size(second[0] @ along, second[1] @ along, first[1] @ across)),
         Coefficient(float(w @ (second[0] @ across)), size(second[0] @ across)),
         Coefficient(float(w @ cube), size(first[1] @ along, 3 * first[0] @ bent)),
     )

@@ -13,7 +13,7 @@ from analysis.dynamics.equilibria.search import equilibria_in_box
 from analysis.dynamics.portraits.plane import window
 from dynsim._core.checked import checked
 from dynsim._core.placement import on_host_by_default
-from dynsim._core.printing import one_line
+from dynsim._core.printing import one_line, printed_place
 from dynsim._core.types import Time
 from dynsim._core.validation import integer
 from dynsim.notebook import picture, plot
@@ -52,7 +52,10 @@ class LinePortrait(NamedTuple):
 
     def __str__(self) -> str:
         """List the equilibria, and say if some may be missing."""
-        rests = [f"{e.description} {x:.6g}" for e, x in zip(self.equilibria, self.points, strict=True)]
+        width = [np.ptp(self.xs)]
+        rests = [
+            f"{e.description} {printed_place([x], width)}" for e, x in zip(self.equilibria, self.points, strict=True)
+        ]
         found = [*rests, *map(str, self.families)] or ["no equilibrium in the window"]
         return "; ".join([*found, *([str(self.completeness)] if self.completeness.is_doubtful else [])])
 

@@ -28,7 +28,7 @@ from analysis.dynamics.periodic_orbits.limit_cycles import cycles_with_paths
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
 from analysis.dynamics.scaling.units import made_units
 from dynsim._core.placement import on_host_by_default
-from dynsim._core.printing import one_line
+from dynsim._core.printing import one_line, printed_place
 from dynsim._core.types import BoxLike, Time
 from dynsim._core.validation import box_sides, integer, number, reals
 from dynsim.errors import ArgumentError
@@ -251,9 +251,10 @@ class PhasePlane(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the equilibria and limit cycles in one line."""
-        kept = modulo(self.points, np.asarray(self.angles), np.array([np.ptp(self.xs), np.ptp(self.ys)]))
+        widths = np.array([np.ptp(self.xs), np.ptp(self.ys)])
+        kept = modulo(self.points, np.asarray(self.angles), widths)
         places = [
-            f"{e.description} ({', '.join(f'{v:.6g}' for v in np.round(p, 9) + 0.0)})"
+            f"{e.description} ({printed_place(p, widths)})"
             for k, (e, p) in enumerate(zip(self.equilibria, self.points, strict=True))
             if k in kept
         ]

@@ -257,7 +257,23 @@ def _equilibria(o: Continue, made: "Found", parameter: "Parameter", symmetries: 
     if not found.found and found.pseudo:
         must = "have an equilibrium where the field is smooth at the first parameter"
         raise ArgumentError("system", must, "has only pseudo-equilibria, where trajectories slide: not continued")
-    return [e.state for e in found.found]
+    return _on_branches(parameter, found.found, symmetries)
+
+
+def _on_branches(parameter: "Parameter", found: Any, symmetries: tuple) -> list[Any]:
+    """Leave out multiple equilibria or fixed points, where Newton's method at a fixed parameter does not converge."""
+    from analysis.dynamics.continuation.equilibria import equilibrium_curve
+    from dynsim.errors import counted
+
+    states = []
+    for one in found:
+        curve = None if one.kind != "undecided" else equilibrium_curve(parameter, one.state, symmetries=symmetries)
+        if curve is None or curve.at(curve.own(one.state), curve.value) is not None:
+            states.append(one.state)
+    if len(states) < len(found):
+        left = counted(len(found) - len(states), "multiple root", "multiple roots")
+        say(f"no branch is continued from {left} of the equations at {parameter.name} = {parameter.value:g}")
+    return states
 
 
 def _box(o: Continue, made: "Found") -> "np.ndarray":
@@ -292,7 +308,7 @@ def _fixed_points(o: Continue, made: "Found", parameter: "Parameter") -> list[An
         all_ = find_equilibria(displacement(system), key, box=box, shape=shape, num_starts=o.num_starts)
         outside = f"; {all_.outside} outside" if box is not None else ""
         say(f"{counted(len(all_.found), 'fixed point')}{outside}; {all_.starts} starts, others may be missed")
-        return [e.state for e in all_.found]
+        return _on_branches(parameter, all_.found, ())
     keys = jax.random.split(key, o.num_starts)
     if box is not None:
         low, high = jnp.asarray(box).T

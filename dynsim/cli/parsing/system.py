@@ -8,6 +8,7 @@ import dataclasses
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 import tyro
@@ -69,8 +70,25 @@ def parse_system(
     """
     known = tuple(field.name.rstrip("_") for field in dataclasses.fields(options) if field.name not in of_system)
     rest, extra = separated(words, known)
-    parsed = parse(options, rest, command, named=True)
+    try:
+        parsed = parse(options, rest, command, named=True)
+    except ArgumentError as error:
+        name = next((name for name in error.names if name in known and _assigns(words, name)), None)
+        if name is None or name == "system":
+            raise
+        also = f"the parameter `{name}` of the system is set by `--parameters {name}=VALUE`"
+        raise ArgumentError(error.names, error.must, f"{error.but} ({also})") from None
     return dataclasses.replace(parsed, parameters=(*other_words(options, words), *parsed.parameters, *extra))
+
+
+def _assigns(words: Sequence[str], name: str) -> bool:
+    """Test whether the text or the file of the system, the first word, gives a name a value, as a parameter has one."""
+    path = Path(words[0].partition(":")[0]) if words else Path()
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else words[0] if words else ""
+    except (OSError, ValueError):  # a name that is too long, or no text
+        text = words[0]
+    return re.search(rf"(?<![\w']){re.escape(name)}\s*(:\s*\w+\s*)?=(?!=)", text) is not None
 
 
 def separated(words: Sequence[str], fields: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:

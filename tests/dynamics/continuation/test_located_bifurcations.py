@@ -246,6 +246,13 @@ def test_a_slope_below_rounding_has_no_sign():
     assert finding.find_bifurcations(curve, points, np.arange(4.0), [1.0] * 4)[0] == []
 
 
+def test_a_least_value_is_located_beside_missing_points_without_a_warning(recwarn):
+    share, least = between._smallest(lambda s: np.inf if s < 0.5 else (s - 0.7) ** 2 - 1, 1e-6)
+    assert (share, least) == (pytest.approx(0.7, abs=1e-4), pytest.approx(-1, abs=1e-6))
+    assert between._smallest(lambda s: np.inf, 1e-6)[1] == np.inf
+    assert not recwarn.list
+
+
 def test_no_turn_is_searched_where_the_slope_is_rounding(monkeypatch):
     seen = []
     monkeypatch.setattr(between, "between", lambda _, begin, end, share: seen.append(share))

@@ -173,6 +173,8 @@ def test_a_missed_pair_is_not_excluded_in_words():
         ),
         (lambda t, x: jnp.stack([x[1], -9.8 * jnp.sin(x[0]) - 1e-3 * x[1]]), "stable focus"),
         (lambda t, x: jnp.stack([x[1], -(x[0] ** 3)]), "not hyperbolic (2 zero eigenvalues)"),
+        # a fold at its value of the parameter, where Newton's method ends 6e-10 away
+        (lambda t, x: jnp.stack([x[1], -(x[0] ** 2) - x[1]]), "not hyperbolic (1 zero eigenvalue)"),
     ],
 )
 def test_a_centre_is_confirmed_or_called_one_of_the_linearisation(field, words):

@@ -65,6 +65,25 @@ def test_a_small_quadratic_term_makes_a_pitchfork_transcritical(small, form):
     assert branch_form(at, at(np.zeros(2))).kind == form
 
 
+@pytest.mark.parametrize("error", [0.0, 1e-15, 1e-9])
+def test_an_error_of_the_location_does_not_let_a_touching_eigenvalue_cross(error):
+    """The lines x = 0, twice, and x = a, of x^2 (x - a): all second derivatives vanish where they meet."""
+    at = lambda z: np.array([[3 * (z[0] + error) ** 2 - 2 * z[1] * (z[0] + error), -((z[0] + error) ** 2)]])
+    found = branch_form(at, at(np.zeros(2)))
+    assert (found.kind, found.why) == ("degenerate", "the eigenvalue does not cross 0 at first order")
+
+
+def test_a_line_of_equilibria_at_one_value_has_no_cubic_term_although_its_place_has_errors():
+    """Moore and Spiegel's oscillator at T = 0, x' = y, y' = z, z' = -z - (T - 20 + 20 x^2) y - T x: all y = z = 0."""
+
+    def at(z):
+        x, T = z[0], z[3] - 6.5e-19
+        b = T - 20 + 20 * x**2
+        return np.array([[0, 1, 0, 0], [0, 0, 1, 0], [-40 * x * z[1] - T, -b, -1, -z[1] - x]]) / [1, 4, 16, 1]
+
+    assert branch_form(at, at(np.zeros(4))).why == "the cubic coefficient is 0"
+
+
 def points(system, name, low, high, start) -> tuple[Bifurcation, ...]:
     return continue_equilibria(Parameter(system, name, low, high), start).bifurcations
 
