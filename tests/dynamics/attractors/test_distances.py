@@ -136,8 +136,10 @@ def test_neutral_circles_in_five_components_are_no_attractors():
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, UNDECIDED}
 
 
-@pytest.mark.slow
 def test_perturbations_are_followed_for_longer_while_the_answer_is_open(monkeypatch):
+    begun = []
+    later = lambda self, xs, first, windows: begun.append((first, windows)) or np.tile(xs, (8, 1, 1))
+    monkeypatch.setattr(TimeMap, "later", later)
     answers = iter([None, True, False, None, None, None, None])
     judged = lambda record, known, *rest: (known._replace(spacing=0.01), Attraction(next(answers), 0.0))
     monkeypatch.setattr(returns, "_judged", judged)
@@ -146,6 +148,11 @@ def test_perturbations_are_followed_for_longer_while_the_answer_is_open(monkeypa
     found = [returns.attraction_of(record_of(points), limit(points))[1].attracts for _ in range(3)]
     assert found == [True, False, None]
     assert list(answers) == []
+    once = returns.RETURN
+    follow = [(k * once * 8, once) for k in range(4)]  # in windows of eight intervals
+    assert begun == [*follow[:2], follow[0], *follow]
+    monkeypatch.setattr(returns, "_denser", lambda record, known, windows: (known, returns.STRAY + 1))
+    assert returns.attraction_of(record_of(points), limit(points))[1] == Attraction(None, 0.0, left=True)
 
 
 def test_perturbations_half_way_back_show_no_attraction():
