@@ -129,6 +129,15 @@ def test_a_parameter_turns_back_by_more_than_its_error():
     np.testing.assert_allclose(_interpolated(np.array([-2.0, -1.0, 1.0, 2.0]), rows, 0.5), [0.125, 1.5])
 
 
+def test_a_place_is_an_end_of_a_curve_up_to_a_share_of_the_step_there():
+    points = [at(5.0), at(5.2), at(9.0), at(9.5)]
+    ends = lambda p: unchecked(curves._at_end)(at(p), points)
+    share = curves.AT_END
+    assert [ends(5.0 + sign * 0.2 * share * size) for sign in (1, -1) for size in (0.9, 1.1)] == [True, False] * 2
+    assert [ends(9.5 + 0.5 * share * size) for size in (0.9, 1.1)] == [True, False]
+    assert not ends(9.0)
+
+
 def test_eigenvalues_are_doubted_at_the_middle_of_each_part():
     points = [at(float(k)) for k in range(8)]
     doubted: list[float] = []
