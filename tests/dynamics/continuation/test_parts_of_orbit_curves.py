@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.equilibria import Critical
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation import differentiable
@@ -84,6 +85,25 @@ def test_orbits_are_shifted_into_phase_unless_a_forcing_fixes_it():
     fixed = CriticalReturns((p, q), "fold", FixedPointCurve(p, 1), 1e-9)
     at = [Critical(np.full(1, x), np.zeros(1), np.zeros(1), np.asarray(0.0), np.asarray(1.0)) for x in (3.0, 5.0)]
     assert fixed.state_beside(point_at(at[0]), point_at(at[1])) is at[0].state
+
+
+def test_orbits_of_a_curve_of_bifurcations_end_at_an_equilibrium_where_they_are_small_or_turned_round():
+    p, speed = Parameter(RING, "p", 0.0, 9.0), Parameter(RING, "speed", 0.0, 9.0)
+    curve = CriticalReturns((p, speed), "fold", OrbitCurve(p, jnp.ones(2), 3, None, 10.0, 1e-9), 1e-9)
+
+    def point(nodes):
+        cycle = Cycle(np.asarray(nodes, float), np.asarray(TURN))
+        return point_at(Critical(cycle, np.zeros(7), np.zeros(7), np.asarray(0.0), np.asarray(4.0)))
+
+    shape = np.array([[1.0, 0.0], [-0.5, 0.0], [-0.5, 0.0]])  # in one component it does not move
+    shrunk = lambda before, after: curve._shrunk(point(before), point(after))
+    assert not shrunk(shape, shape + [3.0, 4.0])
+    assert shrunk(shape, -shape)
+    sizes = critical_returns.SMALL / 1.5 * np.array([0.9, 1.1])
+    assert [shrunk(size * shape, size * shape) for size in sizes] == [True, False]
+    far = np.array([1.0, 0.0]) / critical_returns.NOISE * critical_returns.SMALL  # where rounding is as large
+    assert [shrunk(size * shape, size * shape + far) for size in (2 * sizes[0], 2 * sizes[1])] == [True, False]
+    assert not shrunk(shape[:2], -shape[:2])  # half a turn of two nodes may be one of their phase
 
 
 @pytest.mark.parametrize("size", [1.0, 5.0])
