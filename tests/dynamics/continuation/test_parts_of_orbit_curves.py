@@ -12,6 +12,7 @@ from analysis.dynamics.codim2.equilibria import Critical
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation import differentiable
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.collocation_curve import SEGMENTS, STRETCHED
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
@@ -177,6 +178,20 @@ def test_a_period_that_depends_on_the_parameter_moves_the_ends_of_the_intervals_
     np.testing.assert_allclose(halves.ends[:, 0], 0.4 * np.diff(np.sin(t)), atol=1e-7)
     np.testing.assert_allclose(found.values, 0.4 * np.diff(np.sin(t)), atol=1e-5)
     np.testing.assert_allclose(found.slope, np.diff(np.sin(t)) + 0.4 * np.diff(np.cos(t) * t) * 2 / 6.8, atol=1e-4)
+
+
+def test_an_orbit_on_a_mesh_is_one_by_shooting_with_so_many_segments_that_each_stretches_little():
+    """The unit circle repels at the rate 10: over a share s of the turn vectors across it grow by exp(20 pi s)."""
+    flow = FunctionFlow(lambda t, x, p: 5 * (x @ x - p) * x + jnp.stack([-x[1], x[0]]), parameters={"p": 1.0})
+    p, mesh = Parameter(flow, "p", 0.5, 2.0), np.linspace(0.0, 1.0, 25)
+    curve = curve_of_orbits(made_units(flow, (p,), parameters=(1.0,)), jnp.ones(2), 24, None, None, (1e-9, None), mesh)
+    with without_compiling():
+        made, cycle = curve.by_shooting(circle(1.0, TURN * mesh[:-1]), 1.0)
+    growth = {count: np.hypot(1.0, np.exp(10 * TURN / count)) for count in SEGMENTS}
+    count = next(count for count in SEGMENTS if growth[count] <= STRETCHED)
+    assert SEGMENTS[0] < count < SEGMENTS[-1]
+    np.testing.assert_allclose(cycle.nodes, circle(1.0, TURN * np.arange(count) / count).nodes, atol=1e-6)
+    assert (made.segments, float(cycle.period), type(made)) == (count, TURN, OrbitCurve)
 
 
 def test_the_period_of_an_orbit_and_its_derivative_are_those_of_a_circle(monkeypatch):
