@@ -14,6 +14,7 @@ from analysis.dynamics.continuation import differentiable
 from analysis.dynamics.continuation.branches import Branch
 from analysis.dynamics.continuation.collocation_curve import SEGMENTS, STRETCHED
 from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import _extreme, curve_of_orbits, orbit_ranges
@@ -56,6 +57,17 @@ def test_ranges_are_those_between_the_nodes_of_each_orbit_at_its_own_times():
     parameter = Parameter(flow, "p", 0.0, 3.0)
     np.testing.assert_allclose(orbit_ranges(parameter, branch, 0), p[:, None] * [-1, 1], rtol=1e-6)
     np.testing.assert_allclose(orbit_ranges(parameter, branch, 1), p[:, None] * [-6, 6], rtol=1e-6)
+
+
+def test_ranges_of_an_orbit_on_a_mesh_are_those_between_its_nodes():
+    shares = np.arange(12) / 12
+    one = circle(2.0, TURN * shares + 0.2)
+    states = Cycle(one.nodes[None], np.array([TURN]), shares[None])
+    four = np.array([4.0])
+    branch = Branch(states, four, four, np.zeros((1, 1), complex), ("stable",), (), ("", ""))
+    with without_compiling():
+        found = [orbit_ranges(Parameter(RING, "p", 0.0, 9.0), branch, k)[0] for k in (0, 1)]
+    np.testing.assert_allclose(found, [[-2.0, 2.0]] * 2, atol=3e-4)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -118,6 +130,17 @@ def test_the_mean_square_of_a_forced_vector_is_that_over_all_segments(size):
         shot = curve._shot(Cycle(np.zeros((3, 1)), np.asarray(TURN)), 0.5)
         found = _mean_square(curve, shot, 0.5, np.exp(0.5 * np.sin(THIRDS))[:, None], 1.0)
     assert found == pytest.approx(size**2 * scipy.special.iv(0, 1.0), rel=1e-8)
+
+
+def test_the_state_at_which_a_segment_stops_is_in_the_given_units():
+    """From 1 at the time 2 it grows at the rate 1 up to the time 3, after which the field is not defined."""
+    flow = FunctionFlow(lambda t, x, p: jnp.where(t > 3, jnp.nan, p) + 0 * x, parameters={"p": 1.0})
+    p = Parameter(flow, "p", 0.0, 2.0)
+    units = made_units(flow, (p,), np.array([5.0]), 1.0, (1.0,))
+    curve = OrbitCurve(units.varied[0], jnp.zeros(1), 3, lambda flow: 6.0, 10.0, 1e-8, units=units)
+    shot = OrbitSegments(6.0, np.full((3, 1), 0.2), *np.zeros((5, 3, 1)))
+    found = curve._undefined(shot, 1.0, 1)
+    assert float(found.removesuffix(")").split("(")[1]) == pytest.approx(2.0, abs=1e-3)
 
 
 def test_the_mean_square_at_a_fold_leaves_out_the_change_of_the_period_and_a_shift_in_time():
