@@ -1,5 +1,6 @@
 """Small decisions about families, branches and their ends, each by a case on both sides of its boundary."""
 
+import inspect
 from types import SimpleNamespace
 from typing import Any
 
@@ -179,6 +180,45 @@ def test_orbits_begin_at_the_hopf_point_with_their_parameter_and_state():
     assert [begins(orbits, hopf(x=1 - 3 * share * f)) for f in (0.9, 1.1)] == [True, False]
     orbits.ends = ("bounds", "Hopf point")
     assert not begins(orbits, hopf())
+
+
+@pytest.mark.parametrize(
+    ("shrinks", "asked", "kept"),
+    [
+        (set(), ["h2", "h3"], ("old", "from h2", "from h3")), ({("from h2", "h3")}, ["h2"], ("old", "from h2")),
+        ({("from h3", "h2")}, ["h2", "h3"], ("old", "from h3")), ({("old", "h2")}, ["h3"], ("old", "from h3")),
+    ],
+)  # fmt: skip
+def test_a_family_between_two_hopf_points_is_one_branch(monkeypatch, shrinks, asked, kept):
+    """The diagram has orbits from h1; a family that shrinks to another point is kept from the end followed last."""
+    seen = []
+    monkeypatch.setattr(diagrams, "_begins_at", lambda one, at: (one, at.name) == ("old", "h1"))
+    monkeypatch.setattr(diagrams, "_shrinks_to", lambda one, at: (one, at.name) in shrinks)
+    follow = lambda parameter, at, options: seen.append(at.name) or [f"from {at.name}"]
+    monkeypatch.setattr(diagrams, "families_from_hopf", follow)
+    marks = [SimpleNamespace(kind="Hopf point", name=f"h{k}") for k in (1, 2, 3)]
+    branch: Any = SimpleNamespace(bifurcations=[marks[0], SimpleNamespace(kind="fold", name="f"), *marks[1:]])
+    old: Any = ("old",)
+    found = inspect.unwrap(diagrams.with_orbits)(diagrams.Diagram("a", (branch,), (1,), orbits=old), None)
+    assert (seen, found.orbits) == (asked, kept)
+
+
+def test_tori_begin_at_the_point_with_their_rotation_period_and_parameter():
+    at = lambda p=2.0, angle=2 * np.pi * 0.3: SimpleNamespace(
+        kind="Neimark-Sacker point", parameter=p, frequency=angle, state=SimpleNamespace(period=5.0))  # fmt: skip
+    tori = lambda rotation=0.3, period=5.0, end="Neimark-Sacker point": SimpleNamespace(
+        ends=(end, "steps"), parameters=np.array([2.0, 2.5]),
+        tori=[SimpleNamespace(parameter=2.0, rotation=rotation, period=period)])  # fmt: skip
+    begins = unchecked(diagrams._tori_begin_at)
+    assert begins(tori(), at(), 1)
+    assert begins(tori(0.7), at(), 1)  # in the other sense
+    assert not begins(tori(end="steps"), at(), 1)
+    share = 0.99 * diagrams.CLOSE, 1.01 * diagrams.CLOSE
+    assert [begins(tori(0.3 * (1 + s)), at(), 1) for s in share] == [True, False]
+    assert [begins(tori(period=5 * (1 - s)), at(), 1) for s in share] == [True, False]
+    assert [begins(tori(), at(p), 1) for p in (2.49, 1.51, 2.51)] == [True, True, False]
+    fixed = SimpleNamespace(kind="Neimark-Sacker point", parameter=2.0, frequency=2 * np.pi * 0.3, state=np.zeros(2))
+    assert [begins(tori(), fixed, iterate) for iterate in (5, 1)] == [True, False]
 
 
 def test_orbits_shrink_to_the_hopf_point_that_the_last_one_surrounds_with_its_period():
