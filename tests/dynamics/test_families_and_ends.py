@@ -11,6 +11,7 @@ import pytest
 from analysis.dynamics import diagrams
 from analysis.dynamics.attractors import edge_tracking, options, surfaces
 from analysis.dynamics.attractors.classification import LimitSet
+from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.codim2 import curves, orbits_beside
 from analysis.dynamics.continuation import branches
 from analysis.dynamics.continuation.curve import CurvePoint
@@ -201,6 +202,36 @@ def test_a_family_between_two_hopf_points_is_one_branch(monkeypatch, shrinks, as
     old: Any = ("old",)
     found = inspect.unwrap(diagrams.with_orbits)(diagrams.Diagram("a", (branch,), (1,), orbits=old), None)
     assert (seen, found.orbits) == (asked, kept)
+
+
+def test_homoclinic_orbits_are_continued_once_from_each_new_point_and_others_are_noted(monkeypatch):
+    flow = FunctionFlow(lambda t, x, p, q: p * q * x, parameters={"p": 1.0, "q": 0.0})
+    both = Parameter(flow, "p", 0.0, 10.0), Parameter(flow, "q", -1.0, 1.0)
+    point = lambda p, q, kind=diagrams.TAKENS: SimpleNamespace(kind=kind, first=p, second=q)
+    tried = []
+
+    def follow(parameters, at, *, steps):
+        tried.append((at.first, at.second))
+        if at.second == 0.5:
+            raise ArgumentError("at", "be inside", "is not")
+        return f"from {at.first}"
+
+    monkeypatch.setattr(connection_curve, "continue_connection", follow)
+    known: Any = SimpleNamespace(ends=(diagrams.TAKENS, "bounds"), degeneracies=[point(1.0, 0.1)])
+    other: Any = SimpleNamespace(ends=("bounds", diagrams.TAKENS), degeneracies=[point(9.0, 0.0)])
+    near = 0.9 * diagrams.CORNER
+    curves: Any = [
+        SimpleNamespace(of_orbits=True, degeneracies=[point(2.0, 0.2)]),
+        SimpleNamespace(
+            of_orbits=False, degeneracies=[point(1.0 + 10 * near, 0.1), point(5.0, 0.2), point(3.0, 0.3, "cusp")]
+        ),
+        SimpleNamespace(of_orbits=False, degeneracies=[point(5.0, 0.2 + 2 * near), point(7.0, 0.5)]),
+    ]
+    loops, notes = inspect.unwrap(diagrams._with_loops)((known, other), curves, both, None)
+    assert tried == [(5.0, 0.2), (7.0, 0.5)]
+    assert loops == (known, other, "from 5.0")
+    (note,) = notes
+    assert "point at (p, q) = (7, 0.5): it must be inside, but is not" in note
 
 
 def test_tori_begin_at_the_point_with_their_rotation_period_and_parameter():
