@@ -154,6 +154,16 @@ def test_perturbations_return_to_a_ring_of_equilibria():
     assert (ring.kind, ring.radius, set(found.labels)) == ("curve of equilibria", 0.1, {0})
 
 
+def test_a_curve_begins_at_the_smaller_end_and_a_closed_one_moves_towards_the_smaller_neighbour():
+    turned = lambda rows, closed, step=1.0: families._oriented(np.array(rows, float), closed, step).tolist()
+    bent = [[0.0, 2.0], [3.0, 0.0], [1.0, 0.5]]
+    assert turned(bent, False) == bent
+    assert turned(bent[::-1], False) == bent
+    assert turned(bent, False, 4.1) == bent[::-1]  # of two ends that are one in the first coordinate the second decides
+    square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+    assert turned(square, True) == [square[0], *square[:0:-1]] == turned([square[0], *square[:0:-1]], True)
+
+
 def test_parts_of_a_curve_are_one_set():
     points = np.stack([np.linspace(0, 1, 21), np.zeros(21)], axis=1)
     part = lambda rows, word="stable": LimitSet(CURVE, word, rows, rows, 0.0, np.zeros(2), spacing=0.025)
