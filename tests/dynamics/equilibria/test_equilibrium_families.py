@@ -87,13 +87,13 @@ def test_a_slice_shows_the_part_of_a_surface_in_it():
 
 @pytest.mark.parametrize(("sign", "kind"), [(1, "stable"), (-1, "unstable")])
 def test_the_equator_of_a_sphere_attracts_or_repels(monkeypatch, sign, kind):
-    monkeypatch.setattr(families, "STEPS", 20)
+    monkeypatch.setattr(families, "STEPS", 10)
     flow = FunctionFlow(lambda t, x: sign * jnp.array([2.0, 2.0, 1.0]) * x, Sphere())
     with without_compiling():
         isolated, (family,) = found_from(flow, [[0.6, 0.8, 0.0], [0.0, 0.0, 1.0]], [1, 1, 1])
     assert (family.end, set(family.kinds), len(isolated)) == ("closed", {kind}, 1)
     assert np.max(np.abs(family.points[:, 2])) < 1e-8
-    assert abs(len(family.points) - 2 * np.pi * 20 / np.sqrt(3)) < 2
+    assert abs(len(family.points) - 2 * np.pi * 10 / np.sqrt(3)) < 2
 
 
 def test_a_long_family_is_cut_and_an_isolated_equilibrium_is_none(monkeypatch):
@@ -174,8 +174,9 @@ def test_parts_of_a_curve_are_one_set():
     assert not one_curve(one, other._replace(kind="equilibrium"), unit)
 
 
-def test_a_segment_of_equilibria_has_the_type_of_its_inner_points_at_both_ends():
+def test_a_segment_of_equilibria_has_the_type_of_its_inner_points_at_both_ends(monkeypatch):
     """X' is 0 for |x| < 1, and its derivative at 1, where it jumps, is half of that beyond."""
+    monkeypatch.setattr(families, "STEPS", 20)
     outside = lambda x: jnp.maximum(x, 1) + jnp.minimum(x, -1)
     flow = FunctionFlow(lambda t, x: jnp.stack([outside(x[0]), x[1] * (x[0] - 1.5)]))
     with without_compiling():
