@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.continuation.batched import MemberPoints, _cubic, _slopes
+from analysis.dynamics.continuation.batched import MemberPoints, _cubic, _row_sizes, _slopes
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
@@ -259,6 +259,10 @@ def test_tangents_within_a_step_are_those_of_the_cubic_through_its_ends():
     share = float((middle.flat - begin.flat) @ (end.flat - begin.flat)) / float(np.sum((end.flat - begin.flat) ** 2))
     assert tangent_between(begin, end, share) == pytest.approx(middle.flat_tangent, abs=0.02)
     assert tangent_between(begin, end, 1.0) == pytest.approx(end.flat_tangent, abs=1e-12)
+
+
+def test_rows_are_divided_by_their_largest_derivative_unless_all_vanish():
+    assert _row_sizes(np.array([[[0.0, -3.0, 2.0], [0.0, 0.0, 0.0]]])).tolist() == [[3.0, 1.0]]
 
 
 def test_cubics_through_points_with_their_tangents_and_the_slopes_of_the_parameter_are_exact():
