@@ -13,9 +13,10 @@ from analysis.dynamics.attractors import edge_tracking, options, surfaces
 from analysis.dynamics.attractors.classification import LimitSet
 from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.codim2 import curves, orbits_beside
-from analysis.dynamics.continuation import branches
+from analysis.dynamics.continuation import branches, extending
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.locating import _interpolated, turns_back
+from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.periodic_orbits.limit_cycles import _reversed
@@ -130,6 +131,17 @@ def test_a_parameter_turns_back_by_more_than_its_error():
     assert not turns(1.0 - 1.9e-3, 1.0, 0.0)
     rows = np.array([[x**3, 2 - x] for x in (-2.0, -1.0, 1.0, 2.0)])
     np.testing.assert_allclose(_interpolated(np.array([-2.0, -1.0, 1.0, 2.0]), rows, 0.5), [0.125, 1.5])
+
+
+def test_a_branch_goes_on_from_the_state_in_a_file_and_beyond_a_period_that_was_the_longest():
+    near = lambda found, known: unchecked(extending._beside)(at(1.0, found), np.array([known]), 1.0)
+    assert [near(1000 + error, 1000.0) for error in (0.99e-3, -1.01e-3)] == [True, False]
+    assert [near(error, 0.0) for error in (1.9e-6, -2.1e-6)] == [True, False]
+    states = Cycle(np.zeros((2, 1, 1)), np.array([4.0, 6.0]))
+    curve: Any = SimpleNamespace(own=lambda cycle: cycle, longest=5.0)
+    short = lambda side, ends=("period", "period"): unchecked(extending._is_short)(
+        curve, SimpleNamespace(states=states, ends=ends), side)  # fmt: skip
+    assert [short(0), short(1), short(0, ("bounds", "period"))] == [True, False, False]
 
 
 def test_a_place_is_an_end_of_a_curve_up_to_a_share_of_the_step_there():

@@ -328,6 +328,17 @@ def test_clear_steps_are_told_at_once_and_others_are_left():
     assert doubtful(paths, twice, 2, flats[1] - flats[0]) is None
 
 
+@pytest.mark.parametrize(("shift", "place"), [(0.0, 0.5), (100.0, None)])
+def test_a_change_of_sign_in_a_tiny_part_of_a_step_is_looked_for_in_its_middle(shift, place):
+    """A pair of eigenvalues crosses zero between two samples, or all of them stay negative."""
+    curve = EquilibriumCurve(Parameter(FunctionFlow(lambda t, x, p: p - x, parameters={"p": 0.0}), "p", -1.0, 1.0))
+    growth, rate = np.arange(12.0) - 5.5 - shift, np.ones(12)
+    values = np.stack([growth + 2j, growth - 2j, -1 + 0 * growth], axis=1)
+    samples, _ = spectra(values, np.stack([rate, rate, 0 * rate], axis=1).astype(complex))
+    near = [one._replace(length=1e-6 * one.length) for one in samples[3:9]]
+    assert doubtful(Eigenpaths(curve), near, 2, np.array([1.0, 0.0])) == place
+
+
 def test_pairs_of_multipliers_near_the_smallest_number_have_finite_functions():
     flow = FunctionMap(lambda n, x, p: p * x, parameters={"p": 0.5})
     paths = Eigenpaths(FixedPointCurve(Parameter(flow, "p", 0.1, 1.0), 1))
