@@ -1,9 +1,13 @@
 """Bifurcations that share a step of a continuation are all found, each once, and so are those beside fast rates."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.continuation import stepping
 from analysis.dynamics.continuation.batched import MemberPoints, _cubic, _row_sizes, _slopes
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
@@ -279,6 +283,17 @@ def test_cubics_through_points_with_their_tangents_and_the_slopes_of_the_paramet
     ends = [one._replace(tangent=one.tangent * 2 / long) for one in ends]
     place = np.array([[0.6, 1 + 0.3 * (p(2.0) - 1)]])
     assert _slopes(*ends, place) == pytest.approx([slope(0.6) * 2 / long])
+
+
+def test_a_curve_has_returned_where_its_first_point_lies_between_two_successive_ones(monkeypatch):
+    monkeypatch.setattr(stepping, "between", lambda *given: None)  # as at a branch point
+    curve: Any = SimpleNamespace(place=lambda point, near: point.flat, out_of_phase=lambda point: point.flat)
+    here, found = on_parabola(0.5), on_parabola(0.7)
+    returned = lambda first: getattr(stepping._returned, "__wrapped__", stepping._returned)(curve, first, here, found)
+    assert [returned(on_parabola(x)) for x in (0.5, 0.62, 0.7, 0.45, 0.75)] == [True, True, True, False, False]
+    middle = on_parabola(0.62)
+    assert not returned(middle._replace(tangent=-middle.tangent))
+    assert not returned(middle._replace(state=middle.state + 0.01))
 
 
 def test_a_step_to_a_parallel_branch_lies_aside_of_the_curve():
