@@ -119,7 +119,7 @@ def test_orbits_of_a_curve_of_bifurcations_end_at_an_equilibrium_where_they_are_
     assert not shrunk(shape[:2], -shape[:2])  # half a turn of two nodes may be one of their phase
 
 
-@pytest.mark.parametrize("size", [1.0, 5.0])
+@pytest.mark.parametrize("size", [pytest.param(1.0, marks=pytest.mark.slow), 5.0])
 def test_the_mean_square_of_a_forced_vector_is_that_over_all_segments(size):
     """Of x' = p cos(t) x the Floquet vector is exp(p sin t), with the mean square I_0(2 p)."""
     p = Parameter(GROWING, "p", 0.0, 2.0)

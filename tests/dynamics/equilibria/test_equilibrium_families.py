@@ -85,7 +85,7 @@ def test_a_slice_shows_the_part_of_a_surface_in_it():
     np.testing.assert_allclose(family.points[[0, -1]], [[-1, 0, 0.1], [1, 0, 0.1]], atol=2e-6)
 
 
-@pytest.mark.parametrize(("sign", "kind"), [(1, "stable"), (-1, "unstable")])
+@pytest.mark.parametrize(("sign", "kind"), [(1, "stable"), pytest.param(-1, "unstable", marks=pytest.mark.slow)])
 def test_the_equator_of_a_sphere_attracts_or_repels(monkeypatch, sign, kind):
     monkeypatch.setattr(families, "STEPS", 10)
     flow = FunctionFlow(lambda t, x: sign * jnp.array([2.0, 2.0, 1.0]) * x, Sphere())
