@@ -1,5 +1,6 @@
 """Small decisions about families, branches and their ends, each by a case on both sides of its boundary."""
 
+import inspect
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 from analysis.dynamics import diagrams
 from analysis.dynamics.attractors import edge_tracking, options, surfaces
 from analysis.dynamics.attractors.classification import LimitSet
+from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.codim2 import curves, orbits_beside
-from analysis.dynamics.continuation import branches
+from analysis.dynamics.continuation import branches, extending
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.locating import _interpolated, turns_back
+from analysis.dynamics.continuation.orbit_curve import Cycle
 from analysis.dynamics.equilibria.families import Family
 from analysis.dynamics.flow_maps.time_map import TimeMap, state_itself
 from analysis.dynamics.periodic_orbits.limit_cycles import _reversed
@@ -107,7 +110,8 @@ def test_orbits_beside_a_point_are_those_of_hopf_points_at_some_distance_along_e
     assert tried == [("p", pytest.approx(p), q, pytest.approx(p)) for q in (near, far, close) for p in (1 + 10 * q**2,)]
     assert (own.name, other.name, fold.kind) == ("p", "q", "fold")
     assert (own.value, other.value) == pytest.approx((1 + 10 * close**2, close))
-    turned = SimpleNamespace(**vars(hopf) | {"first": hopf.second, "second": hopf.first})
+    ended = {name: rows[:53] for name, rows in vars(hopf).items()}  # at the point that is found, from the one before
+    turned = SimpleNamespace(**ended | {"first": ended["second"], "second": ended["first"]})
     tried.clear()
     reversed_at = SimpleNamespace(first=0.0, second=1.0, kind="Bautin point")
     assert unchecked(orbits_beside.bifurcation_beside)(both[::-1], reversed_at, turned, "fold")[0][0].name == "p"
@@ -127,6 +131,26 @@ def test_a_parameter_turns_back_by_more_than_its_error():
     assert not turns(1.0 - 1.9e-3, 1.0, 0.0)
     rows = np.array([[x**3, 2 - x] for x in (-2.0, -1.0, 1.0, 2.0)])
     np.testing.assert_allclose(_interpolated(np.array([-2.0, -1.0, 1.0, 2.0]), rows, 0.5), [0.125, 1.5])
+
+
+def test_a_branch_goes_on_from_the_state_in_a_file_and_beyond_a_period_that_was_the_longest():
+    near = lambda found, known: unchecked(extending._beside)(at(1.0, found), np.array([known]), 1.0)
+    assert [near(1000 + error, 1000.0) for error in (0.99e-3, -1.01e-3)] == [True, False]
+    assert [near(error, 0.0) for error in (1.9e-6, -2.1e-6)] == [True, False]
+    states = Cycle(np.zeros((2, 1, 1)), np.array([4.0, 6.0]))
+    curve: Any = SimpleNamespace(own=lambda cycle: cycle, longest=5.0)
+    short = lambda side, ends=("period", "period"): unchecked(extending._is_short)(
+        curve, SimpleNamespace(states=states, ends=ends), side)  # fmt: skip
+    assert [short(0), short(1), short(0, ("bounds", "period"))] == [True, False, False]
+
+
+def test_a_place_is_an_end_of_a_curve_up_to_a_share_of_the_step_there():
+    points = [at(5.0), at(5.2), at(9.0), at(9.5)]
+    ends = lambda p: unchecked(curves._at_end)(at(p), points)
+    share = curves.AT_END
+    assert [ends(5.0 + sign * 0.2 * share * size) for sign in (1, -1) for size in (0.9, 1.1)] == [True, False] * 2
+    assert [ends(9.5 + 0.5 * share * size) for size in (0.9, 1.1)] == [True, False]
+    assert not ends(9.0)
 
 
 def test_eigenvalues_are_doubted_at_the_middle_of_each_part():
@@ -170,6 +194,75 @@ def test_orbits_begin_at_the_hopf_point_with_their_parameter_and_state():
     assert [begins(orbits, hopf(x=1 - 3 * share * f)) for f in (0.9, 1.1)] == [True, False]
     orbits.ends = ("bounds", "Hopf point")
     assert not begins(orbits, hopf())
+
+
+@pytest.mark.parametrize(
+    ("shrinks", "asked", "kept"),
+    [
+        (set(), ["h2", "h3"], ("old", "from h2", "from h3")), ({("from h2", "h3")}, ["h2"], ("old", "from h2")),
+        ({("from h3", "h2")}, ["h2", "h3"], ("old", "from h3")), ({("old", "h2")}, ["h3"], ("old", "from h3")),
+    ],
+)  # fmt: skip
+def test_a_family_between_two_hopf_points_is_one_branch(monkeypatch, shrinks, asked, kept):
+    """The diagram has orbits from h1; a family that shrinks to another point is kept from the end followed last."""
+    seen = []
+    monkeypatch.setattr(diagrams, "_begins_at", lambda one, at: (one, at.name) == ("old", "h1"))
+    monkeypatch.setattr(diagrams, "_shrinks_to", lambda one, at: (one, at.name) in shrinks)
+    follow = lambda parameter, at, options: seen.append(at.name) or [f"from {at.name}"]
+    monkeypatch.setattr(diagrams, "families_from_hopf", follow)
+    marks = [SimpleNamespace(kind="Hopf point", name=f"h{k}") for k in (1, 2, 3)]
+    branch: Any = SimpleNamespace(bifurcations=[marks[0], SimpleNamespace(kind="fold", name="f"), *marks[1:]])
+    old: Any = ("old",)
+    found = inspect.unwrap(diagrams.with_orbits)(diagrams.Diagram("a", (branch,), (1,), orbits=old), None)
+    assert (seen, found.orbits) == (asked, kept)
+
+
+def test_homoclinic_orbits_are_continued_once_from_each_new_point_and_others_are_noted(monkeypatch):
+    flow = FunctionFlow(lambda t, x, p, q: p * q * x, parameters={"p": 1.0, "q": 0.0})
+    both = Parameter(flow, "p", 0.0, 10.0), Parameter(flow, "q", -1.0, 1.0)
+    point = lambda p, q, kind=diagrams.TAKENS: SimpleNamespace(kind=kind, first=p, second=q)
+    tried = []
+
+    def follow(parameters, at, *, steps):
+        tried.append((at.first, at.second))
+        if at.second == 0.5:
+            raise ArgumentError("at", "be inside", "is not")
+        return f"from {at.first}"
+
+    monkeypatch.setattr(connection_curve, "continue_connection", follow)
+    known: Any = SimpleNamespace(ends=(diagrams.TAKENS, "bounds"), degeneracies=[point(1.0, 0.1)])
+    other: Any = SimpleNamespace(ends=("bounds", diagrams.TAKENS), degeneracies=[point(9.0, 0.0)])
+    near = 0.9 * diagrams.CORNER
+    curves: Any = [
+        SimpleNamespace(of_orbits=True, degeneracies=[point(2.0, 0.2)]),
+        SimpleNamespace(
+            of_orbits=False, degeneracies=[point(1.0 + 10 * near, 0.1), point(5.0, 0.2), point(3.0, 0.3, "cusp")]
+        ),
+        SimpleNamespace(of_orbits=False, degeneracies=[point(5.0, 0.2 + 2 * near), point(7.0, 0.5)]),
+    ]
+    loops, notes = inspect.unwrap(diagrams._with_loops)((known, other), curves, both, None)
+    assert tried == [(5.0, 0.2), (7.0, 0.5)]
+    assert loops == (known, other, "from 5.0")
+    (note,) = notes
+    assert "point at (p, q) = (7, 0.5): it must be inside, but is not" in note
+
+
+def test_tori_begin_at_the_point_with_their_rotation_period_and_parameter():
+    at = lambda p=2.0, angle=2 * np.pi * 0.3: SimpleNamespace(
+        kind="Neimark-Sacker point", parameter=p, frequency=angle, state=SimpleNamespace(period=5.0))  # fmt: skip
+    tori = lambda rotation=0.3, period=5.0, end="Neimark-Sacker point": SimpleNamespace(
+        ends=(end, "steps"), parameters=np.array([2.0, 2.5]),
+        tori=[SimpleNamespace(parameter=2.0, rotation=rotation, period=period)])  # fmt: skip
+    begins = unchecked(diagrams._tori_begin_at)
+    assert begins(tori(), at(), 1)
+    assert begins(tori(0.7), at(), 1)  # in the other sense
+    assert not begins(tori(end="steps"), at(), 1)
+    share = 0.99 * diagrams.CLOSE, 1.01 * diagrams.CLOSE
+    assert [begins(tori(0.3 * (1 + s)), at(), 1) for s in share] == [True, False]
+    assert [begins(tori(period=5 * (1 - s)), at(), 1) for s in share] == [True, False]
+    assert [begins(tori(), at(p), 1) for p in (2.49, 1.51, 2.51)] == [True, True, False]
+    fixed = SimpleNamespace(kind="Neimark-Sacker point", parameter=2.0, frequency=2 * np.pi * 0.3, state=np.zeros(2))
+    assert [begins(tori(), fixed, iterate) for iterate in (5, 1)] == [True, False]
 
 
 def test_orbits_shrink_to_the_hopf_point_that_the_last_one_surrounds_with_its_period():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from analysis.dynamics.flow_maps.component_sizes import Local, LocalRates
+from analysis.dynamics.scaling.flat import extents
 from analysis.dynamics.scaling.samples import largest, norms, ranges, sample_units
 from analysis.dynamics.scaling.units import power_near
 from dynsim import FunctionFlow, NoisyFlow, RescaledFlow, Sphere, random_key
@@ -27,6 +28,7 @@ def test_sizes_of_vectors_are_those_of_their_entries_and_of_matrices_the_largest
     rows = np.array([[1.0, 5.0, 0.0, np.nan], [-2.0, 5.0, 0.0, 0.5], [0.0, 5.0, 0.0, -0.5]])
     assert ranges(rows).tolist() == [3.0, 5.0, 5.0, 1.0]
     assert largest(rows).tolist() == [2.0, 5.0, 5.0, 0.5]
+    assert extents(rows[:, :3] / 8).tolist() == [3 / 8, 1.0, 1.0]
     assert float(ranges(rows[:, :3, None])) == 5.0
     assert (float(ranges(rows[:, 0])), float(largest(rows[:, 0]))) == (3.0, 2.0)  # a state that is a number
     both = ranges(FastSlow(rows[:, :1], rows[:, 0]))

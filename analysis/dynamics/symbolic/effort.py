@@ -20,13 +20,8 @@ _LEFT: ContextVar[list[int] | None] = ContextVar("_LEFT", default=None)
 
 
 @contextlib.contextmanager
-def bounded_effort(argument: str = "system", most: int = MOST) -> Iterator[None]:
-    """Raise `ArgumentError` in this context once polynomials have been compared `most` times.
-
-    Args:
-        argument: the name of the argument that asks for too much.
-        most: the limit.
-    """
+def bounded_effort(most: int = MOST) -> Iterator[None]:
+    """Raise `ArgumentError` in this context once polynomials have been compared `most` times."""
     left = [most]
     token = _LEFT.set(left)
     try:
@@ -34,18 +29,14 @@ def bounded_effort(argument: str = "system", most: int = MOST) -> Iterator[None]
     except _ExceededError:
         if left[0] >= 0:  # of a context around this one
             raise
-        raise _too_much(argument, most) from None
+        must = f"have results that are found within {most:,} comparisons of monomials (some seconds)"
+        raise ArgumentError("system", must, "needs more: give more parameters their numbers") from None
     finally:
         _LEFT.reset(token)
 
 
 class _ExceededError(Exception):
     """The limit of the innermost context is exceeded."""
-
-
-def _too_much(argument: str, most: int) -> ArgumentError:
-    must = f"have results that are found within {most:,} comparisons of monomials (some seconds)"
-    return ArgumentError(argument, must, "needs more: give more parameters their numbers")
 
 
 def check_size(e: Any) -> Any:

@@ -166,12 +166,15 @@ def test_an_orbit_that_the_trajectory_passes_is_not_its_limit(monkeypatch, found
 
 
 def test_an_orbit_beside_which_the_boundary_goes_on_is_not_the_edge_state(monkeypatch, found):
-    known, track = found.attractors, np.asarray(found.track)
+    known, track, asked = found.attractors._replace(extent=np.array([2.0, 6.0])), np.asarray(found.track), []
     limit = found.limit._replace(kind="fixed point", period=1.0)
     ends = lambda: edge_tracking._found(known.time_map, limit, np.array([0, 1]), track, 1e-9, known, TOLD)
     labels = np.repeat([0, 1], FEW // 2)
-    monkeypatch.setattr(edge_tracking, "labels_of", lambda *args: labels)
+    monkeypatch.setattr(edge_tracking, "labels_of", lambda *args: asked.append(args[1]) or labels)
     assert ends().leads_to == (0, 1)
+    away = (asked[0] - np.asarray(limit.state)) @ ends().unstable / (4 * edge_tracking.PUSH)  # to both sides, from afar
+    shares = np.arange(FEW // 2, 0, -1) / (FEW // 2)
+    np.testing.assert_allclose(away, np.append(shares, -shares))
     labels[FEW // 2 - 1] = NOT_SETTLED  # close to the limit
     assert ends().leads_to == (0, 1)
     labels[3] = 1

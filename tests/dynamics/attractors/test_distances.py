@@ -136,8 +136,10 @@ def test_neutral_circles_in_five_components_are_no_attractors():
     assert set(found.labels.tolist()) <= {NOT_ATTRACTING, UNDECIDED}
 
 
-@pytest.mark.slow
 def test_perturbations_are_followed_for_longer_while_the_answer_is_open(monkeypatch):
+    begun = []
+    later = lambda self, xs, first, windows: begun.append((first, windows)) or np.tile(xs, (8, 1, 1))
+    monkeypatch.setattr(TimeMap, "later", later)
     answers = iter([None, True, False, None, None, None, None])
     judged = lambda record, known, *rest: (known._replace(spacing=0.01), Attraction(next(answers), 0.0))
     monkeypatch.setattr(returns, "_judged", judged)
@@ -146,6 +148,32 @@ def test_perturbations_are_followed_for_longer_while_the_answer_is_open(monkeypa
     found = [returns.attraction_of(record_of(points), limit(points))[1].attracts for _ in range(3)]
     assert found == [True, False, None]
     assert list(answers) == []
+    once = returns.RETURN
+    follow = [(k * once * 8, once) for k in range(4)]  # in windows of eight intervals
+    assert begun == [*follow[:2], follow[0], *follow]
+    monkeypatch.setattr(returns, "_denser", lambda record, known, windows: (known, returns.STRAY + 1))
+    assert returns.attraction_of(record_of(points), limit(points))[1] == Attraction(None, 0.0, left=True)
+
+
+@pytest.mark.parametrize(("gone", "height"), [(0, 0.0), (2, 0.5), (3, 0.5), (-1, 0.0), (-1, 0.01)])
+def test_points_are_added_to_a_recurrent_set_by_trajectories_that_stay_on_it(monkeypatch, gone, height):
+    """Some trajectories beside a line leave it upwards, or all of them come to its first point."""
+    line = np.stack([np.random.default_rng(0).permutation(np.linspace(0.0, 1.0, 4001)), np.zeros(4001)], axis=1)
+    count, begun = len(returns._beside(line)), []
+
+    def window(self, xs, first):
+        begun.append(first)
+        moved = np.stack([np.sort(xs[:, 0]) if gone >= 0 else 0 * xs[:, 0], np.zeros(count)], axis=1)
+        moved[: gone if gone >= 0 else count, 1] = height
+        return moved - np.outer(np.linspace(0.01, 0.0, 8), [1.0, 0.0])[:, None]
+
+    monkeypatch.setattr(TimeMap, "window", window)
+    found, strayed = returns._denser(record_of(line)._replace(extent=np.ones(2)), limit(line, spacing=0.01), 8)
+    assert begun == [8 * k for k in range(8)]
+    assert strayed == (gone if gone >= 0 else count)
+    kept = 0 if gone > returns.STRAY or gone < 0 else 6 * 8 * (count - gone)  # the first quarter is a transient
+    assert len(found.features) == len(found.states) == 4001 + kept
+    assert np.max(np.abs(found.features[:, 1])) == 0
 
 
 def test_perturbations_half_way_back_show_no_attraction():

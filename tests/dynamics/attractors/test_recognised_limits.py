@@ -99,8 +99,13 @@ def test_a_state_that_moves_while_its_features_rest_is_a_relative_equilibrium():
         "undecided",
         [[11.0, 1.0]],
     )
+    assert found.period == 0
     drifting = np.ones((12, 1)) + 1e-5 * np.arange(12.0)[:, None]
     assert _relative_equilibrium(turning._replace(features=drifting)) is None
+    for row, stays in ((5, True), (6, False)):  # the later half counts
+        late = np.ones((12, 1))
+        late[: row + 1] += 1e-5
+        assert (_relative_equilibrium(turning._replace(features=late)) is not None) == stays
     wavering = np.ones((12, 1))
     wavering[-2] += 1e-5
     assert _relative_equilibrium(turning._replace(features=wavering)) is None

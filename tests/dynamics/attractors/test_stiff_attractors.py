@@ -115,7 +115,7 @@ def test_perturbations_are_decided_once_they_are_back_or_have_escaped():
     states = np.repeat(0.4 * np.repeat(RADII, 32)[None, :, None], 8, axis=0)
     line, half = Line(limit, np.ones(1)), np.array(RADII) / 2
     assert _are_decided(time_map, line, states, half)
-    states[:, 5] = 1e9
+    states[:, 5], states[-1, 5] = 0.06, 1e9
     assert _are_decided(time_map, line, states, half)
     states[:, 6] = 0.06
     assert not _are_decided(time_map, line, states, half)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.codim2 import curves
+from analysis.dynamics.codim2 import curves, planes
 from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.curves import Returning, critical_curve, equations_of
 from analysis.dynamics.codim2.derivatives import Images
@@ -218,6 +218,17 @@ def test_the_length_of_a_critical_vector_is_that_in_the_given_units():
     point = CurvePoint(np.zeros(2), 0.0, np.eye(2), J, none, none, lambda: none, none)
     assert curve.critical_length(point, -1.0) == pytest.approx(np.hypot(0.6 * 2, 0.8 * 8))
     assert FixedPointCurve(p, 1).critical_length(point, -1.0) == 1.0
+
+
+def test_a_point_of_an_iterate_of_a_map_has_images_along_its_orbit():
+    """Of 3.2 x (1 - x), whose points of period two are the roots of 3.2^2 x^2 - 3.2 * 4.2 x + 4.2."""
+    low, high = np.sort(np.roots([3.2**2, -3.2 * 4.2, 4.2]))
+    r = Parameter(FunctionMap(lambda k, x, r: r * x * (1 - x), parameters={"r": 3.0}), "r", 2.0, 4.0)
+    found = planes._images(r, at("period doubling", 3.2, [low]), 2)
+    np.testing.assert_allclose(np.stack(found), [[low], [high]], rtol=1e-12)
+    flow = Parameter(FunctionFlow(lambda t, x, p: p * x, parameters={"p": 1.0}), "p", 0.0, 2.0)
+    (alone,) = planes._images(flow, at("fold", 1.0, [0.5]), 1)
+    assert alone.tolist() == [0.5]
 
 
 def test_other_multipliers_are_imaginary_on_the_unit_circle_and_angles_are_tested_at_resonances():

@@ -7,6 +7,7 @@ import pytest
 
 import dynsim as ds
 from analysis.dynamics import bifurcation_point, continue_equilibria, orbit_period, periodic_orbit, switch
+from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.differentiable import _chart, _guess
 
 BRUSSELATOR = ds.catalogue.Brusselator(a=1.0, b=1.5)
@@ -96,6 +97,24 @@ def test_points_move_with_another_parameter(system, varied, start, other, at, ex
         assert (sign * float(found), sign * float(change)) == (
             pytest.approx(abs(expected)), pytest.approx(abs(slope) if system is CUSP else slope, abs=1e-9),
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "moved", "name", "at", "expected"),
+    [
+        ("period doubling", ds.system("x[n+1] = 1 - a*x^2 + y; y[n+1] = b*x; a = 0.2; b = 0.2"), "a",
+         (0.3675, [0.95238, 0.285714], 0.0), (0.48, [5 / 6, 1 / 6], 0.0)),
+        ("Neimark-Sacker point", ds.system("x[n+1] = r*x*(1 - s*y); y[n+1] = s*x; r = 1.7; s = 1.1"), "r",
+         (1.9, [0.5, 0.5], 1.0), (2.0, [0.5 / 1.21, 0.5 / 1.1], np.pi / 3)),
+    ],
+)  # fmt: skip
+def test_bifurcations_of_maps_are_located_from_those_of_others(kind, moved, name, at, expected):
+    """Doublings of Henon's map are at a = 3 (1 - b)^2 / 4, and the delayed logistic map turns at r = 2."""
+    parameter, state, angle = at
+    known = Bifurcation(kind, jnp.array(state), parameter, np.empty(0, complex), angle, 0.0, np.empty(0))
+    found = bifurcation_point(moved, name, known)
+    assert (float(found.parameter), float(found.frequency)) == pytest.approx((expected[0], expected[2]), abs=1e-8)
+    np.testing.assert_allclose(found.state, expected[1], rtol=1e-8)
 
 
 def test_iterates_are_displacements_and_a_flow_has_its_rates_in_coordinates_of_the_space():

@@ -9,7 +9,7 @@ import pytest
 from jaxtyping import Array, Float
 
 from analysis.dynamics.codim2.curves import critical_curve
-from analysis.dynamics.continuation import branches, finding
+from analysis.dynamics.continuation import branches, finding, stepping
 from analysis.dynamics.continuation import locating as between
 from analysis.dynamics.continuation.bifurcations import Bifurcation
 from analysis.dynamics.continuation.branches import Branch
@@ -132,6 +132,19 @@ def test_a_zero_at_which_corrections_fail_is_found_from_points_on_both_sides(mon
         monkeypatch.setattr(between, "_predicted", lambda *given: None)
         assert between.met(curve, begin, end, test) is None
         assert between.crossed(curve, begin, end, test)[0] is None
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_a_corner_is_a_jump_of_the_derivative_relative_to_its_size(size):
+    """At a small distance from x = 0 the slope of |x| changes by twice its size, that of x + x^2 / 2 hardly."""
+    step = 1e-5
+    turned = []
+    for function in (lambda x, p: size * (p - jnp.abs(x)), lambda x, p: size * (p - x - x**2 / 2)):
+        curve = EquilibriumCurve(Parameter(Field(0.0, function), lambda flow: flow.p, -1.0, 1.0))
+        with without_compiling():
+            here = curve.measured(np.array([step / 100]), step / 100)
+            turned.append(stepping._turns(curve, here, np.array([-1.0, 0.0]), step))
+    assert turned == [True, False]
 
 
 def test_two_bifurcations_in_one_step_are_both_found():

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 import scipy.special
 
+from analysis.dynamics.codim2 import orbits as critical_returns
 from analysis.dynamics.codim2.equilibria import Critical
 from analysis.dynamics.codim2.orbits import CriticalReturns
 from analysis.dynamics.continuation import differentiable
 from analysis.dynamics.continuation.branches import Branch
+from analysis.dynamics.continuation.collocation_curve import SEGMENTS, STRETCHED
 from analysis.dynamics.continuation.curve import CurvePoint
+from analysis.dynamics.continuation.cycle_equations import OrbitSegments
 from analysis.dynamics.continuation.equilibrium_curve import FixedPointCurve
 from analysis.dynamics.continuation.orbit_curve import Cycle, OrbitCurve
 from analysis.dynamics.continuation.orbits import _extreme, curve_of_orbits, orbit_ranges
@@ -56,6 +59,17 @@ def test_ranges_are_those_between_the_nodes_of_each_orbit_at_its_own_times():
     np.testing.assert_allclose(orbit_ranges(parameter, branch, 1), p[:, None] * [-6, 6], rtol=1e-6)
 
 
+def test_ranges_of_an_orbit_on_a_mesh_are_those_between_its_nodes():
+    shares = np.arange(12) / 12
+    one = circle(2.0, TURN * shares + 0.2)
+    states = Cycle(one.nodes[None], np.array([TURN]), shares[None])
+    four = np.array([4.0])
+    branch = Branch(states, four, four, np.zeros((1, 1), complex), ("stable",), (), ("", ""))
+    with without_compiling():
+        found = [orbit_ranges(Parameter(RING, "p", 0.0, 9.0), branch, k)[0] for k in (0, 1)]
+    np.testing.assert_allclose(found, [[-2.0, 2.0]] * 2, atol=3e-4)
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_an_extreme_of_an_orbit_is_that_of_the_parabola_beside_its_best_sample(sign):
     """At shares of the period that are not evenly spaced; the period goes on before the first sample."""
@@ -86,7 +100,26 @@ def test_orbits_are_shifted_into_phase_unless_a_forcing_fixes_it():
     assert fixed.state_beside(point_at(at[0]), point_at(at[1])) is at[0].state
 
 
-@pytest.mark.parametrize("size", [1.0, 5.0])
+def test_orbits_of_a_curve_of_bifurcations_end_at_an_equilibrium_where_they_are_small_or_turned_round():
+    p, speed = Parameter(RING, "p", 0.0, 9.0), Parameter(RING, "speed", 0.0, 9.0)
+    curve = CriticalReturns((p, speed), "fold", OrbitCurve(p, jnp.ones(2), 3, None, 10.0, 1e-9), 1e-9)
+
+    def point(nodes):
+        cycle = Cycle(np.asarray(nodes, float), np.asarray(TURN))
+        return point_at(Critical(cycle, np.zeros(7), np.zeros(7), np.asarray(0.0), np.asarray(4.0)))
+
+    shape = np.array([[1.0, 0.0], [-0.5, 0.0], [-0.5, 0.0]])  # in one component it does not move
+    shrunk = lambda before, after: curve._shrunk(point(before), point(after))
+    assert not shrunk(shape, shape + [3.0, 4.0])
+    assert shrunk(shape, -shape)
+    sizes = critical_returns.SMALL / 1.5 * np.array([0.9, 1.1])
+    assert [shrunk(size * shape, size * shape) for size in sizes] == [True, False]
+    far = np.array([1.0, 0.0]) / critical_returns.NOISE * critical_returns.SMALL  # where rounding is as large
+    assert [shrunk(size * shape, size * shape + far) for size in (2 * sizes[0], 2 * sizes[1])] == [True, False]
+    assert not shrunk(shape[:2], -shape[:2])  # half a turn of two nodes may be one of their phase
+
+
+@pytest.mark.parametrize("size", [pytest.param(1.0, marks=pytest.mark.slow), 5.0])
 def test_the_mean_square_of_a_forced_vector_is_that_over_all_segments(size):
     """Of x' = p cos(t) x the Floquet vector is exp(p sin t), with the mean square I_0(2 p)."""
     p = Parameter(GROWING, "p", 0.0, 2.0)
@@ -97,6 +130,17 @@ def test_the_mean_square_of_a_forced_vector_is_that_over_all_segments(size):
         shot = curve._shot(Cycle(np.zeros((3, 1)), np.asarray(TURN)), 0.5)
         found = _mean_square(curve, shot, 0.5, np.exp(0.5 * np.sin(THIRDS))[:, None], 1.0)
     assert found == pytest.approx(size**2 * scipy.special.iv(0, 1.0), rel=1e-8)
+
+
+def test_the_state_at_which_a_segment_stops_is_in_the_given_units():
+    """From 1 at the time 2 it grows at the rate 1 up to the time 3, after which the field is not defined."""
+    flow = FunctionFlow(lambda t, x, p: jnp.where(t > 3, jnp.nan, p) + 0 * x, parameters={"p": 1.0})
+    p = Parameter(flow, "p", 0.0, 2.0)
+    units = made_units(flow, (p,), np.array([5.0]), 1.0, (1.0,))
+    curve = OrbitCurve(units.varied[0], jnp.zeros(1), 3, lambda flow: 6.0, 10.0, 1e-8, units=units)
+    shot = OrbitSegments(6.0, np.full((3, 1), 0.2), *np.zeros((5, 3, 1)))
+    found = curve._undefined(shot, 1.0, 1)
+    assert float(found.removesuffix(")").split("(")[1]) == pytest.approx(2.0, abs=1e-3)
 
 
 def test_the_mean_square_at_a_fold_leaves_out_the_change_of_the_period_and_a_shift_in_time():
@@ -157,6 +201,20 @@ def test_a_period_that_depends_on_the_parameter_moves_the_ends_of_the_intervals_
     np.testing.assert_allclose(halves.ends[:, 0], 0.4 * np.diff(np.sin(t)), atol=1e-7)
     np.testing.assert_allclose(found.values, 0.4 * np.diff(np.sin(t)), atol=1e-5)
     np.testing.assert_allclose(found.slope, np.diff(np.sin(t)) + 0.4 * np.diff(np.cos(t) * t) * 2 / 6.8, atol=1e-4)
+
+
+def test_an_orbit_on_a_mesh_is_one_by_shooting_with_so_many_segments_that_each_stretches_little():
+    """The unit circle repels at the rate 10: over a share s of the turn vectors across it grow by exp(20 pi s)."""
+    flow = FunctionFlow(lambda t, x, p: 5 * (x @ x - p) * x + jnp.stack([-x[1], x[0]]), parameters={"p": 1.0})
+    p, mesh = Parameter(flow, "p", 0.5, 2.0), np.linspace(0.0, 1.0, 25)
+    curve = curve_of_orbits(made_units(flow, (p,), parameters=(1.0,)), jnp.ones(2), 24, None, None, (1e-9, None), mesh)
+    with without_compiling():
+        made, cycle = curve.by_shooting(circle(1.0, TURN * mesh[:-1]), 1.0)
+    growth = {count: np.hypot(1.0, np.exp(10 * TURN / count)) for count in SEGMENTS}
+    count = next(count for count in SEGMENTS if growth[count] <= STRETCHED)
+    assert SEGMENTS[0] < count < SEGMENTS[-1]
+    np.testing.assert_allclose(cycle.nodes, circle(1.0, TURN * np.arange(count) / count).nodes, atol=1e-6)
+    assert (made.segments, float(cycle.period), type(made)) == (count, TURN, OrbitCurve)
 
 
 def test_the_period_of_an_orbit_and_its_derivative_are_those_of_a_circle(monkeypatch):

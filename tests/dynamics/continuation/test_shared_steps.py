@@ -1,10 +1,14 @@
 """Bifurcations that share a step of a continuation are all found, each once, and so are those beside fast rates."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.continuation.batched import MemberPoints, _cubic, _slopes
+from analysis.dynamics.continuation import stepping
+from analysis.dynamics.continuation.batched import MemberPoints, _cubic, _row_sizes, _slopes
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.equilibria import continue_equilibria
 from analysis.dynamics.continuation.equilibrium_curve import EquilibriumCurve, FixedPointCurve
@@ -261,6 +265,10 @@ def test_tangents_within_a_step_are_those_of_the_cubic_through_its_ends():
     assert tangent_between(begin, end, 1.0) == pytest.approx(end.flat_tangent, abs=1e-12)
 
 
+def test_rows_are_divided_by_their_largest_derivative_unless_all_vanish():
+    assert _row_sizes(np.array([[[0.0, -3.0, 2.0], [0.0, 0.0, 0.0]]])).tolist() == [[3.0, 1.0]]
+
+
 def test_cubics_through_points_with_their_tangents_and_the_slopes_of_the_parameter_are_exact():
     """Of x = u and p = 1 + 2 u - 3 u^2 + 4 u^3 for u from 0 to 2, measured in u."""
     p, slope = (lambda u: 1 + 2 * u - 3 * u**2 + 4 * u**3), (lambda u: 2 - 6 * u + 12 * u**2)
@@ -275,6 +283,17 @@ def test_cubics_through_points_with_their_tangents_and_the_slopes_of_the_paramet
     ends = [one._replace(tangent=one.tangent * 2 / long) for one in ends]
     place = np.array([[0.6, 1 + 0.3 * (p(2.0) - 1)]])
     assert _slopes(*ends, place) == pytest.approx([slope(0.6) * 2 / long])
+
+
+def test_a_curve_has_returned_where_its_first_point_lies_between_two_successive_ones(monkeypatch):
+    monkeypatch.setattr(stepping, "between", lambda *given: None)  # as at a branch point
+    curve: Any = SimpleNamespace(place=lambda point, near: point.flat, out_of_phase=lambda point: point.flat)
+    here, found = on_parabola(0.5), on_parabola(0.7)
+    returned = lambda first: getattr(stepping._returned, "__wrapped__", stepping._returned)(curve, first, here, found)
+    assert [returned(on_parabola(x)) for x in (0.5, 0.62, 0.7, 0.45, 0.75)] == [True, True, True, False, False]
+    middle = on_parabola(0.62)
+    assert not returned(middle._replace(tangent=-middle.tangent))
+    assert not returned(middle._replace(state=middle.state + 0.01))
 
 
 def test_a_step_to_a_parallel_branch_lies_aside_of_the_curve():
@@ -322,6 +341,17 @@ def test_clear_steps_are_told_at_once_and_others_are_left():
     assert not np.any(certain(curve, [one._replace(rates=None) for one in samples], flats))
     twice = [one._replace(length=min(one.length, 2.0)) for one in samples[:4]]  # two bifurcations at one point
     assert doubtful(paths, twice, 2, flats[1] - flats[0]) is None
+
+
+@pytest.mark.parametrize(("shift", "place"), [(0.0, 0.5), (100.0, None)])
+def test_a_change_of_sign_in_a_tiny_part_of_a_step_is_looked_for_in_its_middle(shift, place):
+    """A pair of eigenvalues crosses zero between two samples, or all of them stay negative."""
+    curve = EquilibriumCurve(Parameter(FunctionFlow(lambda t, x, p: p - x, parameters={"p": 0.0}), "p", -1.0, 1.0))
+    growth, rate = np.arange(12.0) - 5.5 - shift, np.ones(12)
+    values = np.stack([growth + 2j, growth - 2j, -1 + 0 * growth], axis=1)
+    samples, _ = spectra(values, np.stack([rate, rate, 0 * rate], axis=1).astype(complex))
+    near = [one._replace(length=1e-6 * one.length) for one in samples[3:9]]
+    assert doubtful(Eigenpaths(curve), near, 2, np.array([1.0, 0.0])) == place
 
 
 def test_pairs_of_multipliers_near_the_smallest_number_have_finite_functions():

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.dynamics.equilibria import field_rows
 from analysis.dynamics.equilibria.field_rows import FieldRows
 from analysis.dynamics.equilibria.search import _Search, find_equilibria, token_permutations
 from analysis.dynamics.linearisation import rotations
@@ -46,6 +47,30 @@ def test_known_equilibria_drive_starts_to_others():
         rows = FieldRows(made_units(FunctionFlow(lambda t, x: x * (x - 1))), starts)
         np.testing.assert_allclose(rows.least(starts, known[:0]), 1.0, atol=1e-7)
         np.testing.assert_allclose(rows.least(starts, known), 0.0, atol=1e-7)
+
+
+def test_the_derivatives_of_the_deflated_speed_are_those_of_differences(monkeypatch):
+    asked, h = [], 1e-6
+    monkeypatch.setattr(field_rows, "least_squares", lambda residuals, starts: asked.append(residuals) or starts)
+    flow = FunctionFlow(lambda t, x: jnp.stack([x[0] ** 2 - x[1], x[0] * x[1] - 1]))
+    point, known = np.array([[0.7, 1.3]]), np.array([[1.0, 1.0], [-0.5, 2.0]])
+    with without_compiling():
+        FieldRows(made_units(flow), point).least(point, known)
+        ((residuals,),) = (asked,)
+        value, slopes = residuals(point)
+        change = [(residuals(point + step)[0] - residuals(point - step)[0])[0] / (2 * h) for step in h * np.eye(2)]
+    np.testing.assert_allclose(slopes[0], np.transpose(change), rtol=1e-7)
+    factors = 1 + 1 / np.sum((point - known) ** 2, axis=1)
+    np.testing.assert_allclose(value[0], np.prod(factors) * np.array([0.49 - 1.3, 0.91 - 1]))
+
+
+def test_fields_are_in_units_of_states_and_of_time_whether_they_are_compiled_or_not():
+    flow, points = FunctionFlow(lambda t, x: jnp.stack([x[1], -3 * x[0]])), np.array([[1.0, 2.0], [0.5, -1.0]])
+    exact = np.stack([points[:, 1] * 8 / 2, -3 * points[:, 0] * 2 / 8], axis=1) * 4
+    units = made_units(flow, scale=np.array([2.0, 8.0]), time=4.0)
+    np.testing.assert_allclose(FieldRows(units, points).field(points), exact)
+    with without_compiling():
+        np.testing.assert_allclose(FieldRows(units, points).field(points), exact)
 
 
 def test_a_direction_without_pull_that_no_symmetry_explains_is_a_family():

@@ -10,6 +10,7 @@ from analysis.dynamics.continuation.steps import Steps
 from analysis.dynamics.linearisation import tangent_basis
 from analysis.dynamics.normal_forms.charts import series
 from analysis.dynamics.normal_forms.flows import _rest, lyapunov_coefficient, second_lyapunov_coefficient
+from dynsim.programs import without_compiling
 from dynsim.spaces import Ellipsoid, Euclidean
 from dynsim.systems.base import AbstractFlow, FunctionFlow
 from dynsim.systems.catalogue.oscillators import DoubleWell, FitzHughNagumo, VanDerPol
@@ -192,6 +193,21 @@ def test_terms_of_an_expansion_are_those_of_the_products_of_lower_ones():
     np.testing.assert_allclose(found[3, 0], 2 * B(q, h20), atol=1e-12)
     np.testing.assert_allclose(found[2, 1], 2 * B(q, h11) + 2 * B(q.conj(), h20), atol=1e-12)
     np.testing.assert_allclose(found[0, 3], found[3, 0].conj(), atol=1e-12)
+
+
+def test_the_second_lyapunov_coefficient_is_that_of_the_normal_form_in_bent_coordinates():
+    """Of z' = 2 i z + i z |z|^2 / 2 + (0.4 i - 0.3) z |z|^4, with z = u + i (v - 0.7 u^2) and |z|^2 = 2 |w|^2."""
+
+    def bent(t, x):
+        u, v = x[0], x[1] - 0.7 * x[0] ** 2
+        r = u**2 + v**2
+        growth, turning = -0.3 * r**2, 2 + r / 2 + 0.4 * r**2
+        first = growth * u - turning * v
+        return jnp.stack([first, turning * u + growth * v + 1.4 * u * first])
+
+    with without_compiling():
+        found = second_lyapunov_coefficient(FunctionFlow(bent), jnp.zeros(2), 2.0)
+    assert found == pytest.approx(4 * -0.3 / 2, rel=1e-9)
 
 
 def test_the_second_lyapunov_coefficient_is_unknown_beside_another_zero_eigenvalue():

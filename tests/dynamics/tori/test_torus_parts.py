@@ -1,6 +1,7 @@
 """Maps of sections and their derivatives by closed forms, what a torus says of itself, and its pictures."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -72,6 +73,25 @@ def test_the_frequency_of_samples_far_from_zero_is_the_strongest_between_bounds(
     assert from_motion._frequency(signal, 2 / 2048, 0.5) == pytest.approx(0.1234567, abs=1e-9)
     assert from_motion._frequency(signal, 0.2, 0.5) == pytest.approx(0.3, abs=1e-9)
     assert from_motion._frequency(signal - 1e3, 0.0, 0.2) == pytest.approx(0.1234567, abs=1e-9)
+
+
+@pytest.mark.parametrize("strongest", [1, 2])
+def test_a_circle_is_guessed_from_samples_of_its_motion_whichever_harmonic_is_the_strongest(strongest):
+    """At the angle s it is (4 + cos s + 0.1 sin 2 s, cos(2 s) / 2) or the same with the harmonics exchanged."""
+    turn, sizes = 0.2 * np.sqrt(2), (1.0, 0.1) if strongest == 1 else (0.1, 1.0)
+
+    def circle(shares):
+        s = 2 * np.pi * np.asarray(shares)
+        return np.stack([4 + sizes[0] * np.cos(s) + sizes[1] * np.sin(2 * s), 0.05 * np.cos(2 * s)], axis=1)
+
+    section: Any = SimpleNamespace(parameter=SimpleNamespace(value=3.0))
+    guess = getattr(from_motion._guess, "__wrapped__", from_motion._guess)
+    found = guess(section, circle(turn * np.arange(2000)), 2.5)
+    shares = np.arange(len(found.nodes)) / len(found.nodes)
+    if abs(found.rotation - turn) > 1e-6:  # the angle runs backwards, or is that of half a turn more
+        shares = {True: -shares, False: shares}[abs(found.rotation - (1 - turn)) < 1e-6]
+    np.testing.assert_allclose(found.nodes, circle(shares), atol=1e-4)
+    assert (found.period, found.parameter) == (2.5, 3.0)
 
 
 def test_a_motion_is_sampled_after_the_turns_that_are_left_out():
