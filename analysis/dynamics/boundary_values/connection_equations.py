@@ -78,6 +78,10 @@ class ConnectionCurve(BoundaryCurve):
         )
         return 1 / max(*shares, np.finfo(float).tiny)
 
+    def error_of_derivatives(self, fine: np.ndarray, rough: np.ndarray) -> float:
+        """Do not count them: connecting orbits have no branch points."""
+        return 0.0
+
     def predicted(self, point: CurvePoint, state: State, parameter: float) -> State:
         """Move a predicted orbit with its equilibria, which bend away from the tangent.
 

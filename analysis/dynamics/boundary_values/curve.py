@@ -173,6 +173,10 @@ class BoundaryCurve(CurveOnMesh):
         size = float(np.max(np.abs(gaps))) / (1 + float(np.max(np.abs(shot.nodes))))
         return Equations(gaps.ravel(), dense(shot.own, shot.first), shot.slopes.ravel(), size)
 
+    def error_of_derivatives(self, fine: np.ndarray, rough: np.ndarray) -> float:
+        """Estimate the error of the derivatives: they place branch points, also where any mesh resolves a solution."""
+        return float(np.max(np.abs(fine - rough) / np.maximum(1.0, np.abs(fine))))
+
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
         """Choose the largest step: that of the limits in the parameter, and longer in the norm of many nodes."""
         moves, own = float(np.linalg.norm(point.tangent[:-1])), abs(float(point.tangent[-1]))
