@@ -107,7 +107,7 @@ class Connection(BoundaryValueProblem):
         return Projections(self, take, size)
 
 
-class Ends(NamedTuple):
+class BothEnds(NamedTuple):
     """Equilibria at both ends of an orbit, and what the conditions there are made of.
 
     `rows` are left vectors to which the displacements `away` of the first and last state are perpendicular, `linear`
@@ -161,7 +161,7 @@ class Projections:
             found.append(equilibrium_near(lambda x: self.linear(x, own, parameter), known))
         return None if any(rest is None for rest in found) else found
 
-    def _ends(self, first: np.ndarray, last: np.ndarray, own: float, parameter: float) -> Ends | None:
+    def _ends(self, first: np.ndarray, last: np.ndarray, own: float, parameter: float) -> BothEnds | None:
         """Find both equilibria and left vectors of their subspaces; None if these are not like before."""
         rests = self.rests(first, own, parameter)
         if rests is None:
@@ -169,17 +169,17 @@ class Projections:
         linear = [self.linear(rest, own, parameter)[1] for rest in rests]
         return self.at_ends([left_subspace(J, stable=k == 0) for k, J in enumerate(linear)], first, last, rests, linear)
 
-    def at_ends(self, rows: Any, first: np.ndarray, last: np.ndarray, rests: Any, linear: Any) -> Ends | None:
+    def at_ends(self, rows: Any, first: np.ndarray, last: np.ndarray, rests: Any, linear: Any) -> BothEnds | None:
         """Collect what is known of both ends; None if left vectors are not as many as before."""
         n, known = self.n, rows if self.problem.rows is None else self.problem.rows
         if [len(mine) for mine in rows] != [len(one) for one in known] or sum(map(len, rows)) > n:
             return None
         rows = [nearest_basis(mine, one) for mine, one in zip(rows, known, strict=True)]
         away = [first[:n] - rests[0], first[n : 2 * n] - rests[1]]
-        return Ends(rests, rows, linear, away, [last[:n] - rest for rest in rests])
+        return BothEnds(rests, rows, linear, away, [last[:n] - rest for rest in rests])
 
     def _lengths(
-        self, ends: Ends, times: np.ndarray
+        self, ends: BothEnds, times: np.ndarray
     ) -> tuple[list[float], list[np.ndarray], list[np.ndarray], list[float]]:
         """Compute how far both distances or times are from given ones; derivatives by ends, the middle and durations.
 
@@ -211,7 +211,7 @@ class Projections:
         return gaps, by_away, by_far, by_times
 
     def _by(
-        self, k: int, at: tuple[float, float], ends: Ends, ways: tuple[list[np.ndarray], list[np.ndarray]]
+        self, k: int, at: tuple[float, float], ends: BothEnds, ways: tuple[list[np.ndarray], list[np.ndarray]]
     ) -> np.ndarray:
         """Differentiate the conditions by one of both parameters.
 

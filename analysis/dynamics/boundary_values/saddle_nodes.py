@@ -11,8 +11,8 @@ from analysis.dynamics.boundary_values.projections import (
     NEWTON,
     SHARE,
     STEP,
+    BothEnds,
     Connection,
-    Ends,
     Projections,
     left_subspace,
 )
@@ -110,12 +110,12 @@ class SaddleNodeProjections(Projections):
             times = np.log(last[-2:] / self.problem.durations)
         return np.concatenate([*projected, last[:n] - last[n : 2 * n], [first[2 * n], last[2 * n], gap], times])
 
-    def ends(self, first: np.ndarray, last: np.ndarray, parameter: float) -> Ends | None:
+    def ends(self, first: np.ndarray, last: np.ndarray, parameter: float) -> BothEnds | None:
         """Find the saddle-node, and left vectors of its subspaces; None if they are not like before."""
         place = self.saddle_node(float(first[2 * self.n + 1]), self._second(first, parameter))
         return None if place is None else self._beside(place, first, last)
 
-    def _beside(self, place: SaddleNode, first: np.ndarray, last: np.ndarray) -> Ends | None:
+    def _beside(self, place: SaddleNode, first: np.ndarray, last: np.ndarray) -> BothEnds | None:
         J = self.linear(place.state, place.first, place.second)[1]
         rows = [left_subspace(self.without_centre(J, k), stable=k == 0) for k in (0, 1)]
         return self.at_ends(rows, first, last, [place.state] * 2, [J] * 2)
