@@ -465,7 +465,8 @@ def with_curves(
         max_period: the period at which a curve of periodic orbits ends.
         switched: continue the curves, too, that meet these at codimension-two points; see `critical_curves`. Of a flow
             these include the homoclinic orbits that begin at Bogdanov-Takens points, and those to saddle-nodes at which
-            their curves end, see `continue_connection`; points at which none is found are named in the `notes` of the diagram.
+            their curves end, see `continue_connection`; points at which none is found are named in the `notes` of the
+            diagram.
 
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
