@@ -464,8 +464,9 @@ def with_curves(
         steps: the steps along each curve; see `critical_curve`.
         max_period: the period at which a curve of periodic orbits ends.
         switched: continue the curves, too, that meet these at codimension-two points; see `critical_curves`. Of a flow
-            these include the homoclinic orbits that begin at Bogdanov-Takens points, see `continue_connection`; points
-            at which none is found are named in the `notes` of the diagram.
+            these include the homoclinic orbits that begin at Bogdanov-Takens points, and those to saddle-nodes at which
+            their curves end, see `continue_connection`; points at which none is found are named in the `notes` of the
+            diagram.
 
     Raises:
         ValueError: for bad input, or a diagram with curves in another second parameter.
@@ -487,8 +488,8 @@ def with_curves(
     points = [(at, k) for one, k in branches for at in one.bifurcations]
     from analysis.dynamics.codim2.planes import critical_curves
 
-    loops = tuple(one for one in diagram.curves if one.kind == "homoclinic orbit")
-    known = tuple(one for one in diagram.curves if one.kind != "homoclinic orbit")
+    loops = tuple(one for one in diagram.curves if "homoclinic" in one.kind)
+    known = tuple(one for one in diagram.curves if "homoclinic" not in one.kind)
     curves = critical_curves(
         parameters, [at for at, _ in points], iterates=[k for _, k in points], known=known, steps=steps,
         max_period=max_period, switched=switched,
@@ -529,7 +530,32 @@ def _with_loops(
                 notes.append(
                     f"{NO_LOOP} from the Bogdanov-Takens point at {where}: it must {error.must}, but {error.but}"
                 )
-    return loops, tuple(notes)
+    return _with_central(loops, parameters, steps), tuple(notes)
+
+
+def _with_central(
+    loops: tuple[CriticalCurve, ...], parameters: tuple[Parameter, Parameter], steps: Steps
+) -> tuple[CriticalCurve, ...]:
+    """Add the curves of homoclinic orbits to saddle-nodes where curves of orbits to saddles end, and what follows."""
+    from analysis.dynamics.boundary_values.connection_curve import KINDS, continue_connection
+    from analysis.dynamics.boundary_values.connection_equations import NON_CENTRAL
+
+    widths = np.array([one.high - one.low for one in parameters])
+    apart = lambda one, at: np.max(np.abs(np.array([one.first - at.first, one.second - at.second])) / widths)
+    corners = lambda kind: [
+        at for one in loops if one.kind == kind for at in one.degeneracies if at.kind == NON_CENTRAL
+    ]
+    while True:
+        for kind, other in (KINDS, KINDS[::-1]):
+            new = [at for at in corners(other) if all(apart(one, at) > CORNER for one in corners(kind))]
+            if new:
+                break
+        else:
+            return loops
+        found = continue_connection(parameters, new[0], kind=kind, steps=steps)
+        if not any(one.kind == NON_CENTRAL and apart(one, new[0]) <= CORNER for one in found.degeneracies):
+            return (*loops, found)
+        loops = (*loops, found)
 
 
 @extend.register

@@ -60,6 +60,7 @@ CURVES = {
     "Neimark-Sacker point": ("second", DOTTED),
     "homoclinic orbit": ("third", DASHED),
     "heteroclinic orbit": ("third", DOTTED),
+    "saddle-node homoclinic orbit": ("third", "-"),
 }
 """Colours and line styles of bifurcation curves, by kind."""
 PIECES = 8  # number of pieces of a smooth curve between two points of a branch

@@ -48,7 +48,7 @@ PARTS = {
     "Moment", "Ways", "FlowForm", "SlidingStates", "FollowedStates", "Path", "Critical", "CurvePoint", "BranchLine",
     "Rest", "TimeMap", "Form", "Units", "Curve", "Candidates", "Gap", "Motion", "Echelon", "Facets", "Claim",
     "Statement", "brackets.Bracket", "Unravel", "InOrder", "Transition", "Points", "Intervals", "Collocated",
-    "Solutions", "RestingPoint", "meshes.Part", "FlowChart",
+    "Solutions", "RestingPoint", "meshes.Part", "FlowChart", "Folded",
 }  # fmt: skip
 """Classes that functions return and that are no results: systems, solvers, options, and parts of a computation."""
 

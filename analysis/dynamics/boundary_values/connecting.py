@@ -9,13 +9,17 @@ from jaxtyping import Complex, Float
 
 from analysis.dynamics.boundary_values.projections import (
     Connection,
+    Folded,
     equilibrium_near,
+    folded,
+    halves_of,
     left_subspace,
     lengths,
     monotone_norm,
+    unfolded,
 )
 from analysis.dynamics.collocation.intervals import CycleField
-from analysis.dynamics.collocation.solver import BoundaryProblem, collocated, gauss_points
+from analysis.dynamics.collocation.solver import BoundaryProblem, Collocated, collocated, gauss_points
 from analysis.dynamics.flow_maps.autonomy import depends_on_time
 from analysis.dynamics.flow_maps.component_sizes import orbit_scale, range_unit, trajectory_units, turn_unit
 from analysis.dynamics.periodic_orbits.shooting import PeriodicOrbit
@@ -40,8 +44,8 @@ DISTANCE = 1e-4
 # Distance at which an orbit is first solved for, as a multiple of that of the guess, and its bound relative to that of
 # the farthest point; the largest reduction of the distance at once.
 FIRST, FAR, CLOSER = 5.0, 0.3, 10.0
-# Number of intervals of the first mesh, and of the pieces that are added at the ends.
-INTERVALS, ADDED = 40, 8
+# Number of intervals of the first mesh of both halves, and of the pieces that are added at the ends.
+INTERVALS, ADDED = 20, 8
 # Largest distance from the last equilibrium, relative to the ranges of the trajectory, at which it is approached; for a
 # return, relative to the largest distance before.
 CLOSEST = 0.5
@@ -396,22 +400,24 @@ def solved_from(
     keep_first = int(np.flatnonzero(away[0][: middle + 1] <= starts[0])[-1])
     keep_last = middle + int(np.flatnonzero(away[1][middle:] <= starts[1])[0])
     times, states = times[keep_first : keep_last + 1] - times[keep_first], states[keep_first : keep_last + 1]
-    value, found, problem, known = float(parameter.value), None, None, list(rests)
+    value, found, known = float(parameter.value), None, list(rests)
     while True:
         starts = np.maximum(starts, aim)
-        problem = Connection(parameter, known[0], known[1], (float(starts[0]), float(starts[1])))
-        problem.duration = float(times[-1]) if by_time and found is None else None
-        found = _on_mesh(problem, times, states, value, accuracy)
-        value, duration = (float(x) for x in found.nodes[0, n:])
-        ends = problem.end_equations(None, n + 2)
+        own = folded(times, states, INTERVALS)
+        far = [float(np.linalg.norm(own.middle - rest)) for rest in known]
+        distances = float(starts[0]) / far[0], float(starts[1]) / far[1]
+        problem = Connection(parameter, known[0], known[1], distances, own.weight)
+        problem.durations = own.durations if by_time and found is None else None
+        found = on_mesh(problem, own, (value,), accuracy)
+        value = float(found.nodes[0, 2 * n + 1])
+        ends = problem.end_equations(None, found.nodes.shape[1])
         known = [ends.equilibrium(rest, value) for rest in known]
-        times = duration * found.mesh
-        states = np.vstack([found.nodes[:, :n], found.intervals.ends[-1][:n]])
+        times, states = unfolded(found.mesh, np.vstack([found.nodes, found.intervals.ends[-1:]]), n)
         linear = [ends.linear(rest, value, 0.0)[1] for rest in known]
         if np.all(starts <= aim):
             break
         closer = np.maximum(starts / CLOSER, aim)
-        times, states = _prolonged(times, states, known, linear, starts / closer)
+        times, states = prolonged(times, states, known, linear, starts / closer)
         starts = closer
     values = np.array([sorted(np.linalg.eigvals(J), key=lambda one: one.real) for J in linear], complex)
     apart = nearest(known[1] - known[0], flat_state(parameter.system.space.periods(jnp.asarray(known[0]))))
@@ -422,28 +428,19 @@ def solved_from(
     return ConnectingOrbit(kind, value, times, states, first, last, values, found.error, *named)
 
 
-def _on_mesh(problem: Connection, times: np.ndarray, states: np.ndarray, value: float, accuracy: float) -> Any:
-    """Solve for a connecting orbit from given states, on a mesh that follows their density."""
-    import scipy.interpolate
-
-    n = states.shape[1]
-    duration = float(times[-1])
-    lengths = np.linalg.norm(np.diff(states / extents(states), axis=0), axis=1)
-    density = np.append(0.0, np.cumsum(lengths / np.sum(lengths) + np.diff(times) / duration)) / 2
-    mesh = np.interp(np.linspace(0.0, 1.0, INTERVALS + 1), density, times / duration)
-    mesh[0], mesh[-1] = 0.0, 1.0
-    at = scipy.interpolate.PchipInterpolator(times / duration, states)
-    whole = lambda places: np.column_stack([at(places), np.tile([value, duration], (len(places), 1))])
-    inner = gauss_points(mesh)
-    field = CycleField(problem.extended(problem.flow), None, np.zeros(n + 2))
-    ends = problem.end_equations(None, n + 2)
-    equations = BoundaryProblem(
-        field, lambda first, last: ends.at(first, last, 0.0)[0], least=np.append(np.zeros(n), [1.0, 1.0])
-    )
-    return collocated(equations, mesh, whole(mesh[:-1]), whole(inner.ravel()).reshape(*inner.shape, -1), 1.0, accuracy)
+def on_mesh(problem: Connection, path: Folded, unknowns: tuple[float, ...], accuracy: float) -> Collocated:
+    """Solve for a connecting orbit from a path and guesses of unknown parameters, on a mesh that is adapted."""
+    inner = gauss_points(path.mesh)
+    nodes, stages = path.rows(path.mesh[:-1], *unknowns), path.rows(inner.ravel(), *unknowns)
+    size = nodes.shape[1]
+    field = CycleField(problem.extended(problem.flow), None, np.zeros(size))
+    ends = problem.end_equations(None, size)
+    least = np.append(np.zeros(2 * halves_of(size, len(unknowns))), np.ones(3 + len(unknowns)))
+    equations = BoundaryProblem(field, lambda first, last: ends.at(first, last, 0.0)[0], least=least)
+    return collocated(equations, path.mesh, nodes, stages.reshape(*inner.shape, -1), 1.0, accuracy)
 
 
-def _prolonged(
+def prolonged(
     times: np.ndarray, states: np.ndarray, rests: list[np.ndarray], linear: list[np.ndarray], closer: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add the linear parts of an orbit beside both equilibria, until it is closer to them by some factors."""

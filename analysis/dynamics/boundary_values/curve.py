@@ -17,6 +17,7 @@ from analysis.dynamics.continuation.curve import CurvePoint, Equations
 from analysis.dynamics.continuation.marks import Mark, Watched
 from analysis.dynamics.continuation.meshes import Part, both_ways_on_meshes, follow_on_meshes
 from analysis.dynamics.continuation.on_mesh import FAR, CurveOnMesh
+from analysis.dynamics.continuation.orbit_curve import LONGER
 from analysis.dynamics.continuation.parameter_flow import inside
 from analysis.dynamics.continuation.stepping import departing
 from analysis.dynamics.continuation.steps import Limits, Steps
@@ -173,11 +174,19 @@ class BoundaryCurve(CurveOnMesh):
         size = float(np.max(np.abs(gaps))) / (1 + float(np.max(np.abs(shot.nodes))))
         return Equations(gaps.ravel(), dense(shot.own, shot.first), shot.slopes.ravel(), size)
 
+    def error_of_derivatives(self, fine: np.ndarray, rough: np.ndarray) -> float:
+        """Estimate the error of the derivatives: they place branch points, also where any mesh resolves a solution."""
+        return float(np.max(np.abs(fine - rough) / np.maximum(1.0, np.abs(fine))))
+
     def largest_step(self, point: CurvePoint, within: Limits, first: CurvePoint) -> float:
-        """Choose the largest step: that of the limits in the parameter, and longer in the norm of many nodes."""
-        moves, own = float(np.linalg.norm(point.tangent[:-1])), abs(float(point.tangent[-1]))
-        longer = (self.segments / NODES) ** 0.5
-        return within.largest / max(moves / longer, own, np.finfo(float).tiny)
+        """Choose the largest step: that of the limits in the parameter, and longer in the norm of many nodes.
+
+        If the limit is a default, solutions that have grown move by a share of their norm.
+        """
+        moves, own = float(np.linalg.norm(point.tangent[:-1])), abs(float(point.tangent[-1])) / within.largest
+        grown = LONGER * float(np.linalg.norm(self.nodes(point.state))) if within.free else 0.0
+        longest = max(within.largest * (self.segments / NODES) ** 0.5, grown)
+        return 1 / max(moves / longest, own, np.finfo(float).tiny)
 
     def states_at(self, state: Any, parameter: float, shares: Float[np.ndarray, " k"]) -> Float[np.ndarray, "k n"]:
         """Evaluate the polynomials of a solution at shares of the interval."""

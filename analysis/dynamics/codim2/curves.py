@@ -188,7 +188,7 @@ class CriticalCurve(NamedTuple):
 
     Attributes:
         kind: `fold` or `Hopf point`; for orbits `fold`, `period doubling` or `Neimark-Sacker point`; or `homoclinic
-            orbit` or `heteroclinic orbit`, see `continue_connection`.
+            orbit`, `heteroclinic orbit` or `saddle-node homoclinic orbit`, see `continue_connection`.
         first: first parameter at each point.
         second: second parameter at each point.
         states: equilibria, points of an iterate of a map, or orbits (`Cycle`), on the first axis.
@@ -198,7 +198,7 @@ class CriticalCurve(NamedTuple):
             one, a `Bogdanov-Takens point`, a `1:1 resonance` or `1:2 resonance`, an `equilibrium` to which orbits
             shrink, the longest `period`, close to a `homoclinic` orbit, where a stricter solver does not confirm the
             orbits (`accuracy`), a fold in which an equilibrium of a connecting orbit vanishes (`saddle-node`), its
-            `Hopf point`, `closed`, `steps`, `corner` or `lost`.
+            `Hopf point`, a `non-central saddle-node homoclinic orbit`, `closed`, `steps`, `corner` or `lost`.
         iterate: iterate of a map.
     """
 

@@ -191,7 +191,12 @@ class CurveOnMesh(AbstractCurve):
         others = np.append(self.duration(point.state), 1 + abs(point.parameter))[nodes.size - len(change) :]
         values, known = (self.on_this_mesh(point, one.J) for one in (at, before))
         apart = float(np.max(np.abs(values - known) / np.maximum(1.0, np.abs(values)), initial=0.0))
-        return float(max(found, np.max(change[nodes.size :] / others), self.accuracy * apart / AGREED))
+        errors = found, np.max(change[nodes.size :] / others), self.accuracy * apart / AGREED
+        return float(max(*errors, self.error_of_derivatives(at.J, before.J)))
+
+    def error_of_derivatives(self, fine: np.ndarray, rough: np.ndarray) -> float:
+        """Estimate the error of the derivatives of the equations, if it counts beside that of eigenvalues."""
+        return 0.0
 
     def on_this_mesh(self, point: CurvePoint, J: np.ndarray) -> np.ndarray:
         """Compute the eigenvalues from the derivatives J of the equations alone, which tell its errors."""

@@ -73,7 +73,7 @@ class Continue(SystemOptions):
     periodic orbits too) in the plane of both parameters, and draw the curves there"""
     switch_curves: bool = False
     """continue also the curves that meet those of `--second` at Bogdanov-Takens, fold-Hopf and double Hopf points, and
-    the homoclinic orbits that begin at the first of these"""
+    the homoclinic orbits that begin at the first of these, also where their saddle becomes a saddle-node"""
     counts: int = 0
     """grid points per side of a map of the number of stable equilibria over both parameters; 0 for no map"""
     against: str = ""

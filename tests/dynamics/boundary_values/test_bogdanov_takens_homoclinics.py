@@ -116,11 +116,23 @@ def test_an_orbit_of_bazykins_system_lies_where_the_manifolds_of_its_saddle_meet
 
 
 @pytest.mark.slow
-def test_a_curve_ends_where_the_saddle_vanishes_in_a_fold():
+def test_a_curve_goes_on_along_the_folds_where_its_saddle_vanishes_and_leaves_them_again():
     """That of the FitzHugh-Nagumo neuron; orbits in the plane have no inclination flips."""
     text = "v' = v - v^3/3 - w + current; w' = (v + 0.7 - b*w)/3"
     given = ("current", -0.5, 1.5), ("b", 0.5, 2.5)
     both, corner = takens_point(system(text, current=0.0, b=1.5), *given, [-1.2, -0.4])
     curve = continue_connection(both, corner)
     assert curve.ends == ("Bogdanov-Takens point", "saddle-node")
-    assert {one.kind for one in curve.degeneracies} <= {"Bogdanov-Takens point", "neutral saddle"}
+    last = curve.degeneracies[-1]
+    kinds = [one.kind for one in curve.degeneracies]
+    assert (kinds[0], kinds[-1]) == ("Bogdanov-Takens point", "non-central saddle-node homoclinic orbit")
+    assert set(kinds[1:-1]) <= {"neutral saddle"}
+    central = continue_connection(both, last)
+    assert central.ends[0] == last.kind
+    v = np.sign(last.state.states[0, 0]) * np.sqrt(1 - 1 / central.second)  # at folds
+    np.testing.assert_allclose(central.first, (v + 0.7) / central.second - v + v**3 / 3, atol=1e-6)
+    back = continue_connection(both, last, kind="homoclinic orbit", steps=Steps(points=3))
+    order = np.argsort(curve.second)
+    np.testing.assert_allclose(back.first, np.interp(back.second, curve.second[order], curve.first[order]), atol=1e-3)
+    with pytest.raises(ArgumentError, match="`kind` must be left out, or be saddle-node homoclinic orbit or"):
+        continue_connection(both, last, kind="fold")

@@ -111,7 +111,7 @@ def test_an_orbit_goes_on_beside_its_equilibria_within_their_subspaces():
     """Errors across them, in directions that decay at a rate of 100, would grow by 1e100."""
     linear = [np.diag([1.0, -100.0]), np.diag([50.0, -2.0])]
     rests, states = [np.array([3.0, 4.0]), np.array([5.0, 6.0])], np.array([[3.1, 4.0 + 1e-9], [5.0 + 1e-9, 6.2]])
-    times, found = connecting._prolonged(np.array([0.0, 1.0]), states, rests, linear, np.array([10.0, 100.0]))
+    times, found = connecting.prolonged(np.array([0.0, 1.0]), states, rests, linear, np.array([10.0, 100.0]))
     before, after = np.log(10), np.log(100) / 2
     shares = np.arange(8) / 8
     np.testing.assert_allclose(

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.boundary_values import connection_curve
+from analysis.dynamics.boundary_values import connection_curve, connection_equations
 from analysis.dynamics.boundary_values.connecting import connecting_orbit
-from analysis.dynamics.boundary_values.connection_curve import ConnectionCurve, continue_connection
+from analysis.dynamics.boundary_values.connection_curve import continue_connection
+from analysis.dynamics.boundary_values.connection_equations import ConnectionCurve
 from analysis.dynamics.boundary_values.curve import Profile
+from analysis.dynamics.boundary_values.projections import Projections
 from analysis.dynamics.boundary_values.special_points import bounded_adjoint
 from analysis.dynamics.continuation.curve import CurvePoint
 from analysis.dynamics.continuation.meshes import Part
@@ -38,18 +40,20 @@ def special(field, names, size, second, inside=None):
 
 def test_directions_are_those_at_both_ends_and_of_the_adjoint_at_equal_lengths_along_the_orbit(monkeypatch):
     J, curve = np.diag([-1.0, 2.0]), ConnectionCurve.__new__(ConnectionCurve)
-    curve._conditions, curve.length = SimpleNamespace(linear=lambda x, own, p: (J @ x, J)), 1.0
-    nodes = np.array([[0.0, 0.1, 0.0, 1.0], [0.5, 0.5, 0.0, 1.0], [3.0, 1.0, 0.0, 1.0], [1.0, 0.2, 0.0, 1.0]])
-    solved = SimpleNamespace(ends=np.array([[0.2, 0.0, 0.0, 1.0]]), maps=np.zeros((4, 4, 4)))
+    still = lambda *_: [np.zeros(2), np.zeros(2)]
+    curve._conditions, curve.length = SimpleNamespace(linear=lambda x, own, p: (J @ x, J), rests=still), 1.0
+    ahead, back, middle = np.array([[0.0, 0.1], [0.5, 0.5]]), np.array([[0.2, 0.0], [1.0, 0.2]]), [[3.0, 1.0]]
+    nodes = np.column_stack([ahead, back, np.zeros((2, 4))])
+    solved = SimpleNamespace(ends=np.array([[3.0, 1.0, 3.0, 1.0]]), maps=np.tile(np.eye(8), (2, 1, 1)))
     adjoint = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0], [1.0, 1.0], [0.0, -2.0]])
     monkeypatch.setattr(ConnectionCurve, "nodes", lambda *_: nodes)
     monkeypatch.setattr(ConnectionCurve, "solution", lambda *_: solved)
-    monkeypatch.setattr(connection_curve, "bounded_adjoint", lambda *_: adjoint)
+    monkeypatch.setattr(connection_equations, "bounded_adjoint", lambda *_: adjoint)
     found = curve.ends_of(
         CurvePoint(nodes, 0.0, None, None, np.zeros(1), np.ones(2), lambda: np.zeros(1), np.zeros((1, 0)))
     )
     np.testing.assert_array_equal(found.orbit, [[1.0, 0.0], [0.0, 1.0]])
-    rows = np.vstack([nodes[:, :2], [[0.2, 0.0]]])
+    rows = np.vstack([ahead, middle, back[::-1]])
     lengths = np.append(0.0, np.cumsum(np.hypot(*np.diff(rows, axis=0).T)))
     at = lengths[-1] * np.arange(1, 33) / 33
     along = np.column_stack([np.interp(at, lengths, one) for one in adjoint.T])
@@ -62,12 +66,15 @@ def test_a_predicted_orbit_moves_with_its_equilibrium_which_bends():
     """It is at sqrt(p): from 1 to 1.5 the tangent leads to 1.25."""
     curve = ConnectionCurve.__new__(ConnectionCurve)
     linear = lambda x, own, p: (np.array([x[0] ** 2 - p, -x[1]]), np.diag([2 * x[0], -1.0]))
-    curve._conditions, curve.mesh = SimpleNamespace(linear=linear), np.array([0.0, 0.5, 1.0])
-    nodes = np.array([[1.1, 0.2, 0.3, 4.0], [0.9, 0.1, 0.3, 4.0]])
+    curve._conditions = object.__new__(Projections)
+    curve._conditions.n, curve._conditions.linear = 2, linear
+    curve._conditions.problem = SimpleNamespace(equilibria=None)
+    curve.mesh = np.array([0.0, 0.5, 1.0])
+    nodes = np.array([[1.1, 0.2, 0.9, 0.1, 0.0, 0.3, 4.0, 5.0], [1.3, 0.2, 0.7, 0.1, 0.0, 0.3, 4.0, 5.0]])
     point = CurvePoint(nodes, 1.0, None, None, np.zeros(1), np.ones(2), lambda: np.zeros(1), np.zeros((1, 0)))
-    moved = nodes + [0.25, 0.0, 0.5, 1.0]
-    bend = np.sqrt(1.5) - 1.25
-    np.testing.assert_allclose(curve.predicted(point, moved, 1.5), moved + [bend, 0.0, 0.0, 0.0], atol=1e-9)
+    moved = nodes + [0.25, 0.0, 0.25, 0.0, 0.1, 0.5, 1.0, 1.0]
+    bend = (np.sqrt(1.5) - 1.25) * np.array([[1, 0, 1, 0, 0, 0, 0, 0], [0.5, 0, 0.5, 0, 0, 0, 0, 0]])
+    np.testing.assert_allclose(curve.predicted(point, moved, 1.5), moved + bend, atol=1e-9)
     np.testing.assert_array_equal(curve.predicted(point, moved, -1.0), moved)  # no equilibrium there
 
 

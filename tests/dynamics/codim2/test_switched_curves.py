@@ -14,7 +14,10 @@ from analysis.dynamics import (
     with_curves,
 )
 from analysis.dynamics.boundary_values import connection_curve
+from analysis.dynamics.boundary_values.connection_equations import NON_CENTRAL
 from analysis.dynamics.codim2.curves import CriticalCurve
+from analysis.dynamics.codim2.degeneracies import Degeneracy
+from analysis.dynamics.diagrams import _with_central
 from dynsim.errors import ArgumentError
 
 OSCILLATORS = ds.system(
@@ -169,3 +172,28 @@ def test_neimark_sacker_points_of_both_orbits_leave_a_double_hopf_point(frequenc
 def test_a_curve_of_cycles_of_a_map_names_their_length():
     curve = lambda n: CriticalCurve("fold", *np.zeros((3, 2)), np.zeros(2), (), ("bounds", "bounds"), iterate=n)
     assert [curve(n).of for n in (1, 2, 3)] == ["", " of iterate 2", " of iterate 3"]
+
+
+def test_curves_of_homoclinic_orbits_go_on_at_their_ends_on_folds_each_once(monkeypatch):
+    """Between A and B orbits are central; a curve of orbits to saddles ends at A, and another one at B."""
+    both = plane(TAKENS, (0.0, 1.0), (0.0, 10.0))
+    A, B = (Degeneracy(NON_CENTRAL, np.zeros(1), *place) for place in ((0.1, 2.0), (0.3, 4.0)))
+    curve = lambda kind, *points: CriticalCurve(kind, *np.zeros((4, 1)), points, ("", ""))
+    given, central = curve("homoclinic orbit", A), curve("saddle-node homoclinic orbit", A, B)
+    calls = []
+
+    def found(parameters, at, *, kind, steps):
+        calls.append((at.first, kind))
+        moved = B._replace(first=0.3 + 1e-9)
+        return central if kind == central.kind else curve(kind, moved)
+
+    monkeypatch.setattr(connection_curve, "continue_connection", found)
+    curves = _with_central((given,), both, Steps())
+    assert calls == [(0.1, "saddle-node homoclinic orbit"), (0.3, "homoclinic orbit")]
+    assert curves[:2] == (given, central)
+    assert [one.kind for one in curves] == ["homoclinic orbit", "saddle-node homoclinic orbit", "homoclinic orbit"]
+    calls.clear()
+    assert _with_central(curves, both, Steps()) == curves
+    assert not calls
+    monkeypatch.setattr(connection_curve, "continue_connection", lambda *_, kind, steps: curve(kind))  # lost
+    assert len(_with_central((given,), both, Steps())) == 2
