@@ -10,8 +10,8 @@ import pytest
 
 from dynsim.cli.basins.options import BasinsOptions
 from dynsim.cli.building.flow_options import Simulate
-from dynsim.cli.lyapunov import Lyapunov
 from dynsim.cli.continuation.options import Continue
+from dynsim.cli.lyapunov import Lyapunov
 from dynsim.cli.parsing.options import other_words
 from dynsim.cli.parsing.solvers import SOLVERS, advising_options, integrator
 from dynsim.cli.parsing.system import SystemOptions, parse_system, separated
