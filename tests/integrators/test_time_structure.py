@@ -178,6 +178,14 @@ def test_the_tolerance_that_hides_components_is_named():
         simulate(blow, [1.0, 1e-14], [0.0, 2.0], integrator=Scipy())
 
 
+def test_a_function_in_numpy_jumps_at_the_float_at_which_its_comparison_changes():
+    pulse = lambda t: t % 1.7 < 0.01
+    found = breakpoints(FunctionFlow(lambda t, x: [5.0 * pulse(t) - float(x[0])]), np.zeros(1), 0.0, 100.0)
+    assert len(found) == 2 * 58 + 1
+    np.testing.assert_array_equal(pulse(found), pulse(found + 1e-6))
+    np.testing.assert_array_equal(pulse(np.nextafter(found, -np.inf)), pulse(found - 1e-6))
+
+
 def test_too_many_jumps_of_a_function_in_numpy_are_refused(monkeypatch):
     monkeypatch.setattr("dynsim.integrators.numpy_switches.MOST", 10)
     with pytest.raises(ValueError, match="Argument `ts` must contain at most 10 jumps of the field in time"):
