@@ -63,11 +63,6 @@ class _Wrapper(dfx.AbstractWrappedSolver):
         return self.solver.term_structure
 
     @property
-    def interpolation_cls(self):
-        """The wrapped solver's."""
-        return self.solver.interpolation_cls
-
-    @property
     def root_finder(self):
         """The wrapped solver's, which the controller's tolerances are handed to."""
         return self.solver.root_finder  # pyright: ignore[reportAttributeAccessIssue]

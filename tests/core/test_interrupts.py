@@ -68,6 +68,14 @@ def test_a_command_is_stopped_with_its_message(body, begin):
     assert (status, said) == (interrupts.INTERRUPTED, f"{begin}dynsim: Stopped; three parts are kept.\n")
 
 
+def test_the_innermost_message_counts_while_its_context_lasts():
+    with interrupts.on_interrupt(lambda: "the sweep"):
+        with interrupts.on_interrupt(lambda: "an ensemble"):
+            assert interrupts.message() == "an ensemble"
+        assert interrupts.message() == "the sweep"
+    assert interrupts.message() == "Stopped; nothing was written."
+
+
 def test_an_error_s_own_sentence_is_kept():
     with pytest.raises(KeyboardInterrupt, match="two of five"), interrupts.on_interrupt(lambda: "other"):
         raise KeyboardInterrupt("two of five")

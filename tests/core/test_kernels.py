@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.kernels import Kernel, cuda, kernels_on, why_no_kernels
+from dynsim.kernels import Kernel, call_frames, cuda, kernels_on, why_no_kernels
 from dynsim.kernels.call_frames import Call, handler
 
 pytestmark = pytest.mark.retraced
@@ -57,6 +57,18 @@ def test_an_exception_becomes_an_error_of_the_computation():
     assert alive is not None
 
 
+@pytest.mark.parametrize(("major", "minor"), [(0, 7), (1, 1)])
+def test_xla_is_told_its_own_version_of_a_known_interface_and_the_first_one_of_another(major, minor):
+    told, asked, frame = call_frames._Metadata(), call_frames._MetadataExtension(), call_frames._CallFrame()
+    asked.base.kind, asked.metadata = call_frames.METADATA, ctypes.pointer(told)
+    api = call_frames._Api()
+    api.version.major, api.version.minor = major, 7
+    frame.api = ctypes.pointer(api)
+    frame.extension = ctypes.cast(ctypes.pointer(asked), ctypes.POINTER(call_frames._Extension))
+    assert not handler(lambda call: pytest.fail("called"))(ctypes.pointer(frame))
+    assert (told.version.major, told.version.minor, told.traits) == (0, minor, call_frames.REPLAYS)
+
+
 def test_a_launch_has_a_name_of_its_text_and_its_numbers(monkeypatch):
     registered = []
     monkeypatch.setattr(cuda, "_registered", {})
@@ -82,7 +94,7 @@ class FakeCuda(types.ModuleType):
         class Program:
             def __init__(self, text, kind, options):
                 self.text = text
-                log.append(("compile", kind, options))
+                log.append(("compile", text, kind, options))
 
             def compile(self, form):
                 if "WRONG" in self.text:
@@ -107,7 +119,7 @@ def test_a_call_launches_the_kernel_on_the_stream_of_xla(monkeypatch):
         cuda._launch(kernel, (7, 1), (32,), Call((11, 12), (13,), 99, 3))
     options = {"std": "c++17", "arch": "sm_90", "use_fast_math": True}
     launch = ("launch", ("stream", 99), ((7, 1), (32,)), ("cubin", "f"), 11, 12, 13)
-    assert log == [("device", 3), ("compile", "c++", options), launch, ("device", 3), launch]
+    assert log == [("device", 3), ("compile", cuda.PREFIX + "text", "c++", options), launch, ("device", 3), launch]
 
 
 def test_a_text_that_does_not_compile_is_said_in_one_sentence(monkeypatch):

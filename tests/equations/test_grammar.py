@@ -104,7 +104,8 @@ def test_the_oldest_texts_are_forgotten_first(monkeypatch):
 @pytest.mark.parametrize(
     "text",
     [
-        "x' = y; y' = -x", "x' = y, y' = -x", "dx/dt = y\n\ndy/dt = -x  # spring", "x' = y\ny' = -1 *\n  x",
+        "x' = y; y' = -x", "x' = y, y' = -x", "dx/dt = y\n\ndy/dt = -x  # spring", "x' = (y # a\n); y' = # b\n -x",
+        "x' = y\ny' = -1 *\n  x",
         "x'' = -x", "d^2x/dt^2 = -x", "x'(t) = y(t); dy(t)/dt = -x(t)", "\u1e8b = y; y\u2032 = \u2212x",
         "d\u00b2x/dt\u00b2 = \u2013x",
         "\U0001d465\u2019 = y\ny\u2019 = \u2010\U0001d465", "x'=(\ny\n);;y'=-(x)",

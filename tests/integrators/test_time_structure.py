@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.integrators.scipy_backend import smooth_spans
 from dynsim.integrators.time_structure import breakpoints, confirming, longest_step, uses_time
-from dynsim.simulation.simulate import simulate
+from dynsim.simulation.simulate import simulate, simulate_until
 from dynsim.systems.base import FunctionFlow
 from dynsim.systems.catalogue.chaotic import Lorenz
 from dynsim.systems.rescaled import RescaledFlow
@@ -184,6 +184,16 @@ def test_the_tolerance_that_hides_components_is_named():
     blow = FunctionFlow(lambda t, x: jnp.stack([-x[0], x[1] ** 2 / 1e-14]))
     with pytest.raises(RuntimeError, match=r"x_2 is near the absolute tolerance, 1e-13, .* such as 1e-26"):
         simulate(blow, [1.0, 1e-14], [0.0, 2.0], integrator=Scipy())
+    with pytest.raises(RuntimeError, match=r"x_2 is near the absolute tolerance, 1e-13, "):
+        simulate_until(blow, [1.0, 1e-14], [0.0, 2.0], [Event(lambda t, x: x[0] - 5.0)], integrator=Scipy())
+
+
+def test_a_function_in_numpy_jumps_at_the_float_at_which_its_comparison_changes():
+    pulse = lambda t: t % 1.7 < 0.01
+    found = breakpoints(FunctionFlow(lambda t, x: [5.0 * pulse(t) - float(x[0])]), np.zeros(1), 0.0, 100.0)
+    assert len(found) == 2 * 58 + 1
+    np.testing.assert_array_equal(pulse(found), pulse(found + 1e-6))
+    np.testing.assert_array_equal(pulse(np.nextafter(found, -np.inf)), pulse(found - 1e-6))
 
 
 def test_too_many_jumps_of_a_function_in_numpy_are_refused(monkeypatch):

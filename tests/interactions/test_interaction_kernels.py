@@ -86,9 +86,9 @@ def test_the_kernel_of_products_has_the_means_of_a_softmax(monkeypatch):
     monkeypatch.setattr(product_kernel, "CHUNK", 1)  # several chunks in a part
     monkeypatch.setattr(product_kernel, "WARPS", 1)
     x = tokens(35, 11)
-    q = queries(x, general(11, 1.0), 5 * np.eye(11))
+    q = queries(x, general(11, 1.0), 300 * np.eye(11))  # weights of the second head overflow without its shifts
     found = product_kernel.means_by_products(q, x, make=LaneKernel)
-    np.testing.assert_allclose(found, means(q, x), atol=1e-6)
+    np.testing.assert_allclose(found, means(q, x), atol=1e-5)
 
 
 @on_host

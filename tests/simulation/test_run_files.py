@@ -452,6 +452,7 @@ def test_values_of_every_kind_come_back_through_json():
     ({"fraction": 3}, "hold a str in every `fraction`, but holds a int"),
     ({"tuple": "abc"}, "hold a list in every `tuple`, but holds a str"),
     ({"numpy": "a"}, "hold the array `a`, but does not"),
+    ({"class": "dynsim.errors:ArgumentError", "fields": {}}, "name only classes with fields, but names"),
     ({"matrix": "a"}, "hold only parts that this version knows, but holds a `matrix`"),
 ])  # fmt: skip
 def test_parts_that_no_file_of_ours_has_are_refused(node, says):

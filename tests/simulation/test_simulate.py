@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dynsim.errors import Outcome
-from dynsim.integrators import Diffrax, Scipy
+from dynsim.integrators import Diffrax, Event, Scipy
 from dynsim.keys import random_key
 from dynsim.simulation.ensemble import ensemble
 from dynsim.simulation.simulate import iterate, simulate, simulate_until, with_error
@@ -186,3 +186,12 @@ def test_streams_are_named_and_stable():
     )
     with pytest.raises(ValueError, match="must be at least 0"):
         random_key(-1, "a")
+
+
+def test_a_long_run_up_to_an_event_across_a_jump_is_not_taken_for_a_slide(monkeypatch):
+    """It uses up the few steps after which one is looked for."""
+    monkeypatch.setattr("dynsim.simulation.simulate.CHATTERS", 5)
+    rise, level = FunctionFlow(lambda t, x: jnp.where(x > 0, 1.0, 2.0)), Event(lambda t, x: x[0] - 3.0)
+    stop = simulate_until(rise, [-1.0], [0.0, 10.0], [level], integrator=Scipy(longest_step=0.5))
+    assert float(stop.path.ts[-1]) == pytest.approx(3.5, rel=1e-9)
+    assert int(stop.path.stats.num_steps) > 5
