@@ -15,7 +15,7 @@ from figures.consensus import simulations, trained_networks
 from figures.growing import growth
 from figures.hardmax import geometry
 from figures.multirate import network, slow_manifolds
-from figures.prototypes import experiments
+from figures.prototypes import experiments, portraits
 
 
 def stub(**parts: Any) -> Any:
@@ -190,3 +190,22 @@ def test_debris_descends_from_k_means_in_its_principal_components(monkeypatch):
     largest = np.linalg.eigvalsh(np.corrcoef(features.T))[:1:-1]
     np.testing.assert_allclose(np.cov(z.T, bias=True), np.diag(largest), atol=1e-12)
     assert final.tolist() == [4, 2, 7, 7, 20]
+
+
+def test_equilibria_of_pairs_are_sought_in_cells_where_both_velocities_change_sign(monkeypatch):
+    """Of the places that are found, those beyond the grid of the figures, still moving or known are left out."""
+    square = np.stack(np.meshgrid(np.arange(-1.0, 3.0), np.arange(-1.0, 3.0)), axis=-1)
+    x, y = square[..., 0], square[..., 1]
+    asked, places = [], iter([(3.9, 0, 0), (3.9, 5e-7, 0), (3.9, 2e-6, 0), (0, -4.1, 0), (1, 1, 1e-11), (-4, 2, 9e-13)])
+
+    def newton(flow, start):
+        asked.append(start[:, 0].tolist())
+        *place, speed = next(places)
+        return jnp.array(place)[:, None], speed
+
+    monkeypatch.setattr(portraits, "newton", newton)
+    monkeypatch.setattr(portraits, "spectrum", lambda flow, state: stub(kind=f"at {float(state[0, 0]):g}"))
+    field = np.stack([(x + 0.5) * (x - 0.5), (y + 0.5) * (y - 0.5) * (y - 1.5)], axis=-1)
+    found = [(place.tolist(), kind) for place, kind in portraits._equilibria(stub(), square, field)]
+    assert asked == [[across, up] for up in (-0.5, 0.5, 1.5) for across in (-0.5, 0.5)]
+    assert found == [([3.9, 0.0], "at 3.9"), ([3.9, 2e-6], "at 3.9"), ([-4.0, 2.0], "at -4")]
