@@ -336,3 +336,10 @@ def test_entropies_fall_from_four_states_for_six_times_the_slowest_decay(monkeyp
     for share in (0.25, 0.9, 1.0):
         left = np.log(3) + share * np.log(share) + (1 - share) * np.log(max(1 - share, 1e-300))
         np.testing.assert_allclose(made[f"orbit {share}"], [np.log(3), left])
+
+
+def test_a_token_that_follows_more_than_two_is_drawn_with_the_first_and_a_mark():
+    sets = stub(which=np.zeros(3), of=lambda i: ((2,), (1, 2), (1, 2, 4))[i])
+    first, second, third = geometry.followed_pairs(sets).tolist()
+    assert (first[0], second, third[0]) == (2, [1, 2], 1)
+    assert (first[1], third[1]) == (geometry.NO_SECOND, geometry.MORE_THAN_TWO)
