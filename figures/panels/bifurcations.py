@@ -77,7 +77,6 @@ def branch_lines(
     corners: ArrayLike | None = None,
     *,
     colour: Any = COLOURS["first"],
-    width: float = 1.1,
 ) -> list[Line2D]:
     """Draw a branch, solid where it is stable and dashed elsewhere, and return its pieces.
 
@@ -93,7 +92,6 @@ def branch_lines(
         arclengths: increasing arclengths, (points,).
         corners: where the branch is not smooth, (points,); nowhere by default.
         colour: the colour of the branch.
-        width: the width of the lines of our style, in points.
 
     Raises:
         ValueError: if the shapes of the arrays do not match.
@@ -114,7 +112,7 @@ def branch_lines(
         if not solid[begin]:
             style = {"linestyle": DASHED, "gapcolor": ax.get_facecolor(), "zorder": 1.9}
         piece = slice(begin, end + 1)
-        parts += ax.plot(x[piece], y[piece], color=colour, linewidth=thick(width), **style)
+        parts += ax.plot(x[piece], y[piece], color=colour, linewidth=thick(1.1), **style)
     return parts
 
 

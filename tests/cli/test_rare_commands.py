@@ -14,13 +14,14 @@ import pytest
 import dynsim as ds
 from analysis.dynamics.codim2.degeneracies import Degeneracy
 from analysis.dynamics.continuation.orbit_curve import Cycle
-from dynsim.cli import draw, symbolic
+from dynsim.cli import demo, draw, symbolic
 from dynsim.cli.basins import command as basins
 from dynsim.cli.building import own_code, starts, systems
 from dynsim.cli.building.flow_options import Simulate
 from dynsim.cli.continuation import against, ends, stored
 from dynsim.cli.continuation import command as continuation
 from dynsim.cli.continuation.options import Continue
+from dynsim.cli.ledger import check
 from dynsim.cli.parsing.options import parse
 from dynsim.cli.parsing.system import SystemOptions
 from dynsim.cli.simulate import bounds, densities, ensembles, events, fast_slow, flows, noise
@@ -389,3 +390,53 @@ def test_tokens_of_a_sweep_are_measured_by_their_diameter_and_not_in_lanes(monke
     assert (
         measures.RunMeasures(lambda values: made, run_)._why_not([made], [tokens[0]]) == "the state consists of tokens"
     )
+
+
+@pytest.mark.parametrize(("sound", "status"), [((True, True), 0), ((False, True), 1), ((True, False), 1)])
+def test_the_demonstration_fails_where_one_check_is_not_sound(asked, tmp_path, capsys, sound, status):
+    paths = iter([1.0, 1.5])
+    solved = lambda *given, **options: stub(
+        ys=next(paths) * np.array([2.0, -4.0]), stats="solved", along=lambda of: np.array([0.5, 0.002])
+    )
+    asked.of("dynsim.simulation.simulate.simulate", solved)
+    asked.of("dynsim.systems.tokens.initial.initial_tokens", "tokens")
+    asked.of("analysis.claims.claims", ())
+    asked.of("analysis.ledger.findings.select", ())
+    asked.of("analysis.report.run_checks", [(stub(sound=one), f"line {k}") for k, one in enumerate(sound)])
+    asked.of("analysis.report.in_words", str.upper)
+    asked.of("dynsim.simulation.run_files.save", None)
+    asked.of("figures.gallery.find_figures", ["figure"])
+    asked.of("figures.figure.save", [Path("a.pdf"), Path("a.png")])
+    assert demo.main(["--out", str(tmp_path / "kept"), "--seed", "3"]) == status
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:4] == ["  diameter 0.5000 at t = 0, 2.00e-03 at t = 40", "  diffrax: solved",
+                         "  largest difference from SciPy: 2.0e+00"]  # fmt: skip
+    assert said[5:9] == ["Two statements of the paper:", "  LINE 0", "  LINE 1", "Figure 1: a.pdf, a.png"]
+    ((_, given),) = asked["run_checks"]
+    assert given == {"seed": 3, "num_trials": 4}
+    (first, own), (_, other) = asked["simulate"]
+    assert (first[1], first[2][[0, -1]].tolist(), own) == ("tokens", [0.0, 40.0], {})
+    assert type(other["integrator"]).__name__ == "Scipy"
+
+
+@pytest.mark.parametrize("witness", [False, True])
+def test_kept_results_are_read_unless_a_counterexample_is_asked_for(asked, tmp_path, capsys, witness):
+    checked = stub(sound=False, broken="no control", doubt="", claim=stub(id="a"))
+    library = stub(claims=(), statements=(), problems=())
+    for name, said in (("library", library), ("source", "read"), ("refuse_what_is_no_trial", None)):
+        asked.of(f"dynsim.cli.ledger.own_claims.{name}", said)
+    asked.of("analysis.ledger.findings.select", ("a",))
+    asked.of("dynsim.cli.ledger.check._one", ("a",))
+    asked.of("analysis.report.run_checks", [])
+    asked.of("analysis.report.in_order", [(checked, {"id": "a"})])
+    for name, said in (("table", "the table"), ("entries", []), ("use_one_thread", None)):
+        asked.of(f"analysis.report.{name}", said)
+    asked.of("analysis.json_types.counterexample", "{}\n")
+    file = tmp_path / "witness.json"
+    words = ["--lines", "kept", "--seed", "2", "--trials", "5", "--jobs", "2"]
+    assert check.main([*words, *(["--witness", str(file)] if witness else [])]) == 1
+    assert capsys.readouterr().out.splitlines() == ["the table", "a: no control"]
+    ((_, given),) = asked["run_checks"]
+    folder = None if witness else Path("kept")
+    assert given == {"seed": 2, "num_trials": 5, "jobs": 2, "folder": folder, "source": "read"}
+    assert (file.read_text() if witness else None) == ("{}\n" if witness else None)

@@ -1,6 +1,7 @@
 """Planar maps by t-SNE: neighbours stay together, the same points have the same map, bad input."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,25 @@ def test_nearest_neighbours_in_the_map_are_of_the_same_group_at_any_scale():
     assert np.array_equal(GROUPS[np.argmin(away, axis=1)], GROUPS)
     np.testing.assert_array_equal(neighbour_map(x, perplexity=8.0), places)
     np.testing.assert_allclose(neighbour_map(2.0**-20 * x, perplexity=8.0), places, atol=1e-3)
+
+
+def test_points_are_centred_and_scaled_before_they_are_mapped(monkeypatch):
+    asked = {}
+
+    class Mapped:
+        def __init__(self, **options):
+            asked.update(options)
+
+        def fit_transform(self, x):
+            return x[:, :2]
+
+    monkeypatch.setitem(sys.modules, "sklearn", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "sklearn.manifold", SimpleNamespace(TSNE=Mapped))
+    x = points()
+    for scale in (1.0, 1e-6):
+        found = neighbour_map(scale * x + 3.0, perplexity=8.0)
+        np.testing.assert_allclose(found, ((x - x.mean(axis=0)) / x.std())[:, :2], atol=1e-4)
+    assert asked == {"perplexity": 8.0, "init": "pca", "random_state": 0}
 
 
 def test_too_few_points_and_a_missing_package_are_refused(monkeypatch):

@@ -10,8 +10,8 @@ from tests.support.ink import text_of
 from tests.support.kept import Kept, hooks
 
 TESTS = tuple(f"test_{name}.py" for name in (
-    "gallery_drawings", "own_axes", "panel_data", "panels", "rare_pictures", "record_figures", "result_data",
-    "workbench_figures",
+    "gallery_drawings", "growing_figures", "own_axes", "panel_data", "panels", "rare_pictures", "record_figures",
+    "result_data", "shown_limits", "sweep_figures", "theorem_figures", "workbench_figures",
 ))  # fmt: skip
 DRAWINGS = Kept(Path(__file__).with_name("drawings.txt"), TESTS, f"matplotlib {matplotlib.__version__}")
 

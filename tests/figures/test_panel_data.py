@@ -70,7 +70,7 @@ def test_edges_of_cells_lie_midway_and_as_far_outside():
 
 def test_arrow_heads_on_the_circle_point_with_the_flow_and_are_left_out_where_it_is_slow(ax):
     angles = np.arange(200) * 2 * np.pi / 200
-    speeds = np.where(np.cos(angles) > 0, np.where(np.sin(angles) > 0, 1.0, 0.01), -2.0)
+    speeds = np.where(np.cos(angles) > 0, np.where(np.sin(angles) > 0, 1.0, 0.07), -2.0)
     phase.circle_portrait(ax, angles, speeds, limits=np.zeros(200, int), equilibrium_angles=[], kinds=[])
     heads = np.array([[*arrow.xyann, *arrow.xy] for arrow in ax.texts])
     tails, tips = (np.arctan2(heads[:, k + 1], heads[:, k]) % (2 * np.pi) for k in (0, 2))

@@ -163,5 +163,7 @@ def test_bad_shapes_are_refused():
             panels.pair_portrait(ax, np.arange(3.0), np.ones((3, 3)), np.ones(2), places=(), kinds=())
         with pytest.raises(ValueError, match="`x` must have shape"):
             panels.timed_path(ax, np.ones(2), np.ones(3), np.ones(2), last=1.0)
+        with pytest.raises(ValueError, match="`x` must have shape"):
+            panels.timed_path(ax, np.ones((2, 2)), np.ones((2, 2)), np.ones((2, 2)), last=1.0)
         with pytest.raises(ValueError, match="`values` must have shape"):
             panels.over_sizes(ax, np.ones(2), np.ones(2), role="first", label="")

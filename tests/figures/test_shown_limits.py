@@ -83,6 +83,7 @@ def test_lines_that_leave_the_axes_are_marked_at_the_edge_once():
         marks = [line for line in ax.lines if line.get_marker() == "v"]
         assert [line.get_xydata()[0].tolist() for line in marks[:1]] == [[pytest.approx(0.1), -10.0]]
         assert [line.get_label() for line in marks[1:]] == ["goes on to $-100$"]
+        assert not [line for line in ax.lines if line.get_marker() == "^"]
         assert leaving_marks(ax, (-100.0, 2.0), lines) is None
 
 

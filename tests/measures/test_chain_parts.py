@@ -15,6 +15,7 @@ from analysis.chains.integrator import Exponential
 from analysis.chains.krylov_exponential import MAX_DIMENSION, _KrylovSpace
 from analysis.chains.mixing import mixing_bounds
 from analysis.chains.rational_exponential import _weighted_norm, by_partial_fractions
+from analysis.chains.reversibility import reversibility
 from analysis.chains.spectra import euler_bounds, spectral_gap
 from analysis.chains.stationary import _residual
 from dynsim import simulate
@@ -130,3 +131,11 @@ def test_the_gap_of_two_deep_wells_is_the_sum_of_both_rates_of_escape(lean):
     assert gap.value == pytest.approx(1 / there[0] + 1 / back[0], rel=5e-3)
     for time, rate in (there, back):
         assert 1 / time == pytest.approx(rate, rel=0.1)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps == np.finfo(float).eps, reason="there is no extended precision")
+def test_likely_states_of_a_long_line_keep_the_digits_of_their_logarithms():
+    """The last state is 1e240 times as likely as the first: its logarithm alone is rounded by more than 1e-14."""
+    found = reversibility(birth_death(np.full(60, 1e4), np.ones(60))).stationary
+    weights = np.longdouble(np.log(1e4)) * np.arange(-60, 1)
+    np.testing.assert_allclose(found, (np.exp(weights) / np.sum(np.exp(weights))).astype(float), rtol=1e-15)

@@ -1,8 +1,10 @@
 """The multirate network: pooling, the forward pass in NumPy, causality to the bit, gates, approximations, costs."""
 
 import functools
+import inspect
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -166,6 +168,15 @@ def test_the_leak_matrix_is_the_jacobian_and_exactly_lower_triangular():
     assert not np.any(np.triu(matrix, 1))
     assert float(worst_leak(jnp.asarray(matrix))) == 0
     assert np.all(np.diag(matrix) > 0)
+
+
+def test_a_leak_is_the_largest_slope_of_a_logit_in_a_component():
+    """For logits W x R the slopes are W_ij R_kl; no network is compiled."""
+    W, R = np.array([[2, 0, -1], [0.5, 1, 0], [-3, 0.25, 4]]), np.array([[1, -2, 0.5], [0, 1.5, 1]])
+    model = SimpleNamespace(apply_layers=lambda x: W @ x, logits=lambda y: y @ R)
+    matrix = inspect.unwrap(leaks._leaks)(model, jnp.ones((3, 2)))
+    np.testing.assert_allclose(matrix, 2 * np.abs(W))
+    assert float(worst_leak(matrix)) == 2.0
 
 
 def test_reading_the_own_block_would_leak():

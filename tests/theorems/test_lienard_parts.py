@@ -4,8 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from analysis.theorems.conditions import known
+from analysis.theorems.plane import smooth_oscillator
 from analysis.theorems.plane.smooth_oscillator import (
     EnclosedIntegral,
+    LienardFunctions,
     _first_derivative,
     _follows_x,
     _one_zero,
@@ -129,3 +132,14 @@ def test_lienard_systems_have_one_of_two_forms(field, status):
         by_speed = float(field(jnp.array([2.0, 0.0]))[0]) == 0
         assert float(functions.damping(jnp.asarray(2.0))) == (3.0 if by_speed else 12.0)
         assert float(functions.force(jnp.asarray(2.0))) == 4.0
+
+
+def test_far_away_the_damping_need_only_fall_like_one_over_the_distance(monkeypatch):
+    asked = []
+    monkeypatch.setattr(smooth_oscillator, "sign_beyond", lambda fn, far, *powers: asked.append((fn(3.0), far)) or 1)
+    for name in ("identically_zero", "_follows_x"):
+        monkeypatch.setattr(smooth_oscillator, name, lambda *given: known("", "", True))
+    monkeypatch.setattr(smooth_oscillator, "_integrated", lambda f, far, beyond: (known("", "", True), [], {}))
+    rows, _ = smooth_oscillator._up_to(LienardFunctions(lambda x: 1 + 1 / x, lambda x: 5 * x), 16.0, 100)
+    assert asked == [(4.0, 16.0), (15.0, 16.0)]
+    assert [row.inequality for row in rows if row.words][-1] == "x f(x) >= d > 0 for x > 16"

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.theorems.algebra import RationalFunction, cancelled_entries, is_zero, rational
 from analysis.theorems.regions import annulus, ball, box, where
-from analysis.theorems.subdivision import least_value, positive
+from analysis.theorems.subdivision import _Enclosure, least_value, positive
 from dynsim.programs import scalar_program
 
 SQUARE = box([(-1.0, 1.0), (-1.0, 1.0)])
@@ -135,3 +135,15 @@ def test_elementary_functions_cancel_and_their_derivatives_bound_changes():
     assert low <= np.min(values) <= np.max(values) <= high
     assert high - low < 1.05 * np.ptp(values)  # sin x is gone
     assert is_zero(lambda x: jnp.sin(x[0]) * x[1] - x[1] * jnp.sin(x[0]), 2)
+
+
+def test_a_witness_lies_where_no_function_of_the_region_is_negative():
+    region = where([(0.0, 1.0)] * 2, lambda x: 1 + x[0], lambda x: x[1] - 0.75)
+    found = positive(lambda x: 0 * x[0] - 1, region)
+    assert (found.status, found.witness is not None and found.witness[1] >= 0.75) == ("fails", True)
+
+
+def test_ends_at_which_a_function_is_least_are_taken_for_a_scalar_alone():
+    boxes = np.array([[[1.0, 2.0]]])
+    assert _Enclosure(lambda x: x[0] ** 2, 1, "").least(boxes).tolist() == pytest.approx([1.0])
+    assert _Enclosure(lambda x: jnp.stack([x[0] ** 2, -x[0]]), 1, "").least(boxes).tolist() == [-np.inf]

@@ -54,13 +54,15 @@ def own_dimension(o: Simulate, system: AbstractFlow | AbstractMap) -> int | None
     """Get the state dimension that a user's system declares, or None."""
     if not is_code(o.system):
         return None
+    of_space = system.space.matrix.shape[-1] if isinstance(system.space, Ellipsoid) else None
+    return _of_matrices(system) or len(system.names) or of_space
+
+
+def _of_matrices(system: AbstractFlow | AbstractMap) -> int | None:
+    """Get the dimension of the matrices of a flow of tokens, or None for another system."""
     if isinstance(system, TokenFlow):
         return system.query_key.shape[-1]
-    if isinstance(system, ProjectedValueFlow | OjaFlow):
-        return system.matrix.shape[-1]
-    if system.names:
-        return len(system.names)
-    return system.space.matrix.shape[-1] if isinstance(system.space, Ellipsoid) else None
+    return system.matrix.shape[-1] if isinstance(system, ProjectedValueFlow | OjaFlow) else None
 
 
 def _given(o: Simulate, flow: AbstractFlow) -> np.ndarray:
@@ -79,20 +81,16 @@ def _given(o: Simulate, flow: AbstractFlow) -> np.ndarray:
 
 def columns(o: Simulate, flow: AbstractFlow) -> int:
     """Get the number of columns of an initial state, from the matrices of the flow or from `--dimension`."""
-    if isinstance(flow, TokenFlow):
-        fixed = flow.query_key.shape[-1]
-    elif isinstance(flow, ProjectedValueFlow | OjaFlow):
-        fixed = flow.matrix.shape[-1]
-    elif flow.names:
+    if (fixed := _of_matrices(flow)) is not None:
+        if o.dimension not in (fixed, DIMENSION):
+            raise ArgumentError("dimension", f"be {fixed} to match the matrices of the system", f"is {o.dimension}")
+        return fixed
+    if flow.names:
         if o.dimension not in (len(flow.names), DIMENSION):
             has = f"has {len(flow.names)}"
             raise ArgumentError("names", f"have one entry for each of {o.dimension} components (`--dimension`)", has)
         return len(flow.names)
-    else:
-        if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
-            d = flow.space.matrix.shape[-1]
-            raise ArgumentError("space", f"have dimension {o.dimension} to match `--dimension`", f"has dimension {d}")
-        return o.token_dimension
-    if o.dimension not in (fixed, DIMENSION):
-        raise ArgumentError("dimension", f"be {fixed} to match the matrices of the system", f"is {o.dimension}")
-    return fixed
+    if isinstance(flow.space, Ellipsoid) and flow.space.matrix.shape[-1] != o.dimension:
+        d = flow.space.matrix.shape[-1]
+        raise ArgumentError("space", f"have dimension {o.dimension} to match `--dimension`", f"has dimension {d}")
+    return o.token_dimension

@@ -54,9 +54,15 @@ def check_bounds(o: Simulate, x: jax.Array) -> None:
 
 def first_beyond(bounds: float | None, path: Trajectory) -> int | None:
     """Number of the first saved state with a component beyond the bounds, or None."""
-    sizes = np.max(np.abs(np.asarray(path.ys, float)).reshape(len(path.ts), -1), axis=1)
-    found = np.flatnonzero(~(sizes <= (np.inf if bounds is None else bounds)))
-    return int(found[0]) if found.size and bounds is not None else None
+    if bounds is None:
+        return None
+    found = np.flatnonzero(~(distances(path) <= bounds))
+    return int(found[0]) if found.size else None
+
+
+def distances(path: Trajectory) -> np.ndarray:
+    """Compute the maximum norm of each state, (times,)."""
+    return np.max(np.abs(np.asarray(path.ys, float)).reshape(len(path.ts), -1), axis=1)
 
 
 def times_within(

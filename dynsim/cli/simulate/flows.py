@@ -21,7 +21,7 @@ from dynsim.cli.parsing.ranges import check_times
 from dynsim.cli.parsing.sizes import FLOAT, check_memory
 from dynsim.cli.parsing.system import parse_system
 from dynsim.cli.simulate import WITH_OWN_OPTIONS, densities
-from dynsim.cli.simulate.bounds import NAME, Bounded, check_bounds, first_beyond, tell_bounds, times_within
+from dynsim.cli.simulate.bounds import NAME, Bounded, check_bounds, distances, first_beyond, tell_bounds, times_within
 from dynsim.cli.simulate.ensembles import PARTS, many, measurements
 from dynsim.cli.simulate.events import MOST as MOST_EVENTS
 from dynsim.cli.simulate.events import Asked, event_table, events_of, tell_events, tell_times
@@ -186,11 +186,6 @@ def drawn_steps(sizes: np.ndarray, escaped: int) -> int:
     """
     near = np.flatnonzero(sizes[:escaped] <= AWAY * np.median(sizes[: (escaped + 1) // 2]))
     return max(2, int(near[-1]) + 1)
-
-
-def distances(path: Trajectory) -> np.ndarray:
-    """Compute the maximum norm of each state, (times,)."""
-    return np.max(np.abs(np.asarray(path.ys, float)).reshape(len(path.ts), -1), axis=1)
 
 
 def _shown(x: Any) -> str:
