@@ -286,7 +286,7 @@ def test_shares_against_a_parameter_are_a_row_for_each_value(asked, capsys, tmp_
 @pytest.fixture
 def continued(asked):
     """Replace what `dynsim continue` computes: it finds two equilibria, and a diagram without branches."""
-    rests = tuple(SimpleNamespace(state=np.full(3, value)) for value in (1.0, 2.0))
+    rests = tuple(SimpleNamespace(state=np.full(3, value), kind="saddle") for value in (1.0, 2.0))
     asked.of("analysis.dynamics.equilibria.search.find_equilibria", SimpleNamespace(found=rests, pseudo=()))
     diagram = Shown(asked, branches=(), iterates=(), orbits=(), tori=(), notes=(), curves=(), names=(), units=())
     asked.of("analysis.dynamics.diagrams.bifurcation_diagram", diagram)

@@ -12,7 +12,7 @@ from analysis.dynamics import exponents, linearisation
 from analysis.dynamics import orbit_diagrams as diagrams
 from analysis.dynamics.attractors import attracting_orbit, basins, fractions
 from analysis.dynamics.attractors.limit_set import LimitSet
-from analysis.dynamics.boundary_values import connection_curve
+from analysis.dynamics.boundary_values import connection_equations
 from analysis.dynamics.boundary_values.connection_curve import ConnectionCurve
 from analysis.dynamics.boundary_values.problem import BoundarySolution
 from analysis.dynamics.codim2 import coefficients
@@ -247,65 +247,21 @@ def test_a_solution_is_evaluated_between_its_ends_on_a_shifted_interval():
 
 
 def test_the_largest_step_of_a_connection_follows_its_nodes_and_parameters():
-    nodes = np.array([[3.0, 0.0, 0.5, 9.0], [-3.0, 0.0, 0.5, 9.0], [3.0, 4.0, 0.5, 9.0], [-3.0, -4.0, 0.5, 9.0]])
-    far = float(np.linalg.norm(nodes[:, :2]))
-    curve = SimpleNamespace(segments=4, nodes=lambda state: nodes)
+    nodes = np.array([[3.0, 0.0], [-3.0, 0.0], [3.0, 4.0], [-3.0, -4.0]])
+    curve = SimpleNamespace(segments=4, nodes=lambda state: np.column_stack([nodes, np.full((4, 4), 9.0)]))
 
     def largest(moves, own, free=False, most=0.5):
-        rows = np.array([[*moves, 0.0, 100.0]] * 4)
-        rows[2, 2] = -own / 2
+        rows = np.array([[*moves, 100.0, 0.0, 100.0, 100.0]] * 4)
+        rows[2, 3] = -own / 2
         point = curve_point(tangent=np.append(rows.ravel(), own))
         return ConnectionCurve.largest_step(curve, point, Limits((0.0, 1.0), 0.1, most, 9, free=free), point)
 
-    root = (4 / connection_curve.NODES) ** 0.5
-    assert largest([0.3, 0.4], 0.0) == pytest.approx(0.5 * root / (0.5 * 2))
-    assert largest([0.3, 0.4], 0.0, free=True) == pytest.approx(max(0.5 * root, connection_curve.LONGER * far) / 1.0)
+    root, far = (4 / connection_equations.NODES) ** 0.5, connection_equations.LONGER * float(np.linalg.norm(nodes))
+    assert largest([0.3, 0.4], 0.0) == pytest.approx(0.5 * root)
+    assert largest([0.3, 0.4], 0.0, free=True) == pytest.approx(max(0.5 * root, far))
     assert largest([0.0, 0.0], -0.25) == pytest.approx(0.5 / 0.25)
     assert largest([0.0, 0.0], 0.25, most=2.0) == pytest.approx(2.0 / 0.25)
     assert largest([0.01, 0.0], 2.0) == pytest.approx(0.25)
-    rows = np.zeros((4, 4))
-    rows[1, 2] = -0.125
-    point = curve_point(tangent=np.append(rows.ravel(), 0.0))
-    assert ConnectionCurve.largest_step(curve, point, Limits((0.0, 1.0), 0.1, 0.5, 9), point) == 4.0
-
-
-def linear_ends(x, own, parameter):
-    """A saddle at 0 with rates 2 and -own, and one at (10, 0) with rates parameter and -3."""
-    if x[0] < 5:
-        return x * [2.0, -own], np.diag([2.0, -own])
-    return (x - [10.0, 0.0]) * [parameter, -3.0], np.diag([parameter, -3.0])
-
-
-def connection(rows):
-    nodes = np.column_stack([rows, np.full(len(rows), 0.5), np.ones(len(rows))])
-    return blank(
-        ConnectionCurve, _conditions=SimpleNamespace(linear=linear_ends), slowest=0.0, length=1.0,
-        nodes=lambda state: nodes, mesh=np.linspace(0, 1, len(rows) + 1),
-    )  # fmt: skip
-
-
-def test_a_connection_ends_where_the_slowest_rate_at_an_equilibrium_is_small():
-    curve = connection(np.array([[0.1, 0.0], [5.0, 1.0], [9.9, 0.0]]))
-    point = curve_point
-    assert curve._slowest(point(1.0)).tolist() == [-0.5, 1.0]
-    assert curve._slowest(point(-4.0)).tolist() == [-0.5, -3.0]
-    assert [curve.ends_at(point(), point(p)) for p in (1.0, 0.5, 0.021, 0.019)] == ["", "", "", "saddle-node"]
-    turning = connection(np.array([[0.1, 0.0], [5.0, 1.0], [9.9, 0.0]]))
-    pair = lambda x, own, p: (x * 0.0, np.array([[-p, 2.0], [-2.0, -p]]))
-    turning._conditions = SimpleNamespace(linear=pair)  # as at Shilnikov-Hopf points
-    assert [turning.ends_at(point(), point(p)) for p in (1.0, 0.021, 0.019)] == ["", "", "Hopf point"]
-    lost = connection(np.array([[0.1, 0.0], [5.0, 1.0], [9.9, 0.0]]))
-    lost._conditions = SimpleNamespace(linear=lambda x, *at: (x * np.nan, np.zeros((2, 2))))
-    assert lost._slowest(point(1.0)).tolist() == [0.0, 0.0]
-    for without in (0, -1):  # an equilibrium at one end alone is not enough
-        half = connection(np.array([[0.1, 0.0], [5.0, 1.0], [9.9, 0.0]]))
-        missing = (lambda x: x[0] < 5) if without == 0 else (lambda x: x[0] >= 5)
-        half._conditions = SimpleNamespace(
-            linear=lambda x, *at, missing=missing: (x * np.nan, np.zeros((2, 2))) if missing(x) else linear_ends(x, *at)
-        )
-        half.solution = lambda nodes, length, parameter: SimpleNamespace(ends=nodes)
-        with pytest.raises(ArithmeticError, match="no equilibrium beside the ends"):
-            half.ends_of(point(1.0))
 
 
 def spectrum(values, resolved):

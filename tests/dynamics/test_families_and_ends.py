@@ -230,6 +230,7 @@ def test_homoclinic_orbits_are_continued_once_from_each_new_point_and_others_are
         return f"from {at.first}"
 
     monkeypatch.setattr(connection_curve, "continue_connection", follow)
+    monkeypatch.setattr(diagrams, "_with_central", lambda loops, *given: loops)
     known: Any = SimpleNamespace(ends=(diagrams.TAKENS, "bounds"), degeneracies=[point(1.0, 0.1)])
     other: Any = SimpleNamespace(ends=("bounds", diagrams.TAKENS), degeneracies=[point(9.0, 0.0)])
     near = 0.9 * diagrams.CORNER

@@ -1,7 +1,5 @@
 """Solvers, features and units of flow maps by closed forms: each stage, error, place and unit by itself."""
 
-from types import SimpleNamespace
-
 import diffrax as dfx
 import equinox as eqx
 import jax
@@ -9,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from analysis.dynamics.boundary_values import connection_curve
 from analysis.dynamics.codim2 import curves as critical_curves
 from analysis.dynamics.codim2.equilibria import FoldCurve
 from analysis.dynamics.continuation.curve import CurvePoint
@@ -314,18 +311,6 @@ def test_starts_without_a_finite_field_have_no_later_states():
     found = numpy_solver.follow(field, np.ones((1, 1)), np.zeros(1), np.ones(1), rtol=1e-6, atol=1e-8, keep=True)
     states = numpy_solver.sampled(field, found, np.ones((1, 1)), np.zeros(1), np.array([0.0, 0.5, 1.0]))
     np.testing.assert_array_equal(states[0, :, 0], [1.0, np.nan, np.nan])
-
-
-@pytest.mark.parametrize("missing", [0, 1])
-def test_an_orbit_without_an_equilibrium_beside_one_of_its_ends_has_no_test_functions(monkeypatch, missing):
-    nodes = np.array([[0.1, 0.0, 5.0, 2.0], [1.0, 1.0, 5.0, 2.0]])
-    found = SimpleNamespace(ends=np.array([[0.0, 0.2, 5.0, 2.0]]), maps=np.zeros((2, 4, 4)))
-    curve = SimpleNamespace(_conditions=SimpleNamespace(linear=None), nodes=lambda state: nodes, length=1.0)
-    curve.solution = lambda *given: found
-    near = lambda linear, x: None if (x[1] > 0) == missing else x
-    monkeypatch.setattr(connection_curve, "equilibrium_near", near)
-    with pytest.raises(ArithmeticError, match="no equilibrium beside the ends"):
-        connection_curve.ConnectionCurve.ends_of(curve, point(0.0)._replace(state=nodes))
 
 
 def test_members_out_of_bounds_in_one_component_or_without_a_finite_motion_stay():
