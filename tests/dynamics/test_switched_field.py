@@ -83,6 +83,7 @@ def test_a_stick_slip_orbit_has_its_period_and_the_multiplier_zero():
     np.testing.assert_allclose([again.period, *again.multipliers], [orbit.period, 0.0], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_sliding_state_has_the_exponents_of_the_surface_and_one_of_minus_infinity():
     """On y = 0 the sign is 1/2 in the mean, so that x' = -0.3 x - 0.1."""
     slides = FunctionFlow(lambda t, x: jnp.stack([-0.3 * x[0] - 0.2 * jnp.sign(x[1]), 0.5 - jnp.sign(x[1])]))

@@ -69,7 +69,9 @@ def test_a_run_there_and_back_returns_and_its_file_is_repeated_bit_for_bit(tmp_p
     np.testing.assert_allclose(other.ys, back.ys, atol=1e-6)
 
 
-@pytest.mark.parametrize("integrator", [Diffrax(), Scipy()], ids=["diffrax", "scipy"])
+@pytest.mark.parametrize(
+    "integrator", [pytest.param(Diffrax(), marks=pytest.mark.slow), Scipy()], ids=["diffrax", "scipy"]
+)
 def test_an_event_has_its_direction_along_the_path(integrator):
     clock = FunctionFlow(lambda t, x: jnp.ones_like(x))
     level = lambda direction: Event(lambda t, x: x[0] - 0.25 + 0 * t, direction)

@@ -56,7 +56,9 @@ DRIVEN = "x' = 1e-5*y; y' = 0.1*(p + q*x + x^2 + x*y/100); z' = 1e-3*(-2*z + 100
 """The same with a component that follows, in other units, and a thousand times as slow."""
 
 
-@pytest.mark.parametrize(("text", "start"), [(PLANAR, [0.06, 0.0]), (DRIVEN, [0.06, 0.0, 0.2])])
+@pytest.mark.parametrize(
+    ("text", "start"), [pytest.param(PLANAR, [0.06, 0.0], marks=pytest.mark.slow), (DRIVEN, [0.06, 0.0, 0.2])]
+)
 def test_a_curve_of_homoclinic_orbits_begins_at_the_point_on_its_parabola(text, start):
     """It is p = -6/25 q^2 for x' = y, y' = p + q x + x^2 + x y."""
     flow = system(text, p=0.05, q=-1.0)

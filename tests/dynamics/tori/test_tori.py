@@ -92,6 +92,7 @@ def driven(t, x, omega=0.7, mu=0.5):
     return omega * jnp.stack([-s, c / 2]) + (mu - y @ y) * y + jnp.stack([-y[1], y[0]])
 
 
+@pytest.mark.slow
 def test_tori_of_a_forced_flow_follow_the_period_of_the_force():
     """The frequency of the rotator is 1, so that it makes 1 / omega turns in a period; mu is continued, then omega."""
     flow = FunctionFlow(driven, parameters={"omega": 0.71, "mu": 0.5})
