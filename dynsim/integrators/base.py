@@ -250,13 +250,18 @@ def taken_apart(flow: AbstractFlow) -> FlowParts:
     return parts
 
 
-def of_one_kind(compiled: Any, flow: AbstractFlow, *given: Any) -> tuple[list[Array], Any]:
-    """Arrays of a flow, and what a cached function makes of the rest of it, which flows of one kind share."""
-    leaves, tree, static, rest = taken_apart(flow)
+def of_one_kind(cached: Any, parts: FlowParts, *given: Any) -> Any:
+    """What a cached function makes of the parts of a flow without its arrays, which flows of one kind share."""
+    key = parts[1:]
     try:
-        return leaves, compiled(tree, static, rest, *given)
+        return cached(*key, *given)
     except TypeError:  # a static part is not hashable
-        return leaves, compiled.__wrapped__(tree, static, rest, *given)
+        return cached.__wrapped__(*key, *given)
+
+
+def put_together(leaves: Sequence[Any], tree: Any, static: tuple[Any, ...], rest: Any) -> Any:
+    """The flow of given parts."""
+    return eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))
 
 
 def velocity_like(flow: AbstractFlow, t: Any, y: Any) -> Any:
@@ -265,15 +270,14 @@ def velocity_like(flow: AbstractFlow, t: Any, y: Any) -> Any:
     Raises:
         Exception: whatever the flow raises when it is traced.
     """
-    leaves, traced = of_one_kind(_traced, flow)
-    return traced.eval_shape(leaves, t, y)
+    parts = taken_apart(flow)
+    return of_one_kind(_traced, parts).eval_shape(parts.leaves, t, y)
 
 
 @functools.lru_cache(maxsize=64)
 def _traced(tree: Any, static: tuple, rest: Any) -> Any:
     """The vector field of flows of one kind, as a function of their arrays, time and state, for JAX to trace."""
-    whole = lambda leaves: eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))
-    return jax.jit(lambda leaves, t, y: whole(leaves).vector_field(t, y))
+    return jax.jit(lambda leaves, t, y: put_together(leaves, tree, static, rest).vector_field(t, y))
 
 
 class _Apart(NamedTuple):

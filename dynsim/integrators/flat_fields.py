@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +12,7 @@ from jaxtyping import Array
 
 from dynsim._core.types import ArrayLike, State
 from dynsim.errors import ArgumentError
-from dynsim.integrators.base import of_one_kind
+from dynsim.integrators.base import of_one_kind, put_together, taken_apart
 from dynsim.programs import scalar_program
 from dynsim.programs.program import Program
 from dynsim.programs.python_function import field_maker
@@ -66,7 +65,8 @@ def flat_field(flow: AbstractFlow, unravel: Unravel, t0: float, flat: np.ndarray
 
     A field that JAX cannot trace, because it calls NumPy or branches on its state, is called directly.
     """
-    leaves, compiled = of_one_kind(_compiled, flow, unravel)
+    parts = taken_apart(flow)
+    leaves, compiled = parts.leaves, of_one_kind(_compiled, parts, unravel)
     # one array for all numbers, because each argument takes a microsecond or two
     joined = [leaf.dtype == float and not leaf.weak_type and leaf.size <= JOINED for leaf in leaves]
     apart = [leaf for leaf, own in zip(leaves, joined, strict=True) if not own]
@@ -106,7 +106,8 @@ def shortened(
 
     Where a number is not finite, the compiled functions decide.
     """
-    leaves, programs = of_one_kind(_programs, flow, unravel)
+    parts = taken_apart(flow)
+    leaves, programs = parts.leaves, of_one_kind(_programs, parts, unravel)
     if any(jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key) for leaf in leaves if hasattr(leaf, "dtype")):
         return field, jacobian  # random keys are no numbers
     fixed = [entry for leaf in leaves for entry in np.asarray(leaf).ravel().tolist()]
@@ -129,7 +130,8 @@ def flat_jacobian(
     column that is not finite, as where a norm is zero, is replaced by a difference quotient. Large Jacobians with few
     entries are sparse matrices.
     """
-    leaves, jacobian = of_one_kind(_differentiated, flow, unravel)
+    parts = taken_apart(flow)
+    leaves, jacobian = parts.leaves, of_one_kind(_differentiated, parts, unravel)
     both = np.append(t0, flat)
     try:
         pattern = jacobian(leaves, both)[1]
@@ -173,7 +175,7 @@ def _field(tree: Any, static: tuple, rest: Any, unravel: Unravel) -> Callable[[l
     """Vector field of time and flat state in one array, for the arrays of a flow."""
 
     def field(leaves: list[Array], both: Any) -> Array:
-        whole = eqx.combine(jax.tree.unflatten(tree, leaves), jax.tree.unflatten(rest, static))
+        whole = put_together(leaves, tree, static, rest)
         return jnp.concatenate([jnp.ravel(v) for v in jax.tree.leaves(whole.vector_field(both[0], unravel(both[1:])))])
 
     return field

@@ -5,14 +5,20 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
 from dynsim.errors import ArgumentError
-from dynsim.integrators.base import AbstractIntegrator, step_limit, taken_apart, velocity_like
+from dynsim.integrators.base import (
+    AbstractIntegrator,
+    of_one_kind,
+    put_together,
+    step_limit,
+    taken_apart,
+    velocity_like,
+)
 from dynsim.integrators.flat_fields import field_on_host
 from dynsim.integrators.numpy_switches import numpy_switches
 from dynsim.programs import program_or_none
@@ -109,17 +115,14 @@ def _undeclared(flow: Any) -> bool:
 
 def _switches(flow: AbstractFlow, y0: Any) -> tuple[Switches | None, list[Any]]:
     """The switches of a flow's program, and the entries of its inputs after the time; states are zeros."""
-    leaves, tree, static, rest = taken_apart(flow)
+    parts = taken_apart(flow)
+    leaves = parts.leaves
     if any(jnp.issubdtype(leaf.dtype, jax.dtypes.extended) for leaf in leaves):  # random keys
         return None, []
     states, structure = jax.tree.flatten(y0)
     shaped = tuple((np.shape(a), np.dtype(a.dtype)) for a in (*states, *leaves))
     traced = tuple(isinstance(leaf, Tracer) for leaf in leaves)
-    key = (tree, static, rest, structure, shaped, traced)
-    try:
-        made = _recorded(*key)
-    except TypeError:  # a static part is not hashable
-        made = _recorded.__wrapped__(*key)
+    made = of_one_kind(_recorded, parts, structure, shaped, traced)
     if made is None:
         return None, []
     given = [np.zeros(np.shape(a)) if isinstance(a, Tracer) else np.asarray(a) for a in (*map(_zeros, states), *leaves)]
@@ -138,7 +141,7 @@ def _recorded(
     count = structure.num_leaves
 
     def field(t: Any, *given: Any) -> list[Any]:
-        flow = eqx.combine(jax.tree.unflatten(tree, given[count:]), jax.tree.unflatten(rest, static))
+        flow = put_together(given[count:], tree, static, rest)
         return jax.tree.leaves(flow.vector_field(t, jax.tree.unflatten(structure, given[:count])))
 
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shaped]

@@ -193,11 +193,8 @@ class _Curves:
     def _typed(self, points: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
         """Insert the points at which the stability type of a curve changes, and classify each point."""
         within = [self._kind(z) for z in points[1:-1]]
-        kinds = [
-            within[0],
-            *within,
-            within[-1],
-        ]  # at an end, as at a kink, the type differs from that of the neighbours
+        # at an end, as at a kink, the type differs from that of the neighbours
+        kinds = [within[0], *within, within[-1]]
         typed, words = [points[0]], [kinds[0]]
         for before, after, word, other in zip(points[:-1], points[1:], kinds[:-1], kinds[1:], strict=True):
             more = [after] if other == word else [self._change(before, after, word), after]
